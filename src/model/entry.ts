@@ -1,0 +1,67 @@
+import type { Fingerprint } from './fingerprint.ts';
+import type { Action, RefusalCode } from './verdict.ts';
+
+export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass';
+
+/** One file's state on one side of a change, enough to bring it back. */
+export type Side =
+  | { readonly kind: 'absent' }
+  | {
+      readonly kind: 'file';
+      readonly fingerprint: Fingerprint;
+      /** Permission bits (without file type). */
+      readonly mode: number;
+      /** True when the bytes are among the images; a `before` without them cannot be undone and says so. */
+      readonly kept: boolean;
+    }
+  | { readonly kind: 'link'; readonly target: string }
+  | { readonly kind: 'directory'; readonly mode: number };
+
+/** What one change did to one path. A move is two effects; a batch or a recursive delete is many. */
+export interface Effect {
+  /** Canonical absolute path. */
+  readonly key: string;
+  /** Relative to the root. */
+  readonly relative: string;
+  readonly before: Side;
+  readonly after: Side;
+}
+
+/** One line of the journal, before the store numbers and chains it. No file contents, ever. */
+export interface NewEntry {
+  readonly kind: EntryKind;
+  readonly atMs: number;
+  readonly session: string;
+  /** Canonical root of the workspace. */
+  readonly root: string;
+  readonly action?: Action;
+  /** Relative to the root. */
+  readonly path?: string;
+  /** Id of the change, for `change` entries; a batch is one entry with many effects. */
+  readonly change?: string;
+  readonly effects?: readonly Effect[];
+  readonly code?: RefusalCode;
+  /** A sentence for people: a notice, a session event, a bypass's reason. */
+  readonly text?: string;
+  /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
+  readonly lines?: string;
+  readonly sha256?: string;
+  /** The change this one took back. */
+  readonly undoes?: string;
+  /** True when a later start found the change done and its process dead. */
+  readonly recovered?: boolean;
+}
+
+/** A chained line: `hash` covers the entry and the hash before it. */
+export interface Entry extends NewEntry {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** A change that was announced and not yet settled: what a later start must look at if its process died. */
+export interface PendingChange {
+  readonly change: string;
+  readonly entry: NewEntry;
+  /** Who announced it: pid and start time of the process. */
+  readonly owner: string;
+}

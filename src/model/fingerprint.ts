@@ -1,0 +1,38 @@
+/** Which bytes: the only thing that decides whether two files are the same. */
+export interface Fingerprint {
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/** Stat fields that may spare us hashing. They hint; they never decide alone. */
+export interface Stamp {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
+  return a.sha256 === b.sha256 && a.size === b.size;
+}
+
+export function sameStamp(a: Stamp, b: Stamp): boolean {
+  return (
+    a.ino === b.ino &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs &&
+    a.size === b.size &&
+    a.dev === b.dev
+  );
+}
+
+export function sameIdentity(a: Stamp, b: Stamp): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
+}
+
+/** The token that stands for exact bytes outside of any session: 128 bits of their SHA-256. */
+export function revisionOf(fingerprint: Fingerprint): string {
+  return fingerprint.sha256.slice(0, 32);
+}

@@ -1,0 +1,48 @@
+/** One replacement inside a file. */
+export interface Edit {
+  readonly oldString: string;
+  readonly newString: string;
+  readonly replaceAll?: boolean;
+}
+
+/** The change someone wants, before it is allowed. Paths are as the caller wrote them. */
+export type Intent = FileIntent | ApplyIntent;
+
+export type FileIntent =
+  | {
+      readonly kind: 'write';
+      readonly path: string;
+      readonly content: string | Uint8Array;
+      readonly expectedRevision?: string;
+      /** Default true; false refuses when the parent folder is missing. */
+      readonly makeParents?: boolean;
+    }
+  | {
+      readonly kind: 'edit';
+      readonly path: string;
+      readonly edits: readonly Edit[];
+      readonly expectedRevision?: string;
+    }
+  | {
+      readonly kind: 'insert';
+      readonly path: string;
+      /** 0 = top; absent = append. */
+      readonly afterLine?: number;
+      readonly content: string;
+      readonly expectedRevision?: string;
+    }
+  | { readonly kind: 'delete'; readonly path: string; readonly recursive?: boolean }
+  | {
+      readonly kind: 'move';
+      readonly source: string;
+      readonly destination: string;
+      readonly makeParents?: boolean;
+    }
+  | { readonly kind: 'mkdir'; readonly path: string };
+
+/** Many files, all or none. */
+export interface ApplyIntent {
+  readonly kind: 'apply';
+  readonly changes: readonly FileIntent[];
+  readonly dryRun?: boolean;
+}

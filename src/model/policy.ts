@@ -1,0 +1,71 @@
+/**
+ * Settings as data. A preset is a complete Policy; a policy file overrides single fields of one.
+ * Rules in code read these; they never ask which preset they came from.
+ */
+export interface Policy {
+  /** The preset this policy began as. */
+  readonly preset: PresetName;
+  /** Whose sentences refusals speak. */
+  readonly wording: PresetName;
+  /** Must a session have seen a file before it changes it? */
+  readonly seen: 'required' | 'optional';
+  /** What an overwrite needs: every line, or any view at all. */
+  readonly overwrite: 'whole' | 'any';
+  /** May an edit touch lines the session was not shown? `file`: yes, with a notice; `lines`: no. */
+  readonly partial: 'lines' | 'file';
+  /** The file changed since it was seen: refuse, carry edits over the change, warn, or do not ask. */
+  readonly staleness: 'refuse' | 'merge' | 'warn' | 'off';
+  /** What "changed" means: other bytes, or (seed B) a newer modification time. */
+  readonly freshness: 'bytes' | 'mtime';
+  /** What compaction leaves: nothing; the baseline, which still licenses edits of unchanged files; or everything (seeds A, B). */
+  readonly compaction: 'clear' | 'verify' | 'keep';
+  /** Sightings older than this are READ_EXPIRED; 0 = never. */
+  readonly ttlMs: number;
+  /** A check that could not be made: refuse as UNVERIFIABLE, or (seeds B, D) go on. */
+  readonly verificationErrors: 'refuse' | 'allow';
+  /** Typographic quotes in model-authored code: straightened where they stand as code, everywhere, or never. */
+  readonly quotes: 'code' | 'all' | 'off';
+  /** Refuse text that carries our own read decorations or "rest unchanged" stubs. */
+  readonly placeholders: 'refuse' | 'allow';
+  /** Globs no session may read or write, matched without regard to case against the path inside the root. */
+  readonly protected: readonly string[];
+  readonly readOnly: boolean;
+  /** Writing a file that has other names: break and report, or refuse. */
+  readonly hardLinks: 'break' | 'refuse';
+  readonly durability: Durability;
+  /** The journal cannot be written: refuse the change, or go on without a record. */
+  readonly auditFailure: 'refuse' | 'allow';
+  /** Paths (globs) the operator exempts from seen/covered/fresh; every use is journalled. */
+  readonly bypass: readonly string[];
+  /** Files over this size are read by pages and have no whole fingerprint until wholly covered. */
+  readonly hugeBytes: number;
+  /** Files over this size are not loaded for an edit or overwrite. */
+  readonly maxEditBytes: number;
+  readonly maxReadLines: number;
+  readonly maxLineChars: number;
+  /** Bound on diffs and other quotations in refusals and notices. */
+  readonly maxDiffLines: number;
+  /** Sightings kept per session; the oldest is evicted and then refuses as unread, saying so. */
+  readonly maxSightings: number;
+  /** How long to wait for another writer's lock before BUSY. */
+  readonly lockTimeoutMs: number;
+  /** Unnamed and idle sessions are forgotten after this. */
+  readonly sessionIdleMs: number;
+  readonly journal: {
+    readonly quotaBytes: number;
+    readonly retentionMs: number;
+  };
+}
+
+/** `full`: file and directory are synced before a change is acknowledged; `file`: the file only; `none`: neither. */
+export type Durability = 'full' | 'file' | 'none';
+
+export const PRESET_NAMES = [
+  'default',
+  'strict',
+  'sandbox',
+  'file-time',
+  'thread-history',
+  'staleness',
+] as const;
+export type PresetName = (typeof PRESET_NAMES)[number];

@@ -1,0 +1,159 @@
+import type { LineRange } from './coverage.ts';
+import type { FileKind } from './path.ts';
+import type { MatchPlace } from './verdict.ts';
+
+/** Something the caller should know although the operation went through. Sentences come from `report/`. */
+export type Notice =
+  | {
+      readonly kind: 'changed-elsewhere';
+      readonly diff: string;
+      readonly truncated: boolean;
+      readonly writer?: string;
+    }
+  | { readonly kind: 'unseen-lines'; readonly ranges: readonly LineRange[] }
+  | { readonly kind: 'match-tier'; readonly tier: MatchTier }
+  | { readonly kind: 'quotes-straightened'; readonly count: number }
+  | { readonly kind: 'hard-links-broken'; readonly count: number }
+  | { readonly kind: 'mode-bits-dropped'; readonly bits: string }
+  | { readonly kind: 'owner-changed' }
+  | { readonly kind: 'xattrs-lost' }
+  | { readonly kind: 'stale-warning'; readonly text: string }
+  | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
+  | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
+  | { readonly kind: 'bypassed'; readonly glob: string }
+  | { readonly kind: 'not-recorded' }
+  | { readonly kind: 'recreated' };
+
+/** How an anchor was found, strictest first. */
+export type MatchTier = 'exact' | 'line-endings' | 'trailing-space' | 'punctuation';
+
+export interface ReadResult {
+  /** As the caller wrote it. */
+  readonly path: string;
+  /** The lines shown, decoded, with `\n` between them and no line numbers; long lines clamped. */
+  readonly text: string;
+  /** First and last line shown, 1-based; 0 and 0 for an empty file. */
+  readonly from: number;
+  readonly to: number;
+  /** Undefined only for pages of a huge file whose end was not reached. */
+  readonly totalLines: number | undefined;
+  readonly sizeBytes: number;
+  /** The session has now seen the whole file, as it is on disk. */
+  readonly complete: boolean;
+  /** Only when complete. */
+  readonly revision?: string;
+  readonly encoding: string;
+  /** Lines of which only the beginning is shown. */
+  readonly clamped: readonly number[];
+  /** Not text: what it is, and its bytes when they can be shown as media. */
+  readonly media?: { readonly mimeType: string; readonly base64?: string };
+}
+
+export interface ChangeResult {
+  readonly path: string;
+  /** Journal id. Undefined when nothing changed. */
+  readonly change?: string;
+  readonly changed: boolean;
+  readonly created: boolean;
+  readonly sizeBytes: number;
+  /** Only when the session has seen the whole file as it is now. */
+  readonly revision?: string;
+  /** Occurrences replaced, for edits. */
+  readonly replaced?: number;
+  /** Lines inserted, for inserts. */
+  readonly inserted?: LineRange;
+  /** Bounded unified diff of this change, for edits and dry runs. */
+  readonly diff?: string;
+  readonly notices: readonly Notice[];
+}
+
+export interface ApplyResult {
+  readonly change?: string;
+  readonly dryRun: boolean;
+  readonly results: readonly ChangeResult[];
+}
+
+export interface ListedEntry {
+  /** Relative to the listed folder. */
+  readonly path: string;
+  readonly kind: FileKind;
+  readonly sizeBytes?: number;
+  readonly mtimeMs?: number;
+  /** Where a link points, as written. */
+  readonly target?: string;
+}
+
+export interface ListResult {
+  readonly path: string;
+  readonly entries: readonly ListedEntry[];
+  /** Entries that exist and are not shown; undefined when they were not counted. */
+  readonly cut: number | undefined;
+  readonly complete: boolean;
+}
+
+export interface FindResult {
+  readonly paths: readonly string[];
+  readonly truncated: boolean;
+}
+
+export interface SearchResult {
+  readonly mode: 'lines' | 'files' | 'count';
+  readonly hits: readonly (MatchPlace & {
+    readonly path: string;
+    readonly context?: boolean;
+    readonly count?: number;
+  })[];
+  readonly truncated: boolean;
+  readonly matches: number;
+}
+
+export type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | 'unverifiable';
+
+export interface FileStatus {
+  readonly path: string;
+  readonly freshness: Freshness;
+  readonly seen: 'nothing' | 'some' | 'whole';
+  readonly ranges?: readonly LineRange[];
+  readonly totalLines?: number;
+  readonly seenAtMs?: number;
+  readonly how?: string;
+  readonly revision?: string;
+  readonly lastChange?: { readonly change: string; readonly session: string; readonly atMs: number };
+}
+
+export interface StatusResult {
+  readonly files: readonly FileStatus[];
+}
+
+export interface UndoneFile {
+  readonly path: string;
+  readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged';
+}
+
+export interface UndoResult {
+  /** The undo's own change; it can be undone too. Undefined for a preview. */
+  readonly change?: string;
+  readonly undid: readonly string[];
+  readonly files: readonly UndoneFile[];
+  readonly diff?: string;
+}
+
+/** What someone else did, told to the gate. */
+export type WitnessEvent =
+  | {
+      readonly kind: 'read';
+      readonly path: string;
+      readonly ranges?: readonly LineRange[];
+      readonly redacted?: boolean;
+      readonly clamped?: boolean;
+      readonly content?: string;
+    }
+  | {
+      readonly kind: 'write';
+      readonly path: string;
+      readonly content?: string | Uint8Array;
+      readonly change?: string;
+    }
+  | { readonly kind: 'delete'; readonly path: string; readonly change?: string }
+  | { readonly kind: 'move'; readonly source: string; readonly destination: string; readonly change?: string }
+  | { readonly kind: 'command'; readonly command: string };

@@ -1,0 +1,11 @@
+/** What a store remembers of a session besides its sightings. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly root: string;
+  /** Named by host or user: kept when closed, so that it can be resumed. */
+  readonly named: boolean;
+  readonly parent?: string;
+  readonly openedMs: number;
+  readonly lastMs: number;
+  readonly closedMs?: number;
+}

@@ -1,0 +1,114 @@
+import type { Edit, FileIntent, Intent } from './intent.ts';
+import type {
+  ApplyResult,
+  ChangeResult,
+  FindResult,
+  ListResult,
+  Notice,
+  ReadResult,
+  SearchResult,
+  StatusResult,
+  UndoResult,
+  WitnessEvent,
+} from './results.ts';
+import type { Outcome } from './verdict.ts';
+
+/** One agent's view of a workspace: what every door (library, MCP, proxy, hooks, command line) calls. */
+export interface Session {
+  readonly id: string;
+  read(path: string, options?: ReadOptions): Promise<Outcome<ReadResult>>;
+  write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<Outcome<ChangeResult>>;
+  edit(path: string, edits: readonly Edit[], options?: EditOptions): Promise<Outcome<ChangeResult>>;
+  insert(path: string, content: string, options?: InsertOptions): Promise<Outcome<ChangeResult>>;
+  apply(changes: readonly FileIntent[], options?: { dryRun?: boolean }): Promise<Outcome<ApplyResult>>;
+  delete(path: string, options?: { recursive?: boolean }): Promise<Outcome<ChangeResult>>;
+  move(
+    source: string,
+    destination: string,
+    options?: { makeParents?: boolean },
+  ): Promise<Outcome<ChangeResult>>;
+  mkdir(path: string): Promise<Outcome<ChangeResult>>;
+  list(path?: string, options?: ListOptions): Promise<Outcome<ListResult>>;
+  find(pattern: string, options?: FindOptions): Promise<Outcome<FindResult>>;
+  search(pattern: string, options?: SearchOptions): Promise<Outcome<SearchResult>>;
+  status(path?: string): Promise<Outcome<StatusResult>>;
+  undo(selection: UndoSelection): Promise<Outcome<UndoResult>>;
+
+  /** May I? Changes nothing. */
+  vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>>;
+  /** Vets again and changes, under one lock. */
+  perform(intent: Intent): Promise<Outcome<ApplyResult>>;
+  /** Notes what someone else did. */
+  witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>>;
+
+  /** The model's context was summarised. */
+  compacted(): Promise<void>;
+  /** The conversation goes on after a pause: sightings are checked against the disk, false ones dropped. */
+  resumed(): Promise<void>;
+  /** The conversation was cut back to a moment: what was seen later no longer counts. */
+  rewound(toMs: number): Promise<void>;
+  /** A copy that has seen what this session has seen. */
+  fork(id?: string): Promise<Session>;
+  /** A sub-agent: starts empty, and what it sees never unlocks its parent. */
+  child(id?: string): Promise<Session>;
+  /** Forgets an unnamed session; keeps a named one for resume. */
+  close(): Promise<void>;
+}
+
+export interface ReadOptions {
+  /** First line, 1-based. */
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (done: number, total: number | undefined) => void;
+}
+
+export interface WriteOptions {
+  readonly expectedRevision?: string;
+  /** Default true. */
+  readonly makeParents?: boolean;
+}
+
+export interface EditOptions {
+  readonly expectedRevision?: string;
+}
+
+export interface InsertOptions {
+  /** 0 = top; absent = append. */
+  readonly afterLine?: number;
+  readonly expectedRevision?: string;
+}
+
+export interface ListOptions {
+  /** Default 1: the folder's own entries. */
+  readonly depth?: number;
+  readonly limit?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface FindOptions {
+  readonly path?: string;
+  readonly limit?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface SearchOptions {
+  readonly path?: string;
+  readonly glob?: string;
+  readonly mode?: 'lines' | 'files' | 'count';
+  readonly context?: number;
+  readonly ignoreCase?: boolean;
+  readonly limit?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Which changes to take back. Without a change, path or time: this session's last change. */
+export interface UndoSelection {
+  readonly change?: string;
+  readonly path?: string;
+  readonly session?: string;
+  readonly sinceMs?: number;
+  readonly preview?: boolean;
+  /** Carry later outside changes over instead of refusing. */
+  readonly merge?: boolean;
+}

@@ -1,0 +1,44 @@
+import type { Coverage } from './coverage.ts';
+import type { Fingerprint, Stamp } from './fingerprint.ts';
+
+/** How a session came to know bytes of a file. */
+export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'history' | 'witness';
+
+/** Things about a view that keep it from licensing an overwrite, whatever it covered. */
+export interface SightingFlags {
+  /** Lines of which only the beginning was shown. */
+  readonly clamped: boolean;
+  /** Something was blanked out of what was shown. */
+  readonly redacted: boolean;
+  /** Described, not shown: binary, image, PDF, notebook. */
+  readonly notText: boolean;
+  /** Known from a transcript only and not confirmed against the disk. */
+  readonly unverified: boolean;
+}
+
+export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
+
+/**
+ * "This session was shown these bytes of this file."
+ * Coverage is what is in the model's context; fingerprint and stamp are the baseline, which survives compaction.
+ */
+export interface Sighting {
+  /** The file's key (canonical path); see ResolvedPath.key. */
+  readonly key: string;
+  /** Fingerprint of the whole file; undefined for pages of a huge file and for history that cannot be confirmed. */
+  readonly fingerprint: Fingerprint | undefined;
+  readonly stamp: Stamp | undefined;
+  /** The stamp was taken within the file system's clock tick: equal stamps prove nothing, hash instead. */
+  readonly racy: boolean;
+  readonly coverage: Coverage;
+  readonly totalLines: number | undefined;
+  readonly flags: SightingFlags;
+  readonly how: How;
+  readonly atMs: number;
+  /** SHA-256 of the page shown, for huge files without a whole fingerprint. */
+  readonly pageHash?: string;
+  /** Hash of content refused as STALE: it was written before the change was seen, and is refused again. */
+  readonly refusedContent?: string;
+  /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */
+  readonly tombstone?: boolean;
+}

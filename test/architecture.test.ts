@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const source = join(dirname(fileURLToPath(import.meta.url)), '../src');
+
+/** A folder imports its own files and folders strictly below. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['model'],
+  ['judge', 'text', 'dialect', 'report'],
+  ['workspace', 'disk', 'lock', 'store'],
+  ['ledger', 'journal', 'history', 'config'],
+  ['gate'],
+  ['session'],
+  ['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters'],
+];
+const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
+const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store']);
+/** Run by a person on a person's own files, outside every workspace. */
+const FS_EXCEPTIONS = new Set<string>([]);
+const MAX_LINES = 300;
+
+interface SourceFile {
+  readonly name: string;
+  readonly folder: string;
+  readonly lines: number;
+  readonly imports: readonly string[];
+}
+
+function violations(file: SourceFile): string[] {
+  const found: string[] = [];
+  const layer = layerOf(file.folder);
+  for (const target of file.imports) {
+    if (target.startsWith('node:')) {
+      if (PURE.has(file.folder)) found.push(`${file.name}: ${target} in the pure layer`);
+      if (/^node:fs/.test(target) && !TOUCHES_DISK.has(file.folder) && !FS_EXCEPTIONS.has(file.name))
+        found.push(`${file.name}: ${target} outside workspace/, disk/, store/, lock/`);
+    } else if (target.startsWith('.')) {
+      const folder = folderOf(join(dirname(file.name), target));
+      if (folder !== file.folder && layerOf(folder) >= layer)
+        found.push(`${file.name}: imports ${folder}/, which is not below ${file.folder}/`);
+    } else if (/^(fs|path|crypto|child_process)(\/|$)/.test(target))
+      found.push(`${file.name}: write node:${target}`);
+  }
+  if (file.lines > MAX_LINES) found.push(`${file.name}: ${file.lines} lines`);
+  return found;
+}
+
+function folderOf(name: string): string {
+  return name.includes('/') ? (name.split('/')[0] ?? '') : '';
+}
+
+/** Files directly in src/ (index.ts, main.ts) stand above every folder. */
+function layerOf(folder: string): number {
+  const layer = LAYERS.findIndex((names) => names.includes(folder));
+  if (layer < 0 && folder !== '') throw new Error(`src/${folder}/ is in no layer`);
+  return layer < 0 ? LAYERS.length : layer;
+}
+
+function readSource(): SourceFile[] {
+  return readdirSync(source, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const text = readFileSync(path, 'utf8');
+      const name = relative(source, path);
+      const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+        (match) => match[1] ?? '',
+      );
+      return { name, folder: folderOf(name), lines: text.split('\n').length - 1, imports };
+    });
+}
+
+describe('the layers', () => {
+  it('hold in src/', () => {
+    const files = readSource();
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.flatMap(violations)).toEqual([]);
+  });
+
+  it.each([
+    ['an upward import', { name: 'text/a.ts', folder: 'text', lines: 1, imports: ['../gate/gate.ts'] }],
+    ['a sideways import', { name: 'disk/a.ts', folder: 'disk', lines: 1, imports: ['../workspace/walk.ts'] }],
+    [
+      'an upward import from a nested folder',
+      { name: 'judge/rules/a.ts', folder: 'judge', lines: 1, imports: ['../../disk/read.ts'] },
+    ],
+    ['node: in the pure layer', { name: 'text/a.ts', folder: 'text', lines: 1, imports: ['node:path'] }],
+    [
+      'node:fs above the disk',
+      { name: 'gate/a.ts', folder: 'gate', lines: 1, imports: ['node:fs/promises'] },
+    ],
+    ['a long file', { name: 'gate/a.ts', folder: 'gate', lines: 301, imports: [] }],
+  ])('would catch %s', (_what, file) => {
+    expect(violations(file)).toHaveLength(1);
+  });
+
+  it('let a folder use what is below it', () => {
+    const file = {
+      name: 'gate/a.ts',
+      folder: 'gate',
+      lines: 300,
+      imports: ['../disk/read.ts', './b.ts', 'node:crypto'],
+    };
+    expect(violations(file)).toEqual([]);
+  });
+});

@@ -1,0 +1,14 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+/** The long runs: the same attacks as in the short tests, at the sizes the README quotes. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['test/attack/**/*.test.ts'],
+    pool: 'forks',
+    fileParallelism: false,
+    testTimeout: 3_600_000,
+    hookTimeout: 60_000,
+    env: { LOOKFIRST_ATTACK: 'long' },
+  },
+});
+export default config;

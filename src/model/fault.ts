@@ -9,11 +9,18 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly path: string | undefined;
+  /** Which of several causes of one code, for programs: `missing`, `relative`, … */
+  readonly reason: string | undefined;
 
-  constructor(code: FaultCode, message: string, options: { cause?: unknown; path?: string } = {}) {
+  constructor(
+    code: FaultCode,
+    message: string,
+    options: { cause?: unknown; path?: string; reason?: string } = {},
+  ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'Fault';
     this.code = code;
     this.path = options.path;
+    this.reason = options.reason;
   }
 }

@@ -19,22 +19,28 @@ export interface ResolvedPath {
 }
 
 /**
- * Where one name lives, pinned: `dir` stays the same directory whatever happens to the path that led there.
- * `${dir}/${name}` is an argument for the next system call only; never show, store or compare it.
+ * A directory that cannot be redirected while it is held, whatever happens to the path that led there.
+ * `prefix` is an argument for the next system call only; never show, store or compare it.
  */
-export interface Place {
-  readonly path: ResolvedPath;
-  /** A directory that cannot be redirected while the place is open. */
-  readonly dir: string;
-  /** One path component, never `..`, never empty (`.` for a root itself). */
-  readonly name: string;
+export interface PinnedDirectory {
+  readonly prefix: string;
+  /** Pins a sub-directory. Throws the system's error if `name` is no directory, or a link to one. */
+  enter(name: string): PinnedDirectory;
   /** Releases the directory. Calling it twice is harmless. */
   close(): void;
 }
 
+/** Where one name lives, pinned: I/O on a place cannot leave the directory it was found in. */
+export interface Place {
+  readonly path: ResolvedPath;
+  readonly dir: PinnedDirectory;
+  /** One path component, never `..`, never empty (`.` for a root itself). */
+  readonly name: string;
+}
+
 /** The argument for a system call on a place. */
 export function at(place: Pick<Place, 'dir' | 'name'>): string {
-  return `${place.dir}/${place.name}`;
+  return `${place.dir.prefix}/${place.name}`;
 }
 
 export type FileKind = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';

@@ -1,0 +1,39 @@
+import { closeSync, constants, fstatSync, openSync, readlinkSync, statfsSync } from 'node:fs';
+
+/**
+ * What containment rests on, strongest first.
+ * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect it.
+ * `best-effort`: the path is checked, then used; a process that swaps components in between can win.
+ */
+export const GUARANTEES = ['walk', 'best-effort'] as const;
+export type Guarantee = (typeof GUARANTEES)[number];
+
+/** Linux's O_PATH, which Node does not name: a handle to a place, without opening what is there. */
+export const O_PATH = 0o10000000;
+const PROC_SUPER_MAGIC = 0x9fa0;
+
+/** The strongest guarantee this machine gives; found out by trying, not by its name. */
+export function strongestGuarantee(): Guarantee {
+  return canWalk() ? 'walk' : 'best-effort';
+}
+
+export function atLeast(have: Guarantee, asked: Guarantee): boolean {
+  return GUARANTEES.indexOf(have) <= GUARANTEES.indexOf(asked);
+}
+
+/** A real proc file system, and handles that open what they say. */
+function canWalk(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    if (statfsSync('/proc').type !== PROC_SUPER_MAGIC) return false;
+    const fd = openSync('/', O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    try {
+      return fstatSync(fd).isDirectory() && readlinkSync(`/proc/self/fd/${fd}`) === '/';
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Any failure of the probe means that the walk cannot be relied on here.
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+import { closeSync, constants, lstatSync, openSync } from 'node:fs';
+import type { PinnedDirectory } from '../model/path.ts';
+import { O_PATH } from './guarantee.ts';
+
+/** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR, it is never followed. */
+const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** A directory held by a descriptor; the `walk` tier. */
+export class HeldDirectory implements PinnedDirectory {
+  readonly prefix: string;
+  #fd: number;
+
+  private constructor(fd: number) {
+    this.#fd = fd;
+    this.prefix = `/proc/self/fd/${fd}`;
+  }
+
+  static open(path: string): HeldDirectory {
+    return new HeldDirectory(openSync(path, DIRECTORY));
+  }
+
+  enter(name: string): HeldDirectory {
+    return HeldDirectory.open(`${this.prefix}/${name}`);
+  }
+
+  close(): void {
+    if (this.#fd < 0) return;
+    closeSync(this.#fd);
+    this.#fd = -1;
+  }
+}
+
+/** A directory known by its path only; the `best-effort` tier. Each step is looked at before it is taken. */
+export class NamedDirectory implements PinnedDirectory {
+  readonly prefix: string;
+
+  constructor(path: string) {
+    this.prefix = path;
+  }
+
+  enter(name: string): NamedDirectory {
+    const path = `${this.prefix}/${name}`;
+    if (!lstatSync(path).isDirectory())
+      throw Object.assign(new Error(`not a directory: ${name}`), { code: 'ENOTDIR' });
+    return new NamedDirectory(path);
+  }
+
+  close(): void {}
+}
+
+/** The same directory, for those who do not own it: closing the view leaves it open. */
+export class BorrowedDirectory implements PinnedDirectory {
+  readonly prefix: string;
+  readonly #owner: PinnedDirectory;
+
+  constructor(owner: PinnedDirectory) {
+    this.prefix = owner.prefix;
+    this.#owner = owner;
+  }
+
+  enter(name: string): PinnedDirectory {
+    return this.#owner.enter(name);
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,221 @@
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { errnoOf } from '../model/errno.ts';
+import type { PinnedDirectory } from '../model/path.ts';
+import type { Folding } from './fold.ts';
+import { partsBelow } from './lexical.ts';
+import { BorrowedDirectory } from './pinned.ts';
+
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+/** An entry that changes between link and no link under our eyes is tried again this often. */
+const MAX_RETRIES = 64;
+
+/** A root: canonical path, the spelling it was given by, and the directory itself. */
+export interface Root {
+  readonly canonical: string;
+  readonly given: string;
+  readonly dir: PinnedDirectory;
+}
+
+export type Walked =
+  | {
+      readonly kind: 'found';
+      readonly root: Root;
+      readonly dir: PinnedDirectory;
+      readonly parts: readonly string[];
+      readonly stats: BigIntStats;
+    }
+  | {
+      readonly kind: 'missing';
+      readonly root: Root;
+      /** The deepest directory that exists; `missing` are the names below it that do not. */
+      readonly dir: PinnedDirectory;
+      readonly parts: readonly string[];
+      readonly missing: readonly string[];
+    }
+  | { readonly kind: 'escapes' }
+  | { readonly kind: 'failed'; readonly errno: string };
+
+export interface Walk {
+  readonly roots: readonly Root[];
+  readonly folding: Folding;
+  readonly root: Root;
+  readonly parts: readonly string[];
+  /** `parents`: a link in the last place is the thing itself (delete, move). */
+  readonly links: 'all' | 'parents';
+}
+
+/**
+ * Goes from a root to a name, one component at a time, through handles. Links are read and followed by us, inside the
+ * roots only; the kernel never follows one. The caller owns the directory in the answer and must close it.
+ * It never asks about anything outside, so it cannot tell whether something is there.
+ */
+export function walk(request: Walk): Walked {
+  const state: State = {
+    ...request,
+    done: [],
+    todo: [...request.parts],
+    hops: 0,
+    retries: 0,
+    dir: undefined,
+  };
+  try {
+    for (;;) {
+      const walked = step(state);
+      if (walked !== undefined) return walked;
+    }
+  } catch (error) {
+    state.dir?.close();
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return { kind: 'failed', errno };
+  }
+}
+
+interface State {
+  readonly roots: readonly Root[];
+  readonly folding: Folding;
+  readonly links: Walk['links'];
+  root: Root;
+  /** Held directory of `done`; undefined while it is the root's own. */
+  dir: PinnedDirectory | undefined;
+  done: string[];
+  todo: string[];
+  hops: number;
+  retries: number;
+}
+
+function step(state: State): Walked | undefined {
+  const name = state.todo[0];
+  const dir = state.dir ?? state.root.dir;
+  if (name === undefined) return atRoot(state);
+  if (name === '..') return climb(state);
+  if (state.todo.length > 1) {
+    const entered = tryEnter(dir, name);
+    if (typeof entered !== 'string') {
+      state.dir?.close();
+      state.dir = entered;
+      state.done.push(name);
+      state.todo.shift();
+      return undefined;
+    }
+    if (entered === 'ENOENT') return missing(state);
+    return entered === 'ENOTDIR' ? follow(state, `${dir.prefix}/${name}`) : fail(state, entered);
+  }
+  const stats = lstatSync(`${dir.prefix}/${name}`, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return missing(state);
+  if (stats.isSymbolicLink() && state.links === 'all') {
+    return follow(state, `${dir.prefix}/${name}`);
+  }
+  return { kind: 'found', root: state.root, dir: own(state), parts: [...state.done, name], stats };
+}
+
+/** `..` comes from link targets only. It leaves the directory we really are in, as the kernel would. */
+function climb(state: State): Walked | undefined {
+  if (state.done.length === 0) return escapes(state);
+  restart(state, state.root, [...state.done.slice(0, -1), ...state.todo.slice(1)]);
+  return undefined;
+}
+
+/** The directory, or the errno that kept us out. */
+function tryEnter(dir: PinnedDirectory, name: string): PinnedDirectory | string {
+  try {
+    return dir.enter(name);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return errno;
+  }
+}
+
+/** The name may be a link: splice its target in. If it is none (any more), look again, or fail. */
+function follow(state: State, path: string): Walked | undefined {
+  let target: string;
+  try {
+    target = readlinkSync(path);
+  } catch (error) {
+    const why = errnoOf(error);
+    if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');
+    // Gone, a directory again, or a file all along: another look tells; a file stays one.
+    state.retries += 1;
+    if (state.todo.length > 1 && isNoDirectory(path)) return fail(state, 'ENOTDIR');
+    return state.retries > MAX_RETRIES ? fail(state, 'EBUSY') : undefined;
+  }
+  state.hops += 1;
+  if (state.hops > MAX_LINKS) return fail(state, 'ELOOP');
+  return splice(state, target) ? undefined : escapes(state);
+}
+
+function isNoDirectory(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && !stats.isDirectory() && !stats.isSymbolicLink();
+}
+
+/** Puts a link's target in place of its name; false if that leads out of every root. */
+function splice(state: State, target: string): boolean {
+  const rest = state.todo.slice(1);
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
+  if (!target.startsWith('/')) {
+    restart(state, state.root, [...state.done, ...parts, ...rest]);
+    return true;
+  }
+  const home = rootOf(state, `/${parts.join('/')}`);
+  if (home === undefined) return false;
+  restart(state, home.root, [...home.parts, ...rest]);
+  return true;
+}
+
+/** Begins again at a root: names are walked anew, for a directory we passed may have been moved away meanwhile. */
+function restart(state: State, root: Root, todo: string[]): void {
+  state.dir?.close();
+  state.dir = undefined;
+  state.root = root;
+  state.done = [];
+  state.todo = todo;
+}
+
+/** The root an absolute path lies in, by its canonical or its given spelling; the innermost if roots nest. */
+export function rootOf(
+  workspace: { readonly roots: readonly Root[]; readonly folding: Folding },
+  path: string,
+): { readonly root: Root; readonly parts: string[] } | undefined {
+  let best: { readonly root: Root; readonly parts: string[] } | undefined;
+  for (const root of workspace.roots) {
+    const parts =
+      partsBelow(root.canonical, path, workspace.folding) ?? partsBelow(root.given, path, workspace.folding);
+    if (parts !== undefined && (best === undefined || parts.length < best.parts.length))
+      best = { root, parts };
+  }
+  return best;
+}
+
+function atRoot(state: State): Walked {
+  const stats = lstatSync(`${state.root.dir.prefix}/.`, { bigint: true });
+  return { kind: 'found', root: state.root, dir: own(state), parts: [], stats };
+}
+
+function missing(state: State): Walked {
+  // A link into a folder that is not there and out of it again leads nowhere, also after the folder was made.
+  if (state.todo.includes('..')) return fail(state, 'ENOENT');
+  return {
+    kind: 'missing',
+    root: state.root,
+    dir: own(state),
+    parts: [...state.done, ...state.todo],
+    missing: [...state.todo],
+  };
+}
+
+function own(state: State): PinnedDirectory {
+  return state.dir ?? new BorrowedDirectory(state.root.dir);
+}
+
+function fail(state: State, errno: string): Walked {
+  state.dir?.close();
+  return { kind: 'failed', errno };
+}
+
+function escapes(state: State): Walked {
+  state.dir?.close();
+  return { kind: 'escapes' };
+}

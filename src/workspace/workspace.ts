@@ -1,0 +1,222 @@
+import { type BigIntStats, realpathSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { errnoOf, isMissing } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
+import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import { type Action, type Outcome, refused } from '../model/verdict.ts';
+import { type Folding, foldPath, platformFolding } from './fold.ts';
+import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
+import { type Lexical, readPath } from './lexical.ts';
+import { readWindowsPath } from './lexical-windows.ts';
+import { HeldDirectory, NamedDirectory } from './pinned.ts';
+import { Protection } from './protection.ts';
+import { refusalOf } from './refusals.ts';
+import { type Root, rootOf, type Walked, walk } from './walk.ts';
+
+export interface WorkspaceOptions {
+  /** Globs no one may touch; see Policy.protected. */
+  readonly protect?: readonly string[];
+  /** Canonical folders that are off limits, such as our own state. */
+  readonly protectFolders?: readonly string[];
+  /** Refuse to open with anything weaker. */
+  readonly require?: Guarantee;
+  /** Use this guarantee although a stronger one may be had; for tests of the weaker tier. */
+  readonly use?: Guarantee;
+}
+
+/** Something with that name is there. */
+export interface Found {
+  readonly exists: true;
+  readonly place: Place;
+  readonly stats: BigIntStats;
+}
+
+/** Nothing is there; `missing` are the names that do not exist below `place.dir`, the last one the file's own. */
+export interface Absent {
+  readonly exists: false;
+  readonly place: Place;
+  readonly missing: readonly string[];
+}
+
+/** The caller owns `place.dir` and closes it. */
+export type Located = Found | Absent;
+
+/**
+ * The directory trees an agent may touch. It turns strings into places; everything that follows goes through those.
+ * On Linux no component is ever followed by the kernel, so a process that swaps directories for links cannot lead a
+ * place outside. Elsewhere the guarantee is `best-effort`: such a process can win a race (see LIMITS.md).
+ */
+export class Workspace {
+  readonly guarantee: Guarantee;
+  readonly #roots: readonly Root[];
+  readonly #protection: Protection;
+  readonly #folding: Folding;
+
+  private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
+    this.#roots = roots;
+    this.guarantee = guarantee;
+    this.#protection = new Protection(options.protect ?? [], options.protectFolders ?? []);
+    this.#folding = platformFolding(process.platform);
+  }
+
+  /** Opens the roots and pins them: they stay the same directories even if their names are given to others. */
+  static open(paths: readonly string[], options: WorkspaceOptions = {}): Workspace {
+    if (paths.length === 0)
+      throw new Fault('CONFIG_INVALID', 'a workspace needs at least one root', { reason: 'empty' });
+    const guarantee = options.use ?? strongestGuarantee();
+    if (options.require !== undefined && !atLeast(guarantee, options.require)) {
+      const message = `this machine gives the guarantee "${guarantee}", "${options.require}" was asked for`;
+      throw new Fault('CONFIG_INVALID', message, { reason: 'guarantee' });
+    }
+    const roots: Root[] = [];
+    try {
+      for (const path of paths) roots.push(openRoot(path, guarantee));
+    } catch (error) {
+      for (const root of roots) root.dir.close();
+      throw error;
+    }
+    return new Workspace(roots, guarantee, options);
+  }
+
+  /** Canonical paths of the roots, in the order given; relative paths belong to the first. */
+  get roots(): readonly string[] {
+    return this.#roots.map((root) => root.canonical);
+  }
+
+  get protectedGlobs(): readonly string[] {
+    return this.#protection.globs;
+  }
+
+  /** Finds where a path leads, through links, and pins the directory it is in. */
+  locate(input: string, action: Action, links: 'all' | 'parents' = 'all'): Outcome<{ located: Located }> {
+    const start = this.#start(input);
+    if (start.kind !== 'inside') return refused(refusalOf(start, { path: printable(input), action }));
+    const walked = walk({
+      roots: this.#roots,
+      folding: this.#folding,
+      root: start.root,
+      parts: start.parts,
+      links,
+    });
+    if (walked.kind === 'escapes' || walked.kind === 'failed') {
+      return refused(refusalOf(walked, { path: input, action }));
+    }
+    const path = this.#resolved(walked.root, walked.parts, input);
+    const glob = this.#protection.protects(path.relative, path.absolute);
+    if (glob !== undefined) {
+      walked.dir.close();
+      return refused({ code: 'PROTECTED', action, path: input, next: 'ask_human', detail: { reason: glob } });
+    }
+    return { ok: true, located: locatedOf(walked, path) };
+  }
+
+  /** Where a path leads, as a name only. What is there may be another file a moment later. */
+  resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
+    const outcome = this.locate(input, action);
+    if (!outcome.ok) return outcome;
+    const { place, exists } = outcome.located;
+    place.dir.close();
+    return { ok: true, path: place.path, exists };
+  }
+
+  /** The resolved path of a name found while listing a pinned directory. */
+  child(parent: ResolvedPath, name: string): ResolvedPath {
+    const root = this.#roots.find((candidate) => candidate.canonical === parent.root);
+    if (root === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${parent.given}`);
+    const parts = parent.relative === '' ? [name] : [...parent.relative.split('/'), name];
+    return this.#resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
+  }
+
+  /** The glob or folder that keeps this path from every session, or undefined. */
+  protects(path: ResolvedPath): string | undefined {
+    return this.#protection.protects(path.relative, path.absolute);
+  }
+
+  close(): void {
+    for (const root of this.#roots) root.dir.close();
+  }
+
+  #start(input: unknown): Start {
+    const lexical: Lexical = process.platform === 'win32' ? readWindowsPath(input) : readPath(input);
+    if (lexical.kind === 'invalid') return lexical;
+    if (lexical.kind === 'climbs') return { kind: 'escapes' };
+    const first = this.#roots[0];
+    if (lexical.kind === 'relative' && first !== undefined)
+      return { kind: 'inside', root: first, parts: lexical.parts };
+    const home =
+      lexical.kind === 'absolute'
+        ? rootOf({ roots: this.#roots, folding: this.#folding }, lexical.path)
+        : undefined;
+    return home === undefined ? { kind: 'escapes' } : { kind: 'inside', ...home };
+  }
+
+  #resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
+    const relative = parts.join('/');
+    const prefix = root.canonical === '/' ? '' : root.canonical;
+    const absolute = relative === '' ? root.canonical : `${prefix}/${relative}`;
+    const path = { root: root.canonical, relative, absolute, key: foldPath(absolute, this.#folding), given };
+    // The one place that may make a ResolvedPath.
+    return path as ResolvedPath;
+  }
+}
+
+type Start =
+  | { readonly kind: 'inside'; readonly root: Root; readonly parts: readonly string[] }
+  | { readonly kind: 'escapes' }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: ResolvedPath): Located {
+  if (walked.kind === 'missing') {
+    const place = { path, dir: walked.dir, name: walked.missing[0] ?? '.' };
+    return { exists: false, place, missing: walked.missing };
+  }
+  return {
+    exists: true,
+    place: { path, dir: walked.dir, name: walked.parts.at(-1) ?? '.' },
+    stats: walked.stats,
+  };
+}
+
+function openRoot(given: string, guarantee: Guarantee): Root {
+  if (typeof given !== 'string' || !isAbsolute(given)) {
+    throw new Fault('CONFIG_INVALID', `a workspace root must be an absolute path: ${given}`, {
+      path: given,
+      reason: 'relative',
+    });
+  }
+  let canonical: string;
+  try {
+    canonical = slashes(realpathSync.native(given));
+    if (!statSync(canonical).isDirectory()) {
+      throw new Fault('CONFIG_INVALID', `the workspace root is not a folder: ${given}`, {
+        path: given,
+        reason: 'not-a-directory',
+      });
+    }
+    const dir = guarantee === 'walk' ? HeldDirectory.open(canonical) : new NamedDirectory(canonical);
+    return { canonical, given: trimmed(given), dir };
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    const message = isMissing(error)
+      ? `the workspace root does not exist: ${given}`
+      : `the workspace root cannot be opened (${errnoOf(error) ?? String(error)}): ${given}`;
+    throw new Fault('CONFIG_INVALID', message, {
+      cause: error,
+      path: given,
+      reason: isMissing(error) ? 'missing' : 'unreadable',
+    });
+  }
+}
+
+function trimmed(path: string): string {
+  const clean = process.platform === 'win32' ? readWindowsPath(path) : readPath(path);
+  return clean.kind === 'absolute' ? clean.path : slashes(path);
+}
+
+function slashes(path: string): string {
+  return process.platform === 'win32' ? path.replaceAll('\\', '/') : path;
+}
+
+function printable(input: unknown): string {
+  return typeof input === 'string' ? input.replaceAll('\0', '\\0') : String(input);
+}

@@ -18,6 +18,9 @@ export interface SightingFlags {
 
 export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
 
+/** Why a session no longer has in its context what it was once shown. */
+export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
+
 /**
  * "This session was shown these bytes of this file."
  * Coverage is what is in the model's context; fingerprint and stamp are the baseline, which survives compaction.
@@ -41,4 +44,6 @@ export interface Sighting {
   readonly refusedContent?: string;
   /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */
   readonly tombstone?: boolean;
+  /** Coverage was taken away; without a baseline (no fingerprint, no stamp) only this reason is left of the sighting. */
+  readonly lost?: LostReason;
 }

@@ -74,6 +74,9 @@ export interface RefusalDetail {
   readonly totalLines?: number;
   /** When the session saw the file, milliseconds since 1970. */
   readonly seenAtMs?: number;
+  /** When the file was last modified, and what that was when the session saw it. */
+  readonly mtimeMs?: number;
+  readonly seenMtimeMs?: number;
   /** Bounded unified diff from what the session saw to what is there. */
   readonly diff?: string;
   /** The current revision; only when the refusal itself showed all that the session had not seen. */

@@ -1,0 +1,64 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Durability } from '../model/policy.ts';
+import { FileSystemClock } from './clock.ts';
+import { LitterLog } from './litter-log.ts';
+import { loadNative, type NativeFiles } from './native.ts';
+
+/** The steps of a commit, in order; a test can fail or kill the process at each of them. */
+export type CommitStep =
+  | 'temp-open'
+  | 'temp-write'
+  | 'temp-attributes'
+  | 'temp-sync'
+  | 'compare'
+  | 'exchange'
+  | 'claim'
+  | 'verify'
+  | 'publish'
+  | 'retain'
+  | 'folder-sync';
+
+/** What every change of a file needs besides its place. */
+export interface DiskContext {
+  readonly clock: FileSystemClock;
+  readonly litter: LitterLog;
+  /** Folder outside every workspace where displaced files go; they are never deleted by a commit. */
+  readonly retained: string;
+  readonly durability: Durability;
+  /** Undefined: names cannot be exchanged atomically here; commits claim and link instead. */
+  readonly native: NativeFiles | undefined;
+  /** Called before each step. */
+  readonly trace?: (step: CommitStep) => void;
+  close(): void;
+}
+
+export interface DiskOptions {
+  /** Our state folder; never inside a workspace. */
+  readonly home: string;
+  /** Names this process in temporary names, so that a later start can tell whose they are. */
+  readonly owner: string;
+  readonly durability: Durability;
+  /** `claim`: do without the atomic exchange; for tests of the weaker commit. */
+  readonly commit?: 'exchange' | 'claim';
+  readonly trace?: (step: CommitStep) => void;
+}
+
+export function openDisk(options: DiskOptions): DiskContext {
+  const retained = join(options.home, 'retained');
+  mkdirSync(retained, { recursive: true, mode: 0o700 });
+  const clock = new FileSystemClock(join(options.home, 'clock'));
+  const litter = new LitterLog(options.home, options.owner, options.durability);
+  return {
+    clock,
+    litter,
+    retained,
+    durability: options.durability,
+    native: options.commit === 'claim' ? undefined : loadNative(),
+    ...(options.trace === undefined ? {} : { trace: options.trace }),
+    close: () => {
+      clock.close();
+      litter.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
+import { isMissing, isTaken } from '../model/errno.ts';
+import type { PinnedDirectory, Place } from '../model/path.ts';
+import type { DiskContext } from './context.ts';
+import { changeFailed } from './failure.ts';
+
+/** Makes a folder's entries durable. */
+export function syncFolder(context: DiskContext, dir: PinnedDirectory): void {
+  if (context.durability !== 'full' || process.platform === 'win32') return;
+  const fd = openSync(`${dir.prefix}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Folders made on the way to a file: `dir` is the last one, and `undo` removes those we made, if still empty. */
+export interface MadeFolders {
+  readonly dir: PinnedDirectory;
+  readonly made: number;
+  undo(): void;
+  close(): void;
+}
+
+/**
+ * Makes the missing folders below a pinned one, each through the handle of the one above. Someone else making the
+ * same folder meanwhile is no error; a link or a file in its place is.
+ */
+export function makeFolders(context: DiskContext, place: Place, names: readonly string[]): MadeFolders {
+  const held: {
+    readonly parent: PinnedDirectory;
+    readonly name: string;
+    readonly ours: boolean;
+    dir: PinnedDirectory;
+  }[] = [];
+  const close = (): void => {
+    for (const step of held) step.dir.close();
+  };
+  const undo = (): void => {
+    for (const step of held.toReversed()) {
+      if (step.ours && !removeIfEmpty(`${step.parent.prefix}/${step.name}`)) break;
+    }
+  };
+  try {
+    let parent = place.dir;
+    for (const name of names) {
+      const ours = makeOne(`${parent.prefix}/${name}`);
+      const dir = parent.enter(name);
+      held.push({ parent, name, ours, dir });
+      if (ours) syncFolder(context, parent);
+      parent = dir;
+    }
+    return { dir: parent, made: held.filter((step) => step.ours).length, undo, close };
+  } catch (error) {
+    undo();
+    close();
+    throw changeFailed(error, place.path);
+  }
+}
+
+function makeOne(path: string): boolean {
+  try {
+    mkdirSync(path, 0o777);
+    return true;
+  } catch (error) {
+    if (isTaken(error)) return false;
+    throw error;
+  }
+}
+
+function removeIfEmpty(path: string): boolean {
+  try {
+    rmdirSync(path);
+    return true;
+  } catch {
+    // Not empty, or not ours any more: someone uses it, so it stays.
+    return false;
+  }
+}
+
+/** Removes an empty folder; false if it is not empty. */
+export function removeFolder(context: DiskContext, place: Place): boolean {
+  try {
+    rmdirSync(`${place.dir.prefix}/${place.name}`);
+    syncFolder(context, place.dir);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))
+      return false;
+    throw changeFailed(error, place.path);
+  }
+}

@@ -1,0 +1,66 @@
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Durability } from '../model/policy.ts';
+
+/** Every temporary name of ours begins like this, followed by its owner. */
+export const TEMP_PREFIX = '.lookfirst-';
+
+/** One line of a litter log: a folder this process makes temporary names in, or a name it has claimed there. */
+export type LitterLine =
+  | { readonly dir: string }
+  | { readonly dir: string; readonly claim: string; readonly name: string };
+
+/**
+ * Says where a process may leave temporary names behind if it is killed: one file per process in our state folder,
+ * a line for each workspace folder it writes to. A later start reads the logs of dead processes.
+ */
+export class LitterLog {
+  readonly #path: string;
+  readonly #owner: string;
+  readonly #durability: Durability;
+  readonly #dirs = new Set<string>();
+  #fd: number | undefined;
+  #count = 0;
+
+  constructor(home: string, owner: string, durability: Durability) {
+    const folder = logFolder(home);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#owner = owner;
+    this.#durability = durability;
+    this.#path = join(folder, `${owner}.log`);
+  }
+
+  /** A fresh name beside a target. Recorded before it exists, so that it is never forgotten. */
+  tempName(dir: string): string {
+    if (!this.#dirs.has(dir)) {
+      this.#append({ dir });
+      this.#dirs.add(dir);
+    }
+    this.#count += 1;
+    return `${TEMP_PREFIX}${this.#owner}-${this.#count.toString(36)}`;
+  }
+
+  /** Records that `name` in `dir` is about to be away under `claim` for a moment. */
+  claiming(dir: string, claim: string, name: string): void {
+    this.#append({ dir, claim, name });
+  }
+
+  /** Nothing was left behind: everything this process made is published or gone. */
+  close(): void {
+    if (this.#fd === undefined) return;
+    closeSync(this.#fd);
+    unlinkSync(this.#path);
+    this.#fd = undefined;
+  }
+
+  #append(line: LitterLine): void {
+    this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
+    writeSync(this.#fd, `${JSON.stringify(line)}\n`);
+    // So that it holds across a power cut as well: once per folder, and for every claim.
+    if (this.#durability !== 'none') fsyncSync(this.#fd);
+  }
+}
+
+export function logFolder(home: string): string {
+  return join(home, 'writers');
+}

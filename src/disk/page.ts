@@ -1,0 +1,142 @@
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, read } from 'node:fs';
+import { promisify } from 'node:util';
+import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import { at, type Place } from '../model/path.ts';
+import type { FileSystemClock } from './clock.ts';
+import { openRegular, type Unreadable } from './read.ts';
+import { stampOf } from './stats.ts';
+
+const readAsync = promisify(read);
+const CHUNK_BYTES = 1 << 18;
+const NEWLINE = 10;
+
+/** Where a line begins; lets the next page start without counting lines from the top. */
+export interface LineStart {
+  readonly line: number;
+  readonly byte: number;
+}
+
+export interface PageRequest {
+  readonly clock: FileSystemClock;
+  /** First line, 1-based. */
+  readonly from: number;
+  readonly limit: number;
+  /** Of longer lines only the beginning is kept in memory. */
+  readonly maxLineBytes: number;
+  /** A known start at or before `from`, of the same stamp. */
+  readonly start?: LineStart;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Some lines of a file too large to load. */
+export interface Page {
+  /** Each line with its own ending, cut at `maxLineBytes`. */
+  readonly lines: readonly Buffer[];
+  readonly from: number;
+  /** 1-based numbers of lines that were cut. */
+  readonly cut: readonly number[];
+  /** Known only if the end of the file was reached. */
+  readonly totalLines: number | undefined;
+  readonly next: LineStart;
+  readonly sizeBytes: number;
+  /** SHA-256 of the lines' bytes, cut ones included in full. */
+  readonly sha256: string;
+  readonly stamp: Stamp;
+  readonly racy: boolean;
+}
+
+/** Reads a range of lines in bounded memory, without hashing or counting the rest of the file. */
+export async function readPage(place: Place, request: PageRequest): Promise<Page | Unreadable> {
+  const opened = openRegular(place);
+  if ('problem' in opened) return opened;
+  try {
+    const size = Number(opened.stats.size);
+    const collector = new LineCollector(request);
+    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    let position = request.start?.byte ?? 0;
+    while (!collector.full) {
+      request.signal?.throwIfAborted();
+      const { bytesRead } = await readAsync(opened.fd, chunk, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) break;
+      collector.add(chunk.subarray(0, bytesRead));
+      position += bytesRead;
+      request.onProgress?.(Math.min(position, size), size);
+    }
+    const after = fstatSync(opened.fd, { bigint: true });
+    const moved = !sameStamp(stampOf(opened.stats), stampOf(after));
+    const racy = moved || request.clock.isRacy(after, at(place));
+    return { ...collector.finish(), sizeBytes: size, stamp: stampOf(after), racy };
+  } finally {
+    closeSync(opened.fd);
+  }
+}
+
+/** Splits chunks into lines and keeps those of the range. */
+class LineCollector {
+  readonly #request: PageRequest;
+  readonly #digest: Hash = createHash('sha256');
+  readonly #lines: Buffer[] = [];
+  readonly #cut: number[] = [];
+  #line: number;
+  #byte: number;
+  /** Pieces of the line that began in an earlier chunk, and its length so far. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  constructor(request: PageRequest) {
+    this.#request = request;
+    this.#line = request.start?.line ?? 1;
+    this.#byte = request.start?.byte ?? 0;
+  }
+
+  get full(): boolean {
+    return this.#line >= this.#request.from + this.#request.limit;
+  }
+
+  add(chunk: Buffer): void {
+    let from = 0;
+    while (from < chunk.byteLength && !this.full) {
+      const newline = chunk.indexOf(NEWLINE, from);
+      const end = newline < 0 ? chunk.byteLength : newline + 1;
+      this.#take(chunk.subarray(from, end));
+      if (newline >= 0) this.#endLine();
+      from = end;
+    }
+  }
+
+  finish(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
+    const atEnd = !this.full;
+    if (atEnd && this.#length > 0) this.#endLine();
+    return {
+      lines: this.#lines,
+      from: this.#request.from,
+      cut: this.#cut,
+      totalLines: atEnd ? this.#line - 1 : undefined,
+      next: { line: this.#line, byte: this.#byte },
+      sha256: this.#digest.digest('hex'),
+    };
+  }
+
+  #take(piece: Buffer): void {
+    if (this.#line >= this.#request.from) {
+      this.#digest.update(piece);
+      const room = this.#request.maxLineBytes - this.#length;
+      // Copied: the chunk is filled again by the next read.
+      if (room > 0) this.#pieces.push(Buffer.from(piece.subarray(0, room)));
+    }
+    this.#length += piece.byteLength;
+  }
+
+  #endLine(): void {
+    if (this.#line >= this.#request.from) {
+      this.#lines.push(Buffer.concat(this.#pieces));
+      if (this.#length > this.#request.maxLineBytes) this.#cut.push(this.#line);
+    }
+    this.#byte += this.#length;
+    this.#line += 1;
+    this.#pieces = [];
+    this.#length = 0;
+  }
+}

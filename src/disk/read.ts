@@ -1,0 +1,137 @@
+import { type BigIntStats, close, closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { errnoOf } from '../model/errno.ts';
+import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
+import { at, type FileKind, type Place } from '../model/path.ts';
+import type { FileSystemClock } from './clock.ts';
+import { fingerprintOf } from './hash.ts';
+import { kindOf, stampOf } from './stats.ts';
+
+const readAsync = promisify(read);
+const closeAsync = promisify(close);
+
+/** O_NONBLOCK: should a FIFO be swapped in after the type was checked, opening it does not hang. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+/** Below this a read costs less than a trip to the thread pool. */
+const SYNC_BYTES = 1 << 20;
+/** A file that changes during this many reads in a row is taken as it was last read, and marked racy. */
+const MAX_TRIES = 4;
+
+/** Bytes of a file with the identity and the times they had, all from one handle. */
+export interface Snapshot {
+  readonly bytes: Buffer;
+  readonly fingerprint: Fingerprint;
+  readonly stamp: Stamp;
+  readonly stats: BigIntStats;
+  /** Equal stamps prove nothing for this one; see FileSystemClock. */
+  readonly racy: boolean;
+}
+
+/** Why a place could not be opened for reading. `swapped`: it became a link after it was located; locate again. */
+export type Unreadable =
+  | { readonly problem: 'missing' }
+  | { readonly problem: 'swapped' }
+  | { readonly problem: 'kind'; readonly kind: FileKind }
+  | { readonly problem: 'too-large'; readonly size: number }
+  | { readonly problem: 'denied'; readonly errno: string };
+
+export interface ReadLimits {
+  readonly clock: FileSystemClock;
+  readonly maxBytes?: number;
+}
+
+/** Opens a regular file without following a link. Whoever gets the descriptor closes it. */
+export function openRegular(place: Place): { readonly fd: number; readonly stats: BigIntStats } | Unreadable {
+  let fd: number;
+  try {
+    fd = openSync(at(place), READ);
+  } catch (error) {
+    return whyNot(error);
+  }
+  try {
+    const stats = fstatSync(fd, { bigint: true });
+    if (stats.isFile()) return { fd, stats };
+    closeSync(fd);
+    return { problem: 'kind', kind: kindOf(stats) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function whyNot(error: unknown): Unreadable {
+  const errno = errnoOf(error);
+  switch (errno) {
+    case undefined:
+      throw error;
+    case 'ENOENT':
+      return { problem: 'missing' };
+    case 'ELOOP':
+      return { problem: 'swapped' };
+    case 'ENXIO':
+      return { problem: 'kind', kind: 'socket' };
+    case 'EISDIR':
+      return { problem: 'kind', kind: 'directory' };
+    default:
+      return { problem: 'denied', errno };
+  }
+}
+
+/**
+ * Reads a whole file with its fingerprint and stamp from one handle; again if it changed meanwhile.
+ * The bytes are one state of the file unless a writer outpaced every try, which `racy` then covers.
+ */
+export async function readSnapshot(place: Place, limits: ReadLimits): Promise<Snapshot | Unreadable> {
+  const opened = openRegular(place);
+  if ('problem' in opened) return opened;
+  const { fd } = opened;
+  try {
+    let before = opened.stats;
+    for (let tries = 1; ; tries += 1) {
+      const size = Number(before.size);
+      if (limits.maxBytes !== undefined && size > limits.maxBytes) return { problem: 'too-large', size };
+      const bytes = size <= SYNC_BYTES ? readAllSync(fd, size) : await readAll(fd, size);
+      const after = fstatSync(fd, { bigint: true });
+      const settled = sameStamp(stampOf(before), stampOf(after)) && bytes.byteLength === size;
+      if (settled || tries === MAX_TRIES) {
+        const racy = !settled || limits.clock.isRacy(after, at(place));
+        return { bytes, fingerprint: fingerprintOf(bytes), stamp: stampOf(after), stats: after, racy };
+      }
+      await setImmediate();
+      before = after;
+    }
+  } finally {
+    if (Number(opened.stats.size) <= SYNC_BYTES) closeSync(fd);
+    else await closeAsync(fd);
+  }
+}
+
+/** Reads from the beginning to the end of file; a file of the expected size costs one system call. */
+export function readAllSync(fd: number, expected: number): Buffer {
+  let buffer: Buffer = Buffer.allocUnsafe(Math.max(expected, 1));
+  let filled = 0;
+  for (;;) {
+    const count = readSync(fd, buffer, filled, buffer.byteLength - filled, filled);
+    filled += count;
+    if (count === 0 || filled === expected) return buffer.subarray(0, filled);
+    if (filled === buffer.byteLength) buffer = grown(buffer);
+  }
+}
+
+async function readAll(fd: number, expected: number): Promise<Buffer> {
+  let buffer: Buffer = Buffer.allocUnsafeSlow(Math.max(expected, 1));
+  let filled = 0;
+  for (;;) {
+    const { bytesRead } = await readAsync(fd, buffer, filled, buffer.byteLength - filled, filled);
+    filled += bytesRead;
+    if (bytesRead === 0 || filled === expected) return buffer.subarray(0, filled);
+    if (filled === buffer.byteLength) buffer = grown(buffer);
+  }
+}
+
+function grown(buffer: Buffer): Buffer {
+  const larger = Buffer.allocUnsafeSlow(buffer.byteLength * 2);
+  buffer.copy(larger);
+  return larger;
+}

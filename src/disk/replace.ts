@@ -1,0 +1,129 @@
+import { closeSync, fstatSync, lstatSync, unlinkSync } from 'node:fs';
+import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import type { FileKind, Place } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import { publishByClaim } from './claim.ts';
+import { type Expected, holds } from './compare.ts';
+import type { DiskContext } from './context.ts';
+import { type Publication, publishByExchange } from './exchange.ts';
+import { changeFailed } from './failure.ts';
+import { syncFolder } from './folders.ts';
+import { fingerprintOf } from './hash.ts';
+import { openRegular } from './read.ts';
+import { isReadOnly, modeOf, stampOf } from './stats.ts';
+import { type TempFile, writeTemp } from './temp-file.ts';
+
+export interface Committed {
+  readonly ok: true;
+  readonly fingerprint: Fingerprint;
+  readonly stamp: Stamp;
+  readonly mode: number;
+  /** Where the file that was replaced or removed is now, outside the workspace. */
+  readonly displaced?: string;
+  readonly notices: readonly Notice[];
+}
+
+/** Nothing of ours was published. `retained`: files displaced for a moment whose names others have taken since. */
+export interface Conflict {
+  readonly ok: false;
+  readonly reason: 'changed' | 'missing' | 'exists' | 'kind' | 'read-only' | 'denied';
+  readonly kind?: FileKind;
+  readonly errno?: string;
+  readonly retained: readonly string[];
+}
+
+export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {}): Conflict {
+  return { retained: [], ...more, ok: false, reason };
+}
+
+/**
+ * Replaces a file if it holds the expected bytes: compared just before, and what came out verified just after.
+ * Keeps mode, owner and attributes; other hard links keep the old bytes. The old file is kept in our own folder.
+ * A crash leaves the old file, the new one, or (claim only) a name the next start gives back.
+ */
+export async function replace(
+  context: DiskContext,
+  place: Place,
+  change: { readonly bytes: Uint8Array; readonly expected: Expected },
+): Promise<Committed | Conflict> {
+  const old = openRegular(place);
+  if ('problem' in old) return unreadable(old);
+  try {
+    if (isReadOnly(old.stats)) return conflict('read-only');
+    const like = { kind: 'replaces', stats: old.stats, fd: old.fd } as const;
+    const temp = await writeTemp(context, place, { bytes: change.bytes, like });
+    try {
+      return publish(context, {
+        place,
+        temp,
+        old: { ...old },
+        expected: change.expected,
+        intended: change.bytes,
+      });
+    } finally {
+      closeSync(temp.fd);
+    }
+  } catch (error) {
+    throw changeFailed(error, place.path);
+  } finally {
+    closeSync(old.fd);
+  }
+}
+
+function publish(context: DiskContext, publication: Publication): Committed | Conflict {
+  const { place, temp, old, expected, intended } = publication;
+  let published: ReturnType<typeof publishByClaim>;
+  try {
+    context.trace?.('compare');
+    // Times as they are when the bytes are known to be right: a later write shows in them.
+    const stats = fstatSync(old.fd, { bigint: true });
+    if (!holds(old.fd, expected)) {
+      unlinkSync(temp.path);
+      return conflict('changed');
+    }
+    const current = { ...publication, old: { fd: old.fd, stats } };
+    published =
+      context.native === undefined
+        ? publishByClaim(context, current)
+        : publishByExchange(context, context.native, current);
+  } catch (error) {
+    discard(temp);
+    throw error;
+  }
+  if (!published.ok) return conflict('changed', { retained: published.retained });
+  context.trace?.('folder-sync');
+  syncFolder(context, place.dir);
+  const stats = fstatSync(temp.fd, { bigint: true });
+  const others = Number(old.stats.nlink) - 1;
+  const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
+  return {
+    ok: true,
+    fingerprint: fingerprintOf(intended),
+    stamp: stampOf(stats),
+    mode: modeOf(stats),
+    displaced: published.displaced,
+    notices: [...temp.notices, ...broken],
+  };
+}
+
+/** Removes our temporary file, and only that: the same name may hold the old file by now. */
+export function discard(temp: TempFile): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino) unlinkSync(temp.path);
+}
+
+export function unreadable(problem: Exclude<ReturnType<typeof openRegular>, { fd: number }>): Conflict {
+  switch (problem.problem) {
+    case 'missing':
+      return conflict('missing');
+    case 'swapped':
+      return conflict('changed');
+    case 'kind':
+      return conflict('kind', { kind: problem.kind });
+    case 'denied':
+      return conflict('denied', { errno: problem.errno });
+    case 'too-large':
+      return conflict('changed');
+    default:
+      return problem satisfies never;
+  }
+}

@@ -1,0 +1,131 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  openSync,
+  unlinkSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf } from '../model/errno.ts';
+import type { Place } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import type { DiskContext } from './context.ts';
+import { modeOf } from './stats.ts';
+
+const writeAsync = promisify(write);
+const fsyncAsync = promisify(fsync);
+
+const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const SYNC_BYTES = 1 << 20;
+const SPECIAL_BITS = 0o7000;
+
+/** New bytes beside their target, complete and synced, not yet published. */
+export interface TempFile {
+  /** For the next system call only. */
+  readonly path: string;
+  readonly name: string;
+  readonly fd: number;
+  readonly ino: bigint;
+  /** What could not be carried over from the file it will replace. */
+  readonly notices: readonly Notice[];
+}
+
+/** What new bytes look like: the file they replace and its descriptor, or a mode of their own. */
+export type Likeness =
+  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number }
+  | { readonly kind: 'new'; readonly mode?: number };
+
+/** Writes a complete temporary file beside the target. On failure nothing is left and the error goes up. */
+export async function writeTemp(
+  context: DiskContext,
+  place: Place,
+  content: { readonly bytes: Uint8Array; readonly like: Likeness },
+): Promise<TempFile> {
+  context.trace?.('temp-open');
+  const name = context.litter.tempName(dirname(place.path.absolute));
+  const path = `${place.dir.prefix}/${name}`;
+  const replaces = content.like.kind === 'replaces';
+  // Private until it has the mode of what it replaces: a 0600 secret is never readable for a moment.
+  const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
+  try {
+    context.trace?.('temp-write');
+    await writeAll(fd, content.bytes);
+    context.trace?.('temp-attributes');
+    const notices = applyLikeness(context, fd, content.like);
+    context.trace?.('temp-sync');
+    await sync(context, fd, content.bytes.byteLength);
+    return { path, name, fd, ino: fstatSync(fd, { bigint: true }).ino, notices };
+  } catch (error) {
+    closeSync(fd);
+    unlinkSync(path);
+    throw error;
+  }
+}
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  const small = bytes.byteLength <= SYNC_BYTES;
+  for (let done = 0; done < bytes.byteLength; ) {
+    const left = bytes.byteLength - done;
+    done += small ? writeSync(fd, bytes, done, left) : (await writeAsync(fd, bytes, done, left)).bytesWritten;
+  }
+}
+
+async function sync(context: DiskContext, fd: number, size: number): Promise<void> {
+  if (context.durability === 'none') return;
+  if (size <= SYNC_BYTES) fsyncSync(fd);
+  else await fsyncAsync(fd);
+}
+
+function applyLikeness(context: DiskContext, fd: number, like: Likeness): Notice[] {
+  if (like.kind === 'new') {
+    if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
+    return [];
+  }
+  const notices: Notice[] = [...copyOwner(fd, like.stats), ...copyAttributes(context, like.fd, fd)];
+  const mode = modeOf(like.stats);
+  // After the owner: changing it clears bits. Special bits are not carried over to bytes an agent wrote.
+  fchmodSync(fd, mode & ~SPECIAL_BITS);
+  const dropped = mode & SPECIAL_BITS;
+  if (dropped !== 0) notices.push({ kind: 'mode-bits-dropped', bits: specialBits(dropped) });
+  return notices;
+}
+
+function specialBits(mode: number): string {
+  const names = [mode & 0o4000 ? 'setuid' : '', mode & 0o2000 ? 'setgid' : '', mode & 0o1000 ? 'sticky' : ''];
+  return names.filter((name) => name !== '').join(', ');
+}
+
+function copyOwner(fd: number, like: BigIntStats): Notice[] {
+  const own = fstatSync(fd, { bigint: true });
+  if (own.uid === like.uid && own.gid === like.gid) return [];
+  try {
+    fchownSync(fd, Number(like.uid), Number(like.gid));
+    return [];
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [{ kind: 'owner-changed' }];
+  }
+}
+
+/** Extended attributes and access lists; without the native helper nobody can tell whether there are any. */
+function copyAttributes(context: DiskContext, from: number, to: number): Notice[] {
+  if (context.native === undefined) return [];
+  try {
+    for (const name of context.native.listAttrsSync(from)) {
+      const value = context.native.getAttrSync(from, name);
+      if (value !== null) context.native.setAttrSync(to, name, value);
+    }
+    return [];
+  } catch (error) {
+    if (errnoOf(error) === 'ENOTSUP') return [];
+    return [{ kind: 'xattrs-lost' }];
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A folder of its own for one test: a workspace, a state folder and an outside, removed afterwards. */
+export interface Scratch {
+  readonly base: string;
+  readonly root: string;
+  readonly home: string;
+  readonly outside: string;
+}
+
+export function scratch(): Scratch {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-test-')));
+  const made = { base, root: join(base, 'root'), home: join(base, 'home'), outside: join(base, 'outside') };
+  for (const folder of [made.root, made.home, made.outside]) mkdirSync(folder);
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  return made;
+}
+
+/**
+ * Makes a tree from Go's mini-language: `d/` a folder, `f` a file holding its own name, `f: text` a file,
+ * `link => target` a link. `ROOT` and `OUTSIDE` in targets stand for those folders.
+ */
+export function makeTree(places: Scratch, lines: readonly string[]): void {
+  for (const line of lines) {
+    const link = line.split(' => ');
+    const [name = '', text] = line.split(': ');
+    if (link[1] !== undefined) {
+      const target = link[1].replace('ROOT', places.root).replace('OUTSIDE', places.outside);
+      symlinkSync(target, made(places, link[0] ?? ''));
+    } else if (line.endsWith('/')) mkdirSync(made(places, line), { recursive: true });
+    else writeFileSync(made(places, name), text ?? name);
+  }
+}
+
+function made(places: Scratch, name: string): string {
+  const path = name.startsWith('OUTSIDE/') ? join(places.outside, name.slice(8)) : join(places.root, name);
+  mkdirSync(dirname(path), { recursive: true });
+  return path;
+}

@@ -1,0 +1,92 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
+import { Locks } from './locks.ts';
+
+const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
+
+function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pid}`): Locks {
+  const isAlive = (id: string): boolean => {
+    try {
+      return process.kill(Number.parseInt(id, 10), 0);
+    } catch {
+      return false;
+    }
+  };
+  return new Locks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
+}
+
+describe('KeyedMutex', () => {
+  it('lets one holder in at a time, in the order of asking, per key', async () => {
+    const mutex = new KeyedMutex<string>();
+    const order: string[] = [];
+    const run = async (key: string, name: string): Promise<void> => {
+      const release = await mutex.acquire(key);
+      order.push(`+${name}`);
+      await Promise.resolve();
+      order.push(`-${name}`);
+      release();
+    };
+    await Promise.all([run('a', '1'), run('a', '2'), run('a', '3')]);
+    expect(order).toEqual(['+1', '-1', '+2', '-2', '+3', '-3']);
+  });
+});
+
+describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
+  it('answers undefined when a key cannot be had in time', async () => {
+    const { home } = scratch();
+    const locks = openLocks(home, use);
+    const holder = fork(child, [home, use ?? 'range', 'hold'], { stdio: 'pipe' });
+    await once(holder, 'message');
+    expect(await locks.acquire(['k'], 30)).toBeUndefined();
+    const free = await locks.acquire(['other'], 30);
+    expect(free).toBeTypeOf('function');
+    free?.();
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    const release = await locks.acquire(['k'], 2000);
+    expect(release, 'what a killed process held is free').toBeTypeOf('function');
+    release?.();
+    locks.close();
+  });
+
+  it('excludes processes from each other: no increment of a shared counter is lost', async () => {
+    const { home } = scratch();
+    writeFileSync(join(home, 'counter'), '0');
+    const children = [1, 2, 3].map(() =>
+      fork(child, [home, use ?? 'range', 'count', '200'], { stdio: 'pipe' }),
+    );
+    await Promise.all(children.map((process) => once(process, 'exit')));
+    expect(readFileSync(join(home, 'counter'), 'utf8')).toBe('600');
+  });
+
+  it('does the same without the lock and loses some: the test can fail', async () => {
+    const { home } = scratch();
+    writeFileSync(join(home, 'counter'), '0');
+    const children = [1, 2, 3].map(() => fork(child, [home, 'none', 'count', '200'], { stdio: 'pipe' }));
+    await Promise.all(children.map((process) => once(process, 'exit')));
+    expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
+  });
+
+  it('takes several keys in one order, so that batches cannot deadlock', async () => {
+    const { home } = scratch();
+    const locks = openLocks(home, use);
+    const batches = Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0 ? ['a', 'b', 'c'] : ['c', 'b', 'a'],
+    );
+    const done = await Promise.all(
+      batches.map(async (keys) => {
+        const release = await locks.acquire(keys, 5000);
+        await Promise.resolve();
+        release?.();
+        return release !== undefined;
+      }),
+    );
+    expect(done.every(Boolean)).toBe(true);
+    locks.close();
+  });
+});

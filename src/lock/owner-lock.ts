@@ -1,0 +1,63 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMissing, isTaken } from '../model/errno.ts';
+import type { ProcessLock } from './process-lock.ts';
+
+/**
+ * Locks by a file per slot that names its owner. A dead owner's file is taken away by renaming it, which only one
+ * process can do. Used where the kernel's locks cannot be had; a reused process number is told apart by its start time.
+ */
+export function openOwnerLock(
+  folder: string,
+  owner: string,
+  isAlive: (owner: string) => boolean,
+): ProcessLock {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const own = join(folder, `${owner}.owner`);
+  writeFileSync(own, owner, { mode: 0o600 });
+  const fileOf = (slot: number): string => join(folder, slot.toString(36));
+  return {
+    tryAcquire: (slot) => {
+      if (linked(own, fileOf(slot))) return true;
+      const holder = holderOf(fileOf(slot));
+      if (holder === undefined || (holder !== owner && isAlive(holder))) return false;
+      if (holder !== owner) evict(fileOf(slot), holder);
+      return false;
+    },
+    release: (slot) => unlinkSync(fileOf(slot)),
+    close: () => unlinkSync(own),
+  };
+}
+
+/** Linking a complete file: a lock file never is seen without its owner's name in it. */
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (isTaken(error)) return false;
+    throw error;
+  }
+}
+
+function holderOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Two may see the same dead owner: whoever renames the file first looks again whose it was, and puts a live one back. */
+function evict(file: string, dead: string): void {
+  const aside = `${file}.${process.pid}.evicted`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  if (holderOf(aside) !== dead) linked(aside, file);
+  unlinkSync(aside);
+}

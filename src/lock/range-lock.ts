@@ -1,0 +1,32 @@
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { ProcessLock } from './process-lock.ts';
+
+interface NativeLocks {
+  tryLock(fd: number, offset: number, length: number): boolean;
+  unlock(fd: number, offset: number, length: number): void;
+}
+
+/**
+ * Locks one byte of one file per slot, by the kernel: open-file-description locks on Linux, which go with the process
+ * that held them, however it ends. Undefined where the native helper has no build, or locks whole files only.
+ */
+export function openRangeLock(file: string): ProcessLock | undefined {
+  const native = process.platform === 'linux' ? loadNative() : undefined;
+  if (native === undefined) return undefined;
+  const fd = openSync(file, 'a+', 0o600);
+  return {
+    tryAcquire: (slot) => native.tryLock(fd, slot, 1),
+    release: (slot) => native.unlock(fd, slot, 1),
+    close: () => closeSync(fd),
+  };
+}
+
+function loadNative(): NativeLocks | undefined {
+  try {
+    // CommonJS without type declarations; the interface above is the part we rely on.
+    return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
+  } catch {
+    return undefined;
+  }
+}

@@ -25,6 +25,8 @@ export interface Effect {
   readonly relative: string;
   readonly before: Side;
   readonly after: Side;
+  /** Where the thing went (a key), on the source of a move. A moved folder's content is not listed and goes with it. */
+  readonly movedTo?: string;
 }
 
 /** One line of the journal, before the store numbers and chains it. No file contents, ever. */
@@ -37,6 +39,8 @@ export interface NewEntry {
   readonly action?: Action;
   /** Relative to the root. */
   readonly path?: string;
+  /** Key of `path`, where it is not simply root and path joined (file systems that ignore case). */
+  readonly key?: string;
   /** Id of the change, for `change` entries; a batch is one entry with many effects. */
   readonly change?: string;
   readonly effects?: readonly Effect[];
@@ -46,10 +50,20 @@ export interface NewEntry {
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
   readonly sha256?: string;
-  /** The change this one took back. */
+  /** The change this one took back; the newest when there are several. */
   readonly undoes?: string;
+  /** Everything an undo took back, where `undoes` alone does not say it. */
+  readonly undone?: Undone;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
+}
+
+/** What one undo took back. */
+export interface Undone {
+  /** Ids of changes, newest first. */
+  readonly changes: readonly string[];
+  /** Only these keys of them; absent: all they did. */
+  readonly keys?: readonly string[];
 }
 
 /** A chained line: `hash` covers the entry and the hash before it. */

@@ -19,11 +19,38 @@ export interface Store {
   lastChange(key: string): Promise<Entry | undefined>;
   /** Changes announced and not settled. */
   pending(): Promise<readonly PendingChange[]>;
+  /** Most recently used first. */
   sessions(): Promise<readonly SessionRecord[]>;
+  /** Where the journal's chain begins and ends, and how much room the store takes. */
+  state(): Promise<StoreState>;
+  /** Removes the oldest entries up to and including a number; the chain then begins after it. Returns how many went. */
+  prune(throughSeq: number): Promise<number>;
+  /** Calling it twice is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
 }
 
+/** A numbered link of the chain: the entry's number and the hash that the next entry builds on. */
+export interface ChainLink {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+export interface StoreState {
+  /** The last entry that was pruned; number 0 and 64 zeros when none was. */
+  readonly checkpoint: ChainLink;
+  /** The newest entry ever written. Kept apart from the entries, so that a missing end is noticed too. */
+  readonly head: ChainLink;
+  /** Room on disk; 0 for a store in memory. */
+  readonly bytes: number;
+}
+
+/**
+ * One transaction. Whatever the order of the fields: `ifPending` is asked first, then things are dropped and
+ * forgotten, then written, so that "forget all, then note this" is one call.
+ */
 export interface Writes {
+  /** Do nothing at all unless this change is still announced: two starts may find the same dead process. */
+  readonly ifPending?: string;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
   /** Without a key: everything the session has seen. */
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
@@ -39,9 +66,11 @@ export interface Writes {
 export interface EntryFilter {
   readonly session?: string;
   readonly root?: string;
+  /** Entries with an effect on this key, or about it (`entry.key`, else root and path joined). */
   readonly key?: string;
   readonly change?: string;
   readonly kinds?: readonly EntryKind[];
+  /** Both ends included. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
   /** Only entries after this number; for following and for verifying in pages. */

@@ -1,0 +1,34 @@
+import type { NewEntry } from '../model/entry.ts';
+import type { EntryFilter } from './store.ts';
+
+/** Every key an entry concerns: those its effects touched, and the one it is about. */
+export function keysOf(entry: NewEntry): ReadonlySet<string> {
+  const keys = new Set(entry.effects?.map((effect) => effect.key));
+  const about = entry.key ?? plainKey(entry);
+  if (about !== undefined) keys.add(about);
+  return keys;
+}
+
+/** Root and path joined: the key wherever the file system tells letters' case apart. */
+export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undefined {
+  if (entry.path === undefined) return undefined;
+  if (entry.path === '') return entry.root;
+  return entry.root.endsWith('/') ? entry.root + entry.path : `${entry.root}/${entry.path}`;
+}
+
+/** What a filter says about an entry's content; numbers, order and limit are the store's to apply. */
+export function matches(entry: NewEntry, filter: EntryFilter): boolean {
+  return (
+    agrees(filter.session, entry.session) &&
+    agrees(filter.root, entry.root) &&
+    agrees(filter.change, entry.change) &&
+    (filter.kinds?.includes(entry.kind) ?? true) &&
+    entry.atMs >= (filter.sinceMs ?? -Infinity) &&
+    entry.atMs <= (filter.untilMs ?? Infinity) &&
+    (filter.key === undefined || keysOf(entry).has(filter.key))
+  );
+}
+
+function agrees(wanted: string | undefined, actual: string | undefined): boolean {
+  return wanted === undefined || wanted === actual;
+}

@@ -1,0 +1,126 @@
+import type { Entry, PendingChange } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { CHAIN_START, canonicalJson, chainOn } from './chain.ts';
+import { matches } from './entry-match.ts';
+import type { ChainLink, EntryFilter, Store, StoreState, Writes } from './store.ts';
+
+/** The reference store: what every other store must answer like. Gone when the process ends. */
+export class MemoryStore implements Store {
+  readonly url = 'memory:';
+  readonly #sightings = new Map<string, Map<string, Sighting>>();
+  readonly #sessions = new Map<string, SessionRecord>();
+  readonly #pending = new Map<string, PendingChange>();
+  #entries: Entry[] = [];
+  #checkpoint: ChainLink = CHAIN_START;
+  #head: ChainLink = CHAIN_START;
+  #closed = false;
+
+  async recall(session: string, key: string): Promise<Sighting | undefined> {
+    this.#mustBeOpen();
+    return this.#sightings.get(session)?.get(key);
+  }
+
+  async sightings(session: string): Promise<readonly Sighting[]> {
+    this.#mustBeOpen();
+    return [...(this.#sightings.get(session)?.values() ?? [])];
+  }
+
+  async record(writes: Writes): Promise<readonly Entry[]> {
+    this.#mustBeOpen();
+    if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return [];
+    // Whatever can fail comes first: from here on all of it happens.
+    const added = chainOn(this.#head, (writes.entries ?? []).map(copyOf));
+    const announced = writes.announce === undefined ? undefined : copyOf(writes.announce);
+    const opened = writes.session === undefined ? undefined : copyOf(writes.session);
+
+    this.#drop(writes);
+    for (const { session, sighting } of writes.sightings ?? [])
+      this.#seenBy(session).set(sighting.key, sighting);
+    for (const change of writes.settle ?? []) this.#pending.delete(change);
+    if (announced !== undefined) this.#pending.set(announced.change, announced);
+    if (opened !== undefined) this.#sessions.set(opened.id, opened);
+    this.#entries.push(...added);
+    this.#head = linkOf(added.at(-1)) ?? this.#head;
+    return added;
+  }
+
+  async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+    this.#mustBeOpen();
+    const after = filter.afterSeq ?? 0;
+    const before = filter.beforeSeq ?? Infinity;
+    const inOrder = filter.order === 'oldest' ? this.#entries : [...this.#entries].reverse();
+    const found: Entry[] = [];
+    for (const entry of inOrder) {
+      if (found.length >= (filter.limit ?? Infinity)) break;
+      if (entry.seq > after && entry.seq < before && matches(entry, filter)) found.push(entry);
+    }
+    return found;
+  }
+
+  async lastChange(key: string): Promise<Entry | undefined> {
+    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
+  }
+
+  async pending(): Promise<readonly PendingChange[]> {
+    this.#mustBeOpen();
+    return [...this.#pending.values()];
+  }
+
+  async sessions(): Promise<readonly SessionRecord[]> {
+    this.#mustBeOpen();
+    return [...this.#sessions.values()].sort((a, b) => b.lastMs - a.lastMs);
+  }
+
+  async state(): Promise<StoreState> {
+    this.#mustBeOpen();
+    return { checkpoint: this.#checkpoint, head: this.#head, bytes: 0 };
+  }
+
+  async prune(throughSeq: number): Promise<number> {
+    this.#mustBeOpen();
+    const gone = this.#entries.filter((entry) => entry.seq <= throughSeq);
+    this.#entries = this.#entries.slice(gone.length);
+    this.#checkpoint = linkOf(gone.at(-1)) ?? this.#checkpoint;
+    return gone.length;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #drop(writes: Writes): void {
+    if (writes.dropSession !== undefined) {
+      this.#sessions.delete(writes.dropSession);
+      this.#sightings.delete(writes.dropSession);
+    }
+    for (const { session, key } of writes.forget ?? []) {
+      if (key === undefined) this.#sightings.delete(session);
+      else this.#sightings.get(session)?.delete(key);
+    }
+  }
+
+  #seenBy(session: string): Map<string, Sighting> {
+    let seen = this.#sightings.get(session);
+    if (seen === undefined) {
+      seen = new Map();
+      this.#sightings.set(session, seen);
+    }
+    return seen;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new Fault('MISUSE', 'the store was closed');
+  }
+}
+
+function linkOf(entry: Entry | undefined): ChainLink | undefined {
+  return entry && { seq: entry.seq, hash: entry.hash };
+}
+
+/** As it would come back from a disk: plain data that later changes to the original do not reach. */
+function copyOf<T>(value: T): T {
+  // The text was made from a T one line earlier.
+  return JSON.parse(canonicalJson(value)) as T;
+}

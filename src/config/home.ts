@@ -1,0 +1,60 @@
+import { Fault } from '../model/fault.ts';
+
+/** What the platform says about itself and its user; passed in, never asked for here. */
+export interface Surroundings {
+  /** `process.platform`. */
+  readonly platform: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The user's home folder, if the platform knows it. */
+  readonly homeFolder?: string | undefined;
+}
+
+/**
+ * The folder for Lookfirst's own state: `LOOKFIRST_HOME`, else the platform's place for state.
+ * String work only: it neither makes the folder nor looks whether it is there. A relative `LOOKFIRST_HOME` is a Fault, for
+ * it would be another folder in every working directory, and one of them inside a workspace.
+ */
+export function stateFolder(surroundings: Surroundings): string {
+  const { env, platform } = surroundings;
+  const chosen = env['LOOKFIRST_HOME'];
+  if (chosen !== undefined && chosen !== '') {
+    if (isAbsolute(chosen, platform)) return chosen;
+    throw new Fault('CONFIG_INVALID', `LOOKFIRST_HOME must be an absolute path, not "${chosen}"`);
+  }
+  if (platform === 'win32') return windowsFolder(surroundings);
+  if (platform === 'darwin') return join(homeOf(surroundings), 'Library', 'Application Support', 'lookfirst');
+  const state = env['XDG_STATE_HOME'];
+  // The XDG specification says to ignore a relative path.
+  if (state?.startsWith('/') === true) return join(state, 'lookfirst');
+  return join(homeOf(surroundings), '.local', 'state', 'lookfirst');
+}
+
+/** The policy file's place: beside the state, out of reach of the tools. */
+export function policyFilePath(folder: string, platform: string): string {
+  return platform === 'win32' ? joinWindows(folder, 'lookfirst.json') : join(folder, 'lookfirst.json');
+}
+
+function windowsFolder(surroundings: Surroundings): string {
+  const local = surroundings.env['LOCALAPPDATA'];
+  if (local !== undefined && isAbsolute(local, 'win32')) return joinWindows(local, 'lookfirst');
+  return joinWindows(homeOf(surroundings), 'AppData', 'Local', 'lookfirst');
+}
+
+function homeOf({ env, homeFolder, platform }: Surroundings): string {
+  const variable = platform === 'win32' ? 'USERPROFILE' : 'HOME';
+  for (const home of [env[variable], homeFolder])
+    if (home !== undefined && isAbsolute(home, platform)) return home;
+  throw new Fault('CONFIG_INVALID', 'no home folder is known: set LOOKFIRST_HOME to an absolute path');
+}
+
+function isAbsolute(path: string, platform: string): boolean {
+  return platform === 'win32' ? /^([A-Za-z]:[\\/]|\\\\[^\\])/.test(path) : path.startsWith('/');
+}
+
+function join(folder: string, ...names: readonly string[]): string {
+  return [folder === '/' ? '' : folder.replace(/\/+$/, ''), ...names].join('/');
+}
+
+function joinWindows(folder: string, ...names: readonly string[]): string {
+  return [folder.replace(/[\\/]+$/, ''), ...names].join('\\');
+}

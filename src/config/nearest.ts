@@ -1,0 +1,34 @@
+/** The known name most like `word`, or undefined when none is near enough to be meant. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  // Longer words than any name plus its allowance cannot be near; this also bounds the work.
+  if (word.length > 64) return undefined;
+  let best: string | undefined;
+  let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const name of known) {
+    const steps = stepsBetween(word.toLowerCase(), name.toLowerCase());
+    if (steps < least) {
+      least = steps;
+      best = name;
+    }
+  }
+  return best;
+}
+
+/** A forgotten ending (`quota` for `quotaBytes`) is the likeliest slip, however long the ending. */
+function stepsBetween(word: string, name: string): number {
+  return word.length > 2 && name.startsWith(word) ? 1 : distance(word, name);
+}
+
+/** Insertions, deletions and substitutions from one word to the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

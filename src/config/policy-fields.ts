@@ -1,0 +1,49 @@
+import { type Policy, PRESET_NAMES } from '../model/policy.ts';
+
+/** What one field of a policy file may hold. */
+export type Field =
+  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'integer'; readonly min: number }
+  | { readonly kind: 'globs' }
+  | { readonly kind: 'object'; readonly fields: Readonly<Record<string, Field>> };
+
+const AMOUNT: Field = { kind: 'integer', min: 0 };
+const POSITIVE: Field = { kind: 'integer', min: 1 };
+const GLOBS: Field = { kind: 'globs' };
+
+/** Every field of a policy but `preset`, which names where the others start. */
+export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>> = {
+  wording: choice(...PRESET_NAMES),
+  seen: choice('required', 'optional'),
+  overwrite: choice('whole', 'any'),
+  partial: choice('lines', 'file'),
+  staleness: choice('refuse', 'merge', 'warn', 'off'),
+  freshness: choice('bytes', 'mtime'),
+  compaction: choice('clear', 'verify', 'keep'),
+  ttlMs: AMOUNT,
+  verificationErrors: choice('refuse', 'allow'),
+  quotes: choice('code', 'all', 'off'),
+  placeholders: choice('refuse', 'allow'),
+  protected: GLOBS,
+  readOnly: { kind: 'boolean' },
+  hardLinks: choice('break', 'refuse'),
+  durability: choice('full', 'file', 'none'),
+  auditFailure: choice('refuse', 'allow'),
+  bypass: GLOBS,
+  hugeBytes: POSITIVE,
+  maxEditBytes: POSITIVE,
+  maxReadLines: POSITIVE,
+  maxLineChars: POSITIVE,
+  maxDiffLines: AMOUNT,
+  maxSightings: POSITIVE,
+  lockTimeoutMs: AMOUNT,
+  sessionIdleMs: POSITIVE,
+  journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
+};
+
+export const PRESET_FIELD: Field = choice(...PRESET_NAMES);
+
+function choice(...values: readonly string[]): Field {
+  return { kind: 'choice', values };
+}

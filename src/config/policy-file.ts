@@ -1,0 +1,125 @@
+import { Fault } from '../model/fault.ts';
+import type { Policy, PresetName } from '../model/policy.ts';
+import { nearest } from './nearest.ts';
+import { type Field, POLICY_FIELDS, PRESET_FIELD } from './policy-fields.ts';
+
+/** Single fields of a policy; `journal` by its own fields. */
+export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal'>> & {
+  readonly journal?: Partial<Policy['journal']>;
+};
+
+/** What a policy file says. */
+export interface PolicyFile {
+  readonly preset?: PresetName;
+  readonly overrides: PolicyOverrides;
+}
+
+const TOP: Readonly<Record<string, Field>> = { preset: PRESET_FIELD, ...POLICY_FIELDS };
+
+/**
+ * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors.
+ * Anything else in it is a Fault CONFIG_INVALID that names the place, what was expected and, for an unknown key, the nearest
+ * known one: a setting that is silently ignored is a guard that is silently off.
+ */
+export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
+  const value = parseJson(text, name);
+  if (!isRecord(value)) throw invalid(name, `must be an object, not ${describe(value)}`);
+  const { $schema: _, ...settings } = value;
+  checkFields(settings, { fields: TOP, name, prefix: '' });
+  // Every field has just been checked against the table, which has the policy's own keys and values.
+  const { preset, ...overrides } = settings as PolicyOverrides & { preset?: PresetName };
+  return preset === undefined ? { overrides } : { preset, overrides };
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault('CONFIG_INVALID', `${name} is not JSON: ${why}`, { cause, path: name });
+  }
+}
+
+interface Scope {
+  readonly fields: Readonly<Record<string, Field>>;
+  readonly name: string;
+  /** Dotted path of the object being checked, with its dot. */
+  readonly prefix: string;
+}
+
+function checkFields(settings: Readonly<Record<string, unknown>>, scope: Scope): void {
+  for (const [key, value] of Object.entries(settings)) {
+    const field = Object.hasOwn(scope.fields, key) ? scope.fields[key] : undefined;
+    if (field === undefined) throw unknownKey(key, scope);
+    checkValue(value, field, { ...scope, prefix: `${scope.prefix}${key}` });
+  }
+}
+
+function checkValue(value: unknown, field: Field, scope: Scope): void {
+  if (field.kind === 'object' && isRecord(value)) {
+    checkFields(value, { fields: field.fields, name: scope.name, prefix: `${scope.prefix}.` });
+    return;
+  }
+  if (!fits(value, field))
+    throw invalid(scope.name, `"${scope.prefix}" must be ${expected(field)}, not ${describe(value)}`);
+}
+
+function fits(value: unknown, field: Field): boolean {
+  switch (field.kind) {
+    case 'choice':
+      return typeof value === 'string' && field.values.includes(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+      return typeof value === 'number' && Number.isSafeInteger(value) && value >= field.min;
+    case 'globs':
+      return Array.isArray(value) && value.every((glob) => typeof glob === 'string' && glob.length > 0);
+    case 'object':
+      return false;
+    default:
+      return field satisfies never;
+  }
+}
+
+function expected(field: Field): string {
+  switch (field.kind) {
+    case 'choice':
+      return `one of ${field.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'boolean':
+      return 'true or false';
+    case 'integer':
+      return `a whole number of at least ${field.min}`;
+    case 'globs':
+      return 'an array of glob patterns';
+    case 'object':
+      return `an object with ${Object.keys(field.fields).join(', ')}`;
+    default:
+      return field satisfies never;
+  }
+}
+
+function unknownKey(key: string, scope: Scope): Fault {
+  const known = nearest(key, Object.keys(scope.fields));
+  const hint = known === undefined ? '' : `; did you mean "${scope.prefix}${known}"?`;
+  return invalid(scope.name, `unknown key ${quote(`${scope.prefix}${key}`)}${hint}`);
+}
+
+function invalid(name: string, problem: string): Fault {
+  return new Fault('CONFIG_INVALID', `${name}: ${problem}`, { path: name });
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (isRecord(value)) return 'an object';
+  return quote(value);
+}
+
+/** A value as JSON, bounded: a policy file may hold anything. */
+function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

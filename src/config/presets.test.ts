@@ -1,0 +1,89 @@
+import picomatch from 'picomatch';
+import { describe, expect, it } from 'vitest';
+import { type Policy, PRESET_NAMES } from '../model/policy.ts';
+import { POLICY_FIELDS } from './policy-fields.ts';
+import { PRESETS } from './presets.ts';
+
+const SWITCHES = [
+  'seen',
+  'overwrite',
+  'partial',
+  'staleness',
+  'freshness',
+  'compaction',
+  'verificationErrors',
+  'quotes',
+  'placeholders',
+] as const;
+
+describe('presets', () => {
+  it.each([
+    ['default', 'required whole file merge bytes verify refuse code refuse'],
+    ['strict', 'required whole lines refuse bytes clear refuse code refuse'],
+    ['sandbox', 'required any file warn bytes keep refuse off allow'],
+    ['file-time', 'required any file refuse mtime keep allow off allow'],
+    ['thread-history', 'required any file warn bytes clear refuse off allow'],
+    ['staleness', 'optional any file warn bytes keep allow all allow'],
+  ] as const)('%s rules as written down here', (name, expected) => {
+    const preset = PRESETS[name];
+    expect(SWITCHES.map((key) => preset[key]).join(' ')).toBe(expected);
+    expect(preset.preset).toBe(name);
+  });
+
+  it('speak in their own words, strict in the default ones', () => {
+    expect(PRESET_NAMES.map((name) => PRESETS[name].wording)).toEqual([
+      'default',
+      'default',
+      'sandbox',
+      'file-time',
+      'thread-history',
+      'staleness',
+    ]);
+  });
+
+  it.each(PRESET_NAMES)('%s keeps every change: durable, journalled, never in silence', (name) => {
+    const { durability, auditFailure, staleness, bypass, readOnly } = PRESETS[name];
+    expect({ durability, auditFailure, bypass, readOnly }).toEqual({
+      durability: 'full',
+      auditFailure: 'refuse',
+      bypass: [],
+      readOnly: false,
+    });
+    expect(staleness).not.toBe('off');
+  });
+
+  it.each(PRESET_NAMES)('%s is complete: it has every field a policy file may set', (name) => {
+    const preset: Policy = PRESETS[name];
+    expect(Object.keys(preset).sort()).toEqual([...Object.keys(POLICY_FIELDS), 'preset'].sort());
+  });
+});
+
+describe('protected paths', () => {
+  const matches = picomatch([...PRESETS.default.protected], { dot: true, nocase: true });
+
+  it.each([
+    '.git/config',
+    '.git',
+    'sub/.GIT/hooks/pre-commit',
+    '.ssh/id_ed25519',
+    'keys/id_rsa',
+    'certs/server.PEM',
+    'home/.aws/credentials',
+    '.netrc',
+  ])('cover %s', (path) => {
+    expect(matches(path)).toBe(true);
+  });
+
+  it.each([
+    '.env',
+    '.npmrc',
+    '.gitignore',
+    '.github/workflows/ci.yml',
+    'src/git/config.ts',
+    'id_rsa.pub',
+    'i18n/en.key',
+    'docs/pem.md',
+  ])('leave %s alone, for agents work on it', (path) => {
+    expect(matches(path)).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+/**
+ * What no session reads or writes unless the operator says otherwise: private keys, stored credentials, Git's own files.
+ * Matched without regard to case, dot files included, against the path inside the root.
+ * Deliberately absent: `.env`, `.npmrc` and `*.key`, which agents work on daily and whose real secrets belong elsewhere.
+ */
+export const DEFAULT_PROTECTED: readonly string[] = [
+  // A write here can run code at the next git command (hooks, config) or redirect it (`.git` as a file).
+  '**/.git',
+  '**/.git/**',
+  '**/.git-credentials',
+  '**/.ssh/**',
+  '**/.gnupg/**',
+  '**/.aws/**',
+  '**/.azure/**',
+  '**/.config/gcloud/**',
+  '**/.kube/config',
+  '**/.docker/config.json',
+  '**/.netrc',
+  '**/_netrc',
+  '**/.pypirc',
+  '**/.gem/credentials',
+  '**/id_rsa',
+  '**/id_dsa',
+  '**/id_ecdsa',
+  '**/id_ed25519',
+  '**/*.pem',
+  '**/*.p12',
+  '**/*.pfx',
+];
+
+/** Seed D guards these as well (its list of sensitive reads). */
+export const SEED_D_PROTECTED: readonly string[] = [
+  ...DEFAULT_PROTECTED,
+  '**/.gcloud/**',
+  '**/.npmrc',
+  '**/.m2/settings.xml',
+  '**/.gradle/gradle.properties',
+  '**/kubeconfig',
+];

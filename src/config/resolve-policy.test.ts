@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { parsePolicyFile } from './policy-file.ts';
+import { PRESETS } from './presets.ts';
+import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
+
+const file = (settings: object): NonNullable<PolicySources['file']> =>
+  parsePolicyFile(JSON.stringify(settings));
+
+describe('resolvePolicy', () => {
+  it.each<[string, PolicySources, object]>([
+    ['nothing said is the default preset', {}, { preset: 'default', staleness: 'merge' }],
+    ['the file names a preset', { file: file({ preset: 'strict' }) }, { preset: 'strict' }],
+    [
+      'a preset from the command line wins over the file, whose fields still hold',
+      { preset: 'sandbox', file: file({ preset: 'strict', ttlMs: 5 }) },
+      { preset: 'sandbox', wording: 'sandbox', ttlMs: 5 },
+    ],
+    [
+      'the file wins over the preset, flags over the file',
+      { file: file({ ttlMs: 5, maxReadLines: 7 }), flags: { ttlMs: 9 } },
+      { ttlMs: 9, maxReadLines: 7 },
+    ],
+    [
+      'journal fields override one by one',
+      { file: file({ journal: { quotaBytes: 3 } }) },
+      { journal: { quotaBytes: 3, retentionMs: PRESETS.default.journal.retentionMs } },
+    ],
+    ['bypass is the operator’s own list', { flags: { bypass: ['gen/**'] } }, { bypass: ['gen/**'] }],
+  ])('%s', (_rule, sources, expected) => {
+    expect(resolvePolicy(sources)).toMatchObject(expected);
+  });
+
+  it('adds to the protected globs, and takes one away only by name', () => {
+    const { protected: globs } = resolvePolicy({ file: file({ protected: ['secret/**', '!**/*.pem'] }) });
+    expect(globs).toContain('secret/**');
+    expect(globs).toContain('**/.ssh/**');
+    expect(globs).not.toContain('**/*.pem');
+  });
+
+  it('says when a glob to take away is not there', () => {
+    expect(() => resolvePolicy({ file: file({ protected: ['!**/*.pm'] }) })).toThrow(
+      'protected: "!**/*.pm" takes away a glob that is not there; did you mean "!**/*.pem"?',
+    );
+  });
+
+  it('leaves the presets as they are', () => {
+    const before = JSON.stringify(PRESETS);
+    resolvePolicy({ file: file({ protected: ['x'], journal: { quotaBytes: 1 } }), flags: { ttlMs: 1 } });
+    expect(JSON.stringify(PRESETS)).toBe(before);
+  });
+});

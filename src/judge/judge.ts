@@ -1,0 +1,99 @@
+import type { Policy } from '../model/policy.ts';
+import type { Notice } from '../model/results.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Facts } from './facts.ts';
+import { knowledgeOf } from './knowledge.ts';
+import type { Rule } from './rule.ts';
+import { contain } from './rules/contain.ts';
+import { content } from './rules/content.ts';
+import { covered } from './rules/covered.ts';
+import { exists } from './rules/exists.ts';
+import { folder } from './rules/folder.ts';
+import { fresh } from './rules/fresh.ts';
+import { kind } from './rules/kind.ts';
+import { recursive } from './rules/recursive.ts';
+import { revision } from './rules/revision.ts';
+import { seen } from './rules/seen.ts';
+import { size } from './rules/size.ts';
+
+/** On what ground a change is allowed. `carry`: the gate must still find the anchor untouched, or say STALE. */
+export type Licence = 'new' | 'empty' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
+
+export type Verdict =
+  | { readonly outcome: 'allow'; readonly licence: Licence; readonly notices: readonly Notice[] }
+  | { readonly outcome: 'refuse'; readonly refusal: Refusal };
+
+/** Hold for everyone, whatever was seen. */
+const ALWAYS: readonly Rule[] = [contain, kind, size, exists, recursive, revision];
+/** Ask what the session has seen; a licence of another kind, or the operator's bypass, stands in for them. */
+const SEEING: readonly Rule[] = [folder, seen, covered, fresh];
+/** Look at contents, so they come last. */
+const CONTENT: readonly Rule[] = [content];
+
+/**
+ * May this be done? The first rule that refuses wins, in the order contain, kind, exists, seen, covered, fresh, content.
+ * Pure: the same facts and policy always give the same verdict.
+ */
+export function judge(facts: Facts, policy: Policy): Verdict {
+  const always = consult(ALWAYS, facts, policy);
+  if (always.refusal !== undefined) return { outcome: 'refuse', refusal: always.refusal };
+
+  const licensed = license(facts, policy);
+  if (licensed.refusal !== undefined) return { outcome: 'refuse', refusal: licensed.refusal };
+
+  const last = consult(CONTENT, facts, policy);
+  if (last.refusal !== undefined) return { outcome: 'refuse', refusal: last.refusal };
+  return {
+    outcome: 'allow',
+    licence: licensed.licence,
+    notices: [...always.notices, ...licensed.notices, ...last.notices],
+  };
+}
+
+interface Consulted {
+  readonly refusal?: Refusal;
+  readonly notices: readonly Notice[];
+  readonly carry: boolean;
+}
+
+function consult(rules: readonly Rule[], facts: Facts, policy: Policy): Consulted {
+  const notices: Notice[] = [];
+  let carry = false;
+  for (const rule of rules) {
+    const ruling = rule(facts, policy);
+    if (ruling.kind === 'refuse') return { refusal: ruling.refusal, notices, carry };
+    if (ruling.kind === 'note') notices.push(...ruling.notices);
+    if (ruling.kind === 'carry') carry = true;
+  }
+  return { notices, carry };
+}
+
+interface Licensed {
+  readonly licence: Licence;
+  readonly notices: readonly Notice[];
+  readonly refusal?: Refusal;
+}
+
+function license(facts: Facts, policy: Policy): Licensed {
+  const exempt = exemption(facts, policy);
+  if (exempt !== undefined) return { licence: exempt, notices: [] };
+  const asked = consult(SEEING, facts, policy);
+  // The bypass is used, and journalled, only where the session's own knowledge does not suffice.
+  if (facts.bypassedBy !== undefined && (asked.refusal !== undefined || asked.carry))
+    return { licence: 'bypass', notices: [{ kind: 'bypassed', glob: facts.bypassedBy }] };
+  return { ...asked, licence: asked.carry ? 'carry' : 'seen' };
+}
+
+/** Grounds that need no sighting: nothing is there to destroy, or the caller has other proof. */
+function exemption(facts: Facts, policy: Policy): Licence | undefined {
+  const { action, target } = facts;
+  if (!target.exists) return 'new';
+  if (action === 'move' || action === 'mkdir') return 'not-required';
+  // A link is deleted as a link: its target text goes into the journal whole.
+  if (target.kind === 'link') return 'not-required';
+  if (target.kind === 'directory' ? facts.folder?.empty === true : target.empty) return 'empty';
+  if (facts.expectedRevision !== undefined) return 'revision';
+  if (policy.seen === 'optional' && target.kind === 'file' && !knowledgeOf(facts).known)
+    return 'not-required';
+  return undefined;
+}

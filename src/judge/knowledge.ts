@@ -1,0 +1,25 @@
+import type { Sighting } from '../model/sighting.ts';
+import type { Absence, Facts } from './facts.ts';
+
+/** What the session can be said to know of the target: a sighting that counts, or why there is none. */
+export type Knowledge =
+  | { readonly known: true; readonly sighting: Sighting }
+  | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };
+
+/** Tells sightings that count from tombstones, stubs and listings of a folder that is now a file. */
+export function knowledgeOf(facts: Facts): Knowledge {
+  const { sighting } = facts;
+  if (sighting === undefined) return { known: false, absence: facts.absence ?? 'never' };
+  if (isStub(sighting))
+    return { known: false, absence: sighting.lost ?? 'forgotten', seenAtMs: sighting.atMs };
+  if (sighting.tombstone === true && facts.target.exists)
+    return { known: false, absence: 'recreated', seenAtMs: sighting.atMs };
+  if (sighting.how === 'listing' && facts.target.exists && facts.target.kind !== 'directory')
+    return { known: false, absence: 'never' };
+  return { known: true, sighting };
+}
+
+/** True when nothing but the reason is left of a sighting: no coverage, no baseline. */
+export function isStub(sighting: Sighting): boolean {
+  return sighting.lost !== undefined && sighting.fingerprint === undefined && sighting.stamp === undefined;
+}

@@ -1,0 +1,12 @@
+import { no, PASS, type Rule } from '../rule.ts';
+
+/** A read-only session changes nothing; protected paths and the root itself belong to the operator. */
+export const contain: Rule = (facts, policy) => {
+  if (facts.protectedBy !== undefined)
+    return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: facts.protectedBy } });
+  if (policy.readOnly)
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'session' } });
+  if (facts.isRoot === true && (facts.action === 'delete' || facts.action === 'move'))
+    return no(facts, { code: 'PROTECTED', next: 'other_path', detail: { reason: 'root' } });
+  return PASS;
+};

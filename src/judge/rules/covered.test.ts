@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { facts, flags, policy, SEEN_AT, says, sighting } from '../../../test/support/judging.ts';
+import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { SightingFlags } from '../../model/sighting.ts';
+import type { Facts, JudgedAction } from '../facts.ts';
+import { covered } from './covered.ts';
+
+const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
+const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Facts> => ({
+  sighting: sighting({ coverage, flags: flags(flag) }),
+});
+
+describe('covered', () => {
+  it.each<[JudgedAction, string, Partial<Facts>, Partial<Policy>, string]>([
+    ['overwrite', 'of what was seen whole', view(WHOLE), {}, 'pass'],
+    ['overwrite', 'of a part', view(HEAD), {}, 'PARTIALLY_READ'],
+    ['overwrite', 'of a part, where any view will do', view(HEAD), { overwrite: 'any' }, 'pass'],
+    ['overwrite', 'of cut lines', view(WHOLE, { clamped: true }), {}, 'PARTIALLY_READ'],
+    ['overwrite', 'of redacted text', view(WHOLE, { redacted: true }), {}, 'REDACTED_READ'],
+    ['overwrite', 'of a described binary', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
+    ['delete', 'of what was seen whole', view(WHOLE), {}, 'pass'],
+    ['delete', 'of a part', view(HEAD), {}, 'PARTIALLY_READ'],
+    ['delete', 'of a described binary', view(NOTHING, { notText: true }), {}, 'pass'],
+    ['delete', 'of cut lines, for undo brings them back', view(WHOLE, { clamped: true }), {}, 'pass'],
+    ['delete', 'of a part, where any view will do', view(HEAD), { overwrite: 'any' }, 'pass'],
+    ['edit', 'in seen lines', { ...view(HEAD), touched: [{ from: 2, to: 3 }] }, { partial: 'lines' }, 'pass'],
+    ['edit', 'in unseen lines', { ...view(HEAD), touched: [{ from: 4, to: 5 }] }, {}, 'unseen-lines'],
+    [
+      'edit',
+      'in unseen lines, strictly',
+      { ...view(HEAD), touched: [{ from: 4, to: 5 }] },
+      { partial: 'lines' },
+      'PARTIALLY_READ',
+    ],
+    ['edit', 'before its lines are known', view(HEAD), { partial: 'lines' }, 'pass'],
+    ['edit', 'of a described notebook', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
+    ['edit', 'of redacted text, by its anchor', view(WHOLE, { redacted: true }), {}, 'pass'],
+    [
+      'edit',
+      'in a file that changed: the gate maps the lines first',
+      { ...view(HEAD), freshness: 'changed', touched: [{ from: 9, to: 9 }] },
+      { partial: 'lines' },
+      'pass',
+    ],
+    ['insert', 'between seen lines', { ...view(HEAD), touched: [{ from: 3, to: 4 }] }, {}, 'pass'],
+    [
+      'insert',
+      'beside an unseen line',
+      { ...view(HEAD), touched: [{ from: 4, to: 5 }] },
+      {},
+      'PARTIALLY_READ',
+    ],
+    [
+      'insert',
+      'beside an unseen line, where any view will do',
+      { ...view(HEAD), touched: [{ from: 4, to: 5 }] },
+      { overwrite: 'any' },
+      'unseen-lines',
+    ],
+    ['overwrite', 'where seeing is optional', view(HEAD), { seen: 'optional' }, 'pass'],
+    ['move', 'of anything', view(HEAD), {}, 'pass'],
+  ])('%s %s', (action, _what, given, under, expected) => {
+    expect(says(covered, facts({ action, ...given }), policy(under))).toBe(expected);
+  });
+
+  it('a page of a huge file licenses edits of its own lines only, whatever the policy', () => {
+    const page = sighting({ fingerprint: undefined, pageHash: 'h', coverage: HEAD, totalLines: undefined });
+    const edit = (from: number): string =>
+      says(covered, facts({ action: 'edit', sighting: page, touched: [{ from, to: from }] }));
+    expect([edit(4), edit(5)]).toEqual(['pass', 'PARTIALLY_READ']);
+    expect(says(covered, facts({ sighting: page }))).toBe('PARTIALLY_READ');
+  });
+
+  it.each<[string, Partial<Facts>, object]>([
+    [
+      'the lines that were not read, and how many there are',
+      view(HEAD),
+      { next: 'read_range', detail: { missing: [{ from: 5, to: 10 }], totalLines: 10, seenAtMs: SEEN_AT } },
+    ],
+    [
+      'the current number of lines, where it is known',
+      { ...view(HEAD), totalLines: 6 },
+      { next: 'read_range', detail: { missing: [{ from: 5, to: 6 }], totalLines: 6, seenAtMs: SEEN_AT } },
+    ],
+    [
+      'that cut lines stay cut, and an edit is the way',
+      view(WHOLE, { clamped: true }),
+      { next: 'use_edit', detail: { reason: 'clamped', totalLines: 10, seenAtMs: SEEN_AT } },
+    ],
+    [
+      'both, when both',
+      view(HEAD, { clamped: true }),
+      { next: 'use_edit', detail: { reason: 'clamped', missing: [{ from: 5, to: 10 }] } },
+    ],
+  ])('PARTIALLY_READ names %s', (_what, given, expected) => {
+    expect(covered(facts(given), policy())).toMatchObject({
+      refusal: { code: 'PARTIALLY_READ', ...expected },
+    });
+  });
+});

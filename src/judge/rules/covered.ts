@@ -1,0 +1,81 @@
+import { type LineRange, missingLines } from '../../model/coverage.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import type { Facts } from '../facts.ts';
+import { knowledgeOf } from '../knowledge.ts';
+import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+import { unseenOf } from '../unseen.ts';
+
+/**
+ * What is destroyed was shown. An overwrite needs every line, uncut and unredacted; a delete every line, or the description
+ * of a binary; an insert its neighbours; an edit, by policy, the lines it touches or (with a notice) any view.
+ */
+export const covered: Rule = (facts, policy) => {
+  const knowledge = knowledgeOf(facts);
+  if (policy.seen === 'optional' || !knowledge.known) return PASS;
+  if (!facts.target.exists || facts.target.kind !== 'file') return PASS;
+  const { sighting } = knowledge;
+  switch (facts.action) {
+    case 'overwrite':
+      return policy.overwrite === 'any' ? PASS : overwrite(facts, sighting);
+    case 'delete':
+      if (policy.overwrite === 'any' || sighting.flags.notText) return PASS;
+      return sighting.coverage.kind === 'whole' ? PASS : partial(facts, sighting);
+    case 'edit':
+    case 'insert':
+      return lines(facts, sighting, policy);
+    case 'create':
+    case 'move':
+    case 'mkdir':
+      return PASS;
+    default:
+      return facts.action satisfies never;
+  }
+};
+
+function overwrite(facts: Facts, sighting: Sighting): Ruling {
+  const { flags } = sighting;
+  const seenAtMs = sighting.atMs;
+  if (flags.notText) return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs } });
+  if (flags.redacted) return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { seenAtMs } });
+  if (flags.clamped || sighting.coverage.kind !== 'whole') return partial(facts, sighting);
+  return PASS;
+}
+
+/** Cut lines are cut again by the next read, so an edit is the way out; unseen lines only have to be read. */
+function partial(facts: Facts, sighting: Sighting): Ruling {
+  const totalLines = facts.totalLines ?? sighting.totalLines;
+  const cut = sighting.flags.clamped && facts.action === 'overwrite';
+  const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
+  const detail = {
+    reason: cut ? 'clamped' : undefined,
+    missing: sighting.coverage.kind === 'whole' ? undefined : unread,
+    totalLines,
+    seenAtMs: sighting.atMs,
+  };
+  return no(facts, { code: 'PARTIALLY_READ', next: cut ? 'use_edit' : 'read_range', detail });
+}
+
+function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
+  if (sighting.flags.notText)
+    return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
+  // Line numbers of changed bytes say nothing about the view; the gate carries them over the change first.
+  if (facts.touched === undefined || facts.freshness !== 'same' || sighting.lost !== undefined) return PASS;
+  const unseen = unseenOf(sighting.coverage, facts.touched);
+  if (unseen.length === 0) return PASS;
+  if (!mustSeeLines(facts, sighting, policy)) return note({ kind: 'unseen-lines', ranges: unseen });
+  return missing(facts, sighting, unseen);
+}
+
+/** An insert has no anchor that proves its place, and a page of a huge file stands for that page only. */
+function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
+  if (policy.partial === 'lines') return true;
+  if (facts.action === 'insert') return policy.overwrite === 'whole';
+  return sighting.fingerprint === undefined && sighting.pageHash !== undefined;
+}
+
+function missing(facts: Facts, sighting: Sighting, unseen: readonly LineRange[]): Ruling {
+  const totalLines = facts.totalLines ?? sighting.totalLines;
+  const detail = { missing: unseen, totalLines, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'PARTIALLY_READ', next: 'read_range', detail });
+}

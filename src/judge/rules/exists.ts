@@ -1,0 +1,34 @@
+import type { Policy } from '../../model/policy.ts';
+import type { Facts } from '../facts.ts';
+import { knowledgeOf } from '../knowledge.ts';
+import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+
+/**
+ * What must be there is there, and what must not be is not. A file that vanished since it was seen is DELETED for those
+ * who need it; for a write it is simply created again, and the caller is told.
+ */
+export const exists: Rule = (facts, policy) => {
+  const { action, target } = facts;
+  if (!target.exists) return absent(facts, policy);
+  const taken = action === 'create' || (action === 'mkdir' && target.kind !== 'directory');
+  if (!taken) return PASS;
+  const next = target.kind === 'file' ? 'read' : 'other_path';
+  return no(facts, { code: 'ALREADY_EXISTS', next, detail: { kind: target.kind } });
+};
+
+function absent(facts: Facts, policy: Policy): Ruling {
+  if (facts.action === 'mkdir') return PASS;
+  const knowledge = knowledgeOf(facts);
+  const creates = facts.action === 'create' || facts.action === 'overwrite';
+  if (!knowledge.known) return creates ? PASS : no(facts, { code: 'NOT_FOUND', next: 'list' });
+
+  const { sighting } = knowledge;
+  const own = sighting.tombstone === true;
+  if (creates) {
+    if (own || sighting.how === 'listing') return PASS;
+    const warning = { kind: 'stale-warning', text: 'file was deleted since last read' } as const;
+    return policy.staleness === 'warn' ? note(warning, { kind: 'recreated' }) : note({ kind: 'recreated' });
+  }
+  const detail = { reason: own ? 'by this session' : undefined, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'DELETED', next: 'other_tool', detail });
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { FILE, facts, flags, policy, SEEN_AT, says, sighting } from '../../../test/support/judging.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { Facts } from '../facts.ts';
+import { fresh } from './fresh.ts';
+
+const HASH = 'cd'.repeat(32);
+const refusedBefore = sighting({ refusedContent: HASH });
+const B: Partial<Policy> = { freshness: 'mtime', staleness: 'refuse', verificationErrors: 'allow' };
+
+describe('fresh', () => {
+  const actions = ['overwrite', 'edit', 'insert', 'delete'] as const;
+  it.each<[Policy['staleness'], string[]]>([
+    ['refuse', ['STALE', 'STALE', 'STALE', 'STALE']],
+    ['merge', ['STALE', 'carry', 'carry', 'STALE']],
+    ['warn', ['stale-warning', 'stale-warning', 'stale-warning', 'stale-warning']],
+    ['off', ['pass', 'pass', 'pass', 'pass']],
+  ])('a changed file under %s: overwrite, edit, insert, delete', (staleness, expected) => {
+    const under = policy({ staleness });
+    expect(actions.map((action) => says(fresh, facts({ action, freshness: 'changed' }), under))).toEqual(
+      expected,
+    );
+  });
+
+  it.each<[string, Partial<Facts>, Partial<Policy>, string]>([
+    ['same bytes are never stale, whatever the time says', { mtimeNewer: true }, {}, 'pass'],
+    [
+      'an unknown state is not stale, and not fresh',
+      { freshness: 'unknown', errno: 'EIO' },
+      {},
+      'UNVERIFIABLE',
+    ],
+    ['nothing known counts as unknown', { freshness: undefined }, {}, 'UNVERIFIABLE'],
+    [
+      'unknown, and the operator goes on',
+      { freshness: 'unknown' },
+      { verificationErrors: 'allow' },
+      'stale-warning',
+    ],
+    ['unknown, where staleness only warns', { freshness: 'unknown' }, { staleness: 'warn' }, 'stale-warning'],
+    ['unknown, and not asked', { freshness: 'unknown' }, { staleness: 'off' }, 'pass'],
+    ['refused content again', { sighting: refusedBefore, contentHash: HASH }, {}, 'STALE'],
+    ['other content', { sighting: refusedBefore, contentHash: 'ef'.repeat(32) }, {}, 'pass'],
+    [
+      'refused content that is by now what is there',
+      { sighting: refusedBefore, contentHash: HASH, currentRevision: HASH.slice(0, 32) },
+      {},
+      'pass',
+    ],
+    [
+      'a changed file, but the new content is what is there',
+      { freshness: 'changed', contentHash: HASH, currentRevision: HASH.slice(0, 32) },
+      {},
+      'pass',
+    ],
+    ['seed B: a later time is stale, same bytes or not', { mtimeNewer: true }, B, 'STALE'],
+    ['seed B: an equal or older time is not', { mtimeNewer: false }, B, 'pass'],
+    [
+      'seed B: other bytes under an older time pass, told',
+      { mtimeNewer: false, freshness: 'changed' },
+      B,
+      'stale-warning',
+    ],
+    ['seed B: a failed check passes', { mtimeNewer: undefined, freshness: 'unknown' }, B, 'stale-warning'],
+    [
+      'seed B: refused content again',
+      { sighting: refusedBefore, contentHash: HASH, mtimeNewer: false },
+      B,
+      'STALE',
+    ],
+    ['no sighting is not this rule’s', { sighting: undefined, freshness: undefined }, {}, 'pass'],
+  ])('%s', (_rule, given, under, expected) => {
+    expect(says(fresh, facts(given), policy(under))).toBe(expected);
+  });
+
+  it('STALE tells when it was seen, both times, and who wrote', () => {
+    const writer = { session: 'sub-2', atMs: 1_999_000 };
+    const given = facts({
+      freshness: 'changed',
+      target: { ...FILE, mtimeMs: 2_000_000 },
+      sighting: sighting({ stamp: stampAt(900_000n) }),
+      writer,
+    });
+    expect(fresh(given, policy())).toMatchObject({
+      refusal: {
+        next: 'read_again',
+        detail: { seenAtMs: SEEN_AT, mtimeMs: 2_000_000, seenMtimeMs: 900_000, writer },
+      },
+    });
+  });
+
+  it('a warning gives seed D’s reason', () => {
+    const given = facts({
+      freshness: 'changed',
+      target: { ...FILE, sizeBytes: 120, mtimeMs: 2_000_000 },
+      sighting: sighting({ stamp: stampAt(900_000n), flags: flags({}) }),
+    });
+    const text =
+      'file modified externally (mtime: 1970-01-01T00:15:00Z → 1970-01-01T00:33:20Z, size: 100 → 120)';
+    expect(fresh(given, policy({ staleness: 'warn' }))).toEqual({
+      kind: 'note',
+      notices: [{ kind: 'stale-warning', text }],
+    });
+  });
+});
+
+function stampAt(ms: bigint) {
+  return { dev: 1n, ino: 2n, size: 100n, mtimeNs: ms * 1_000_000n, ctimeNs: ms * 1_000_000n };
+}

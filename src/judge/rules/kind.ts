@@ -1,0 +1,22 @@
+import type { FileKind } from '../../model/path.ts';
+import type { JudgedAction } from '../facts.ts';
+import { no, PASS, type Rule } from '../rule.ts';
+
+const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
+/** A folder or a link can be taken away or moved as what it is; text goes into files only. */
+const TEXTUAL: ReadonlySet<JudgedAction> = new Set(['overwrite', 'edit', 'insert']);
+const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir']);
+
+/**
+ * FIFOs, sockets and devices are never touched: opening one may hang, and no undo brings it back.
+ * A file without any write bit is neither changed nor taken away, although its folder would allow it.
+ */
+export const kind: Rule = (facts) => {
+  const { action, target } = facts;
+  if (!target.exists || ASKS_FOR_A_NEW_NAME.has(action)) return PASS;
+  if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))
+    return no(facts, { code: 'NOT_A_FILE', next: 'other_path', detail: { kind: target.kind } });
+  if (target.kind === 'file' && target.readOnly)
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
+  return PASS;
+};

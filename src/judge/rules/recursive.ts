@@ -1,0 +1,10 @@
+import { no, PASS, type Rule } from '../rule.ts';
+
+/** A folder with something in it is deleted only by a caller that says `recursive`; no bypass says it instead. */
+export const recursive: Rule = (facts) => {
+  const { action, target, folder } = facts;
+  if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
+  if (folder?.empty === true || folder?.recursive === true) return PASS;
+  const detail = { kind: 'directory', reason: 'the folder is not empty' } as const;
+  return no(facts, { code: 'INVALID_ARGUMENT', next: 'fix_argument', detail });
+};

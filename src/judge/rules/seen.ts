@@ -1,0 +1,44 @@
+import type { Policy } from '../../model/policy.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import type { Absence, Facts } from '../facts.ts';
+import { knowledgeOf } from '../knowledge.ts';
+import { no, PASS, type Rule, type Ruling } from '../rule.ts';
+
+/**
+ * A file must have been seen by this session, not too long ago, and its view must still be in the model's context. After a
+ * compaction the baseline alone licenses edits of unchanged bytes, for their anchor is checked against the live file.
+ */
+export const seen: Rule = (facts, policy) => {
+  if (policy.seen === 'optional' || !facts.target.exists || facts.target.kind !== 'file') return PASS;
+  const knowledge = knowledgeOf(facts);
+  if (!knowledge.known) return unseen(facts, knowledge.absence, knowledge.seenAtMs);
+
+  const { sighting } = knowledge;
+  if (sighting.flags.unverified && asksForFreshness(policy))
+    return unseen(facts, 'unverified', sighting.atMs);
+  if (policy.ttlMs > 0 && facts.nowMs - sighting.atMs > policy.ttlMs)
+    return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs: sighting.atMs } });
+  if (outOfContext(sighting) && !(facts.action === 'edit' && baselineHolds(facts, policy)))
+    return unseen(facts, sighting.lost ?? 'compacted', sighting.atMs);
+  return PASS;
+};
+
+function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): Ruling {
+  if (absence === 'expired')
+    return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs } });
+  const detail = { reason: absence === 'never' ? undefined : absence, seenAtMs };
+  return no(facts, { code: 'NOT_READ', next: 'read', detail });
+}
+
+function asksForFreshness(policy: Policy): boolean {
+  return policy.staleness === 'refuse' || policy.staleness === 'merge';
+}
+
+/** Described files (binary, image) have no lines to be in context; their sighting is the description. */
+function outOfContext(sighting: Sighting): boolean {
+  return sighting.coverage.kind === 'none' && !(sighting.flags.notText && sighting.lost === undefined);
+}
+
+function baselineHolds(facts: Facts, policy: Policy): boolean {
+  return policy.compaction !== 'clear' && facts.freshness === 'same';
+}

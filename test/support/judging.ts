@@ -1,0 +1,63 @@
+import { PRESETS } from '../../src/config/presets.ts';
+import type { Facts, Target } from '../../src/judge/facts.ts';
+import type { Rule } from '../../src/judge/rule.ts';
+import { WHOLE } from '../../src/model/coverage.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import { NO_FLAGS, type Sighting, type SightingFlags } from '../../src/model/sighting.ts';
+
+export const SEEN_AT = 1_000_000;
+
+/** An ordinary text file of 10 lines. */
+export const FILE: Extract<Target, { exists: true }> = {
+  exists: true,
+  kind: 'file',
+  sizeBytes: 100,
+  readOnly: false,
+  empty: false,
+};
+export const MISSING: Target = { exists: false };
+
+/** A whole view of `a.txt`, with changes. */
+export function sighting(changes: Partial<Sighting> = {}): Sighting {
+  return {
+    key: '/w/a.txt',
+    fingerprint: { sha256: 'aa'.repeat(32), size: 100 },
+    stamp: undefined,
+    racy: false,
+    coverage: WHOLE,
+    totalLines: 10,
+    flags: NO_FLAGS,
+    how: 'read',
+    atMs: SEEN_AT,
+    ...changes,
+  };
+}
+
+export function flags(changes: Partial<SightingFlags>): SightingFlags {
+  return { ...NO_FLAGS, ...changes };
+}
+
+/** An overwrite of a file that was seen whole and is unchanged, with changes. */
+export function facts(changes: Partial<Facts> = {}): Facts {
+  return {
+    action: 'overwrite',
+    path: 'a.txt',
+    target: FILE,
+    nowMs: SEEN_AT + 1000,
+    sighting: sighting(),
+    freshness: 'same',
+    ...changes,
+  };
+}
+
+export function policy(changes: Partial<Policy> = {}): Policy {
+  return { ...PRESETS.default, ...changes };
+}
+
+/** What a rule says, short enough for a table: `pass`, `carry`, the refusal's code, or the notices' kinds. */
+export function says(rule: Rule, of: Facts, under: Policy = policy()): string {
+  const ruling = rule(of, under);
+  if (ruling.kind === 'refuse') return ruling.refusal.code;
+  if (ruling.kind === 'note') return ruling.notices.map((notice) => notice.kind).join(' ');
+  return ruling.kind;
+}

@@ -4,8 +4,7 @@ import type { EntryFilter } from './store.ts';
 /** Every key an entry concerns: those its effects touched, and the one it is about. */
 export function keysOf(entry: NewEntry): ReadonlySet<string> {
   const keys = new Set(entry.effects?.map((effect) => effect.key));
-  const about = entry.key ?? plainKey(entry);
-  if (about !== undefined) keys.add(about);
+  for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
 }
 

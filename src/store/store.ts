@@ -66,7 +66,7 @@ export interface Writes {
 export interface EntryFilter {
   readonly session?: string;
   readonly root?: string;
-  /** Entries with an effect on this key, or about it (`entry.key`, else root and path joined). */
+  /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
   readonly key?: string;
   readonly change?: string;
   readonly kinds?: readonly EntryKind[];

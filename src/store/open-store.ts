@@ -1,0 +1,18 @@
+import { isAbsolute } from 'node:path';
+import { Fault } from '../model/fault.ts';
+import { MemoryStore } from './memory.ts';
+import type { Store } from './store.ts';
+
+/** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
+export async function openStore(url: string): Promise<Store> {
+  if (url === 'memory:') return new MemoryStore();
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(url)?.[1];
+  if (file === undefined || !isAbsolute(file))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `unknown store ${JSON.stringify(url)}: use memory: or sqlite: with an absolute path, as in sqlite:/home/me/state.db`,
+    );
+  // Loaded only when asked for: a store in memory must not need a database driver.
+  const { openSqliteStore } = await import('./sqlite.ts');
+  return openSqliteStore(file);
+}

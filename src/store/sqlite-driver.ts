@@ -1,0 +1,53 @@
+import { Fault } from '../model/fault.ts';
+
+export type SqlValue = string | number | null;
+
+/** The part of `node:sqlite` that we use. Rows come without a prototype; text stops at NUL when read back. */
+export interface SqliteDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+export interface SqliteStatement {
+  get(...values: SqlValue[]): unknown;
+  all(...values: SqlValue[]): unknown[];
+  run(...values: SqlValue[]): unknown;
+}
+
+interface SqliteDriver {
+  readonly DatabaseSync: new (file: string) => SqliteDatabase;
+}
+
+/** Opens databases with the SQLite built into Node (22.13 and later), else with `@photostructure/sqlite`. */
+export async function loadSqlite(): Promise<(file: string) => SqliteDatabase> {
+  const { DatabaseSync } = builtInDriver() ?? (await installedDriver());
+  return (file) => new DatabaseSync(file);
+}
+
+/** Node 22 warns that its SQLite is experimental; that one warning is left out, all others pass. */
+function builtInDriver(): SqliteDriver | undefined {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
+    if (!String(warning).startsWith('SQLite is an experimental feature'))
+      Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  try {
+    // Not in the types of Node 20; the interface above is what Node documents since 22.13.
+    return process.getBuiltinModule('node:sqlite') as SqliteDriver | undefined;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+async function installedDriver(): Promise<SqliteDriver> {
+  try {
+    return await import('@photostructure/sqlite');
+  } catch (cause) {
+    throw new Fault(
+      'STORE_FAILED',
+      'this Node has no SQLite and @photostructure/sqlite cannot be loaded: use Node 22.13 or later, or the store memory:',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,99 @@
+import type { Entry, NewEntry } from '../model/entry.ts';
+import { keysOf, plainKey } from './entry-match.ts';
+import type { SqlValue } from './sqlite-driver.ts';
+import { column, fromColumn } from './sqlite-text.ts';
+import type { EntryFilter } from './store.ts';
+
+export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
+export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
+
+interface EntryRow {
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly kind: Entry['kind'];
+  readonly session: string;
+  readonly root: string;
+  readonly path: string | null;
+  readonly change: string | null;
+  readonly rest: string;
+  readonly hash: string;
+}
+
+/** The values of one row, in the order of {@link INSERT_ENTRY}. */
+export function entryValues(entry: Entry): SqlValue[] {
+  const { seq, atMs, kind, session, root, path, change, hash, ...rest } = entry;
+  return [
+    seq,
+    atMs,
+    kind,
+    column(session),
+    column(root),
+    path === undefined ? null : column(path),
+    change === undefined ? null : column(change),
+    JSON.stringify(rest),
+    hash,
+  ];
+}
+
+/** The entry in a row of {@link SELECT_ENTRY}. A row that was tampered with comes back as it is: the chain tells. */
+export function entryFrom(row: unknown): Entry {
+  // The shape is the select's; what the columns hold was written by entryValues.
+  const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
+  return {
+    ...(JSON.parse(rest) as object),
+    kind,
+    atMs,
+    session: fromColumn(session),
+    root: fromColumn(root),
+    ...(path === null ? undefined : { path: fromColumn(path) }),
+    ...(change === null ? undefined : { change: fromColumn(change) }),
+    seq,
+    hash,
+  };
+}
+
+/**
+ * The keys by which `touches` finds an entry: all that a change touched; of the others only what cannot be read
+ * from root and path, so that recording a read writes no second row.
+ */
+export function touchedKeys(entry: NewEntry): string[] {
+  const plain = plainKey(entry);
+  const skipped =
+    entry.kind !== 'change' && plain !== undefined && column(plain) === plain ? plain : undefined;
+  return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
+}
+
+/** A query and its values. */
+export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlValue[] } {
+  const clauses: string[] = [];
+  const values: SqlValue[] = [];
+  const add = (clause: string, ...bound: SqlValue[]): void => {
+    clauses.push(clause);
+    values.push(...bound);
+  };
+  if (filter.session !== undefined) add('session = ?', column(filter.session));
+  if (filter.root !== undefined) add('root = ?', column(filter.root));
+  if (filter.change !== undefined) add('change = ?', column(filter.change));
+  if (filter.kinds !== undefined) add(`kind in (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds);
+  if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
+  if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
+  if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
+  if (filter.beforeSeq !== undefined) add('seq < ?', filter.beforeSeq);
+  if (filter.key !== undefined) addKey(add, filter.key, filter.kinds);
+  const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
+  const order = filter.order === 'oldest' ? 'asc' : 'desc';
+  // -1 means no limit to SQLite.
+  values.push(filter.limit ?? -1);
+  return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
+}
+
+function addKey(
+  add: (clause: string, ...bound: SqlValue[]) => void,
+  key: string,
+  kinds: EntryFilter['kinds'],
+): void {
+  const touched = 'seq in (select seq from touches where key = ?)';
+  const onlyChanges = kinds?.every((kind) => kind === 'change') ?? false;
+  if (onlyChanges) add(touched, column(key));
+  else add(`(${touched} or rtrim(root, '/') || '/' || path = ?)`, column(key), column(key));
+}

@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Entry, EntryKind } from '../../src/model/entry.ts';
+import type { Sighting } from '../../src/model/sighting.ts';
+import { CHAIN_START, follows } from '../../src/store/chain.ts';
+import type { EntryFilter, Store } from '../../src/store/store.ts';
+import {
+  ABSENT,
+  BARE_SIGHTING,
+  changeEntry,
+  effect,
+  FULL_SIGHTING,
+  file,
+  pendingChange,
+  ROOT,
+  readEntry,
+  sessionRecord,
+} from './samples.ts';
+
+/** What every store must do alike. `open` gives an empty store each time. */
+export function storeConformance(name: string, open: () => Promise<Store>): void {
+  describe(`${name} keeps the contract of stores:`, () => {
+    let store: Store;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(async () => {
+      await store.close();
+    });
+    sightings(() => store);
+    journal(() => store);
+    filters(() => store);
+    bookkeeping(() => store);
+    transactions(() => store);
+    pruning(() => store);
+  });
+}
+
+function sightings(store: () => Store): void {
+  it.each([
+    ['every field set', FULL_SIGHTING],
+    ['nothing known', BARE_SIGHTING],
+    ['a whole view', { ...FULL_SIGHTING, coverage: { kind: 'whole' } } as Sighting],
+    ['no tombstone', { ...FULL_SIGHTING, tombstone: false }],
+    ['a key with a NUL and a lone surrogate', { ...FULL_SIGHTING, key: '/a\0b\ud800' }],
+    ['a key that looks escaped', { ...FULL_SIGHTING, key: '\u0001"x"' }],
+  ])('a sighting comes back exactly as recorded: %s', async (_what, sighting) => {
+    await store().record({ sightings: [{ session: 's', sighting }] });
+    expect(await store().recall('s', sighting.key)).toEqual(sighting);
+    expect(await store().sightings('s')).toEqual([sighting]);
+  });
+
+  it('a sighting belongs to one session and one key', async () => {
+    await store().record({ sightings: [{ session: 's', sighting: FULL_SIGHTING }] });
+    expect(await store().recall('other', FULL_SIGHTING.key)).toBeUndefined();
+    expect(await store().recall('s', BARE_SIGHTING.key)).toBeUndefined();
+    expect(await store().sightings('other')).toEqual([]);
+  });
+
+  it('sessions whose names differ only in a lone surrogate or after a NUL stay apart', async () => {
+    for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
+      await store().record({ sightings: [{ session, sighting: { ...BARE_SIGHTING, pageHash: session } }] });
+    for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
+      expect((await store().recall(session, BARE_SIGHTING.key))?.pageHash).toBe(session);
+  });
+
+  it('the newest sighting of a key replaces the one before', async () => {
+    await store().record({ sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    const newer = { ...BARE_SIGHTING, atMs: 7 };
+    await store().record({ sightings: [{ session: 's', sighting: newer }] });
+    expect(await store().sightings('s')).toEqual([newer]);
+  });
+
+  it('one key is forgotten, or all that a session has seen', async () => {
+    const both = [FULL_SIGHTING, BARE_SIGHTING];
+    await store().record({ sightings: both.map((sighting) => ({ session: 's', sighting })) });
+    await store().record({ sightings: both.map((sighting) => ({ session: 't', sighting })) });
+    await store().record({ forget: [{ session: 's', key: FULL_SIGHTING.key }, { session: 't' }] });
+    expect(await store().sightings('s')).toEqual([BARE_SIGHTING]);
+    expect(await store().sightings('t')).toEqual([]);
+  });
+
+  it('what is noted in the same record as a forgetting stays', async () => {
+    await store().record({ sightings: [{ session: 's', sighting: FULL_SIGHTING }] });
+    await store().record({
+      sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+      forget: [{ session: 's' }],
+    });
+    expect(await store().sightings('s')).toEqual([BARE_SIGHTING]);
+  });
+}
+
+function journal(store: () => Store): void {
+  const full = changeEntry('c1', [effect('a.ts', file('x'), ABSENT)], {
+    path: 'a\0\ud800.ts',
+    key: '/folded',
+    code: 'STALE',
+    text: 'a sentence "with" \u{1f600}',
+    lines: '1-20,40-60',
+    sha256: 'abc',
+    undoes: 'c0',
+    undone: { changes: ['c0', 'c-1'], keys: ['/folded'] },
+    recovered: true,
+  });
+
+  it('an entry comes back exactly as recorded, numbered and chained', async () => {
+    const [returned] = await store().record({ entries: [full] });
+    const [listed] = await store().entries({});
+    expect(returned).toEqual({ ...full, seq: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(listed).toEqual(returned);
+  });
+
+  it('each entry builds on the one before, across records', async () => {
+    await store().record({ entries: [readEntry(), full] });
+    await store().record({ entries: [] });
+    await store().record({ entries: [readEntry({ session: 'b' })] });
+    const chain = await store().entries({ order: 'oldest' });
+    expect(chain.map((entry) => entry.seq)).toEqual([1, 2, 3]);
+    let previous = CHAIN_START;
+    for (const entry of chain) {
+      expect(follows(previous, entry)).toBe(true);
+      previous = entry;
+    }
+    expect((await store().state()).head).toEqual({ seq: 3, hash: previous.hash });
+    expect((await store().state()).checkpoint).toEqual(CHAIN_START);
+  });
+
+  it('records made at once are numbered without gap or double', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => store().record({ entries: [readEntry({ atMs: i })] })),
+    );
+    expect(
+      all
+        .flat()
+        .map((entry) => entry.seq)
+        .sort((a, b) => a - b),
+    ).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+  });
+
+  it('an object changed after it was recorded does not reach the journal', async () => {
+    const entry = { ...readEntry(), text: 'before' };
+    await store().record({ entries: [entry] });
+    entry.text = 'after';
+    expect((await store().entries({}))[0]?.text).toBe('before');
+  });
+}
+
+function filters(store: () => Store): void {
+  const KINDS: readonly EntryKind[] = ['read', 'refusal'];
+  const table: readonly (readonly [string, EntryFilter, readonly number[]])[] = [
+    ['nothing: all, newest first', {}, [6, 5, 4, 3, 2, 1]],
+    ['oldest first', { order: 'oldest' }, [1, 2, 3, 4, 5, 6]],
+    ['a limit', { limit: 2 }, [6, 5]],
+    ['a limit of none', { limit: 0 }, []],
+    ['session', { session: 'b' }, [4]],
+    ['root', { root: '/' }, [5]],
+    ['change', { change: 'c2' }, [3]],
+    ['an unknown change', { change: 'c9' }, []],
+    ['kinds', { kinds: KINDS }, [5, 4, 1]],
+    ['no kind', { kinds: [] }, []],
+    ['since, included', { sinceMs: 30 }, [6, 5, 4, 3]],
+    ['until, included', { untilMs: 20 }, [2, 1]],
+    ['after a number', { afterSeq: 4 }, [6, 5]],
+    ['before a number, in pages', { beforeSeq: 3, limit: 1 }, [2]],
+    ['all together', { root: ROOT, session: 'agent', kinds: ['change'], sinceMs: 5, afterSeq: 2 }, [3]],
+    ['key: effects and what an entry is about', { key: `${ROOT}/a.ts` }, [4, 3, 2, 1]],
+    ['key, changes only', { key: `${ROOT}/a.ts`, kinds: ['change'] }, [3, 2]],
+    ['key of a second effect', { key: `${ROOT}/b.ts` }, [3]],
+    ['key in the root folder of the machine', { key: '/etc' }, [5]],
+    ['a folded key', { key: '/folded' }, [6]],
+    ['the root itself', { key: ROOT }, [6]],
+    ['a key nobody touched', { key: `${ROOT}/z.ts` }, []],
+  ];
+
+  it.each(table)('entries are filtered by %s', async (_what, filter, expected) => {
+    await store().record({
+      entries: [
+        readEntry({ atMs: 10 }),
+        changeEntry('c1', [effect('a.ts', file('x'), file('y'))], { atMs: 20 }),
+        changeEntry('c2', [effect('a.ts', file('y'), ABSENT), effect('b.ts', ABSENT, file('y'))], {
+          atMs: 30,
+        }),
+        readEntry({ kind: 'refusal', session: 'b', atMs: 40, code: 'STALE' }),
+        readEntry({ root: '/', path: 'etc', atMs: 50 }),
+        readEntry({ kind: 'session', path: '', key: '/folded', atMs: 60 }),
+      ],
+    });
+    expect((await store().entries(filter)).map((entry) => entry.seq)).toEqual(expected);
+  });
+
+  it('the last change of a key is the newest one that touched it, whoever made it', async () => {
+    expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
+    await store().record({
+      entries: [
+        changeEntry('c1', [effect('a.ts', file('x'), file('y'))]),
+        changeEntry('c2', [effect('b.ts', file('x'), file('y')), effect('a.ts', file('y'), file('z'))], {
+          session: 'sibling',
+        }),
+        readEntry({ path: 'a.ts' }),
+      ],
+    });
+    expect((await store().lastChange(`${ROOT}/a.ts`))?.session).toBe('sibling');
+  });
+}
+
+function bookkeeping(store: () => Store): void {
+  it('an announced change is pending until it is settled', async () => {
+    await store().record({ announce: pendingChange('c1') });
+    await store().record({ announce: pendingChange('c2') });
+    expect(await store().pending()).toEqual([pendingChange('c1'), pendingChange('c2')]);
+    await store().record({ settle: ['c1', 'never announced'] });
+    expect(await store().pending()).toEqual([pendingChange('c2')]);
+  });
+
+  it('a pending change is in no list of changes', async () => {
+    await store().record({ announce: pendingChange('c1') });
+    expect(await store().entries({})).toEqual([]);
+    expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
+  });
+
+  it('a record for a pending change does nothing once someone else has settled it', async () => {
+    const settling = {
+      ifPending: 'c1',
+      settle: ['c1'],
+      entries: [changeEntry('c1', [])],
+      sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+    };
+    await store().record({ announce: pendingChange('c1') });
+    expect(await store().record(settling)).toHaveLength(1);
+    expect(await store().record({ ...settling, session: sessionRecord('s') })).toEqual([]);
+    expect(await store().entries({})).toHaveLength(1);
+    expect(await store().sessions()).toEqual([]);
+  });
+
+  it('a session is remembered, updated, and dropped with all it has seen', async () => {
+    await store().record({ session: sessionRecord('a', { lastMs: 5 }) });
+    await store().record({ session: sessionRecord('b', { lastMs: 6, parent: 'a' }) });
+    await store().record({ session: sessionRecord('a', { lastMs: 7, closedMs: 7 }) });
+    await store().record({ sightings: [{ session: 'a', sighting: BARE_SIGHTING }] });
+    expect(await store().sessions()).toEqual([
+      sessionRecord('a', { lastMs: 7, closedMs: 7 }),
+      sessionRecord('b', { lastMs: 6, parent: 'a' }),
+    ]);
+    await store().record({ dropSession: 'a' });
+    expect((await store().sessions()).map((session) => session.id)).toEqual(['b']);
+    expect(await store().sightings('a')).toEqual([]);
+  });
+
+  it('a closed store answers nothing, and closing it again is harmless', async () => {
+    await store().close();
+    await store().close();
+    await expect(store().recall('s', 'k')).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect(store().record({})).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect(store().entries({})).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect(store().pending()).rejects.toMatchObject({ code: 'MISUSE' });
+  });
+}
+
+function transactions(store: () => Store): void {
+  it('a record that cannot be written whole is not written at all', async () => {
+    await store().record({
+      entries: [readEntry()],
+      announce: pendingChange('c0'),
+      sightings: [{ session: 's', sighting: FULL_SIGHTING }],
+    });
+    const unwritable = { ...readEntry(), atMs: 5n } as unknown as Entry;
+    await expect(
+      store().record({
+        forget: [{ session: 's' }],
+        sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+        announce: pendingChange('c1'),
+        settle: ['c0'],
+        session: sessionRecord('s'),
+        entries: [readEntry(), unwritable],
+      }),
+    ).rejects.toThrow();
+    expect(await store().sightings('s')).toEqual([FULL_SIGHTING]);
+    expect(await store().pending()).toEqual([pendingChange('c0')]);
+    expect(await store().sessions()).toEqual([]);
+    expect(await store().entries({})).toHaveLength(1);
+    expect(await store().record({ entries: [readEntry()] })).toMatchObject([{ seq: 2 }]);
+  });
+}
+
+function pruning(store: () => Store): void {
+  it.each([
+    [0, [1, 2, 3, 4], 0],
+    [2, [3, 4], 2],
+    [4, [], 4],
+    [99, [], 4],
+  ])('pruning through %i leaves %j and a checkpoint to build on', async (through, left, checkpoint) => {
+    const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
+    const recorded = await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
+    expect(await store().prune(through)).toBe(4 - left.length);
+    expect((await store().entries({ order: 'oldest' })).map((entry) => entry.seq)).toEqual(left);
+    expect((await store().lastChange(`${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
+
+    const [next] = await store().record({ entries: [readEntry()] });
+    const state = await store().state();
+    expect(state.checkpoint).toEqual({
+      seq: checkpoint,
+      hash: recorded[checkpoint - 1]?.hash ?? CHAIN_START.hash,
+    });
+    expect(state.head).toEqual({ seq: 5, hash: next?.hash });
+    expect(follows(recorded[3]!, next!)).toBe(true);
+  });
+}

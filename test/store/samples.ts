@@ -1,0 +1,100 @@
+import type { Effect, NewEntry, PendingChange, Side } from '../../src/model/entry.ts';
+import type { SessionRecord } from '../../src/model/session-record.ts';
+import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
+
+export const ROOT = '/home/me/project';
+
+export function sha(text: string): string {
+  return text.repeat(64).slice(0, 64);
+}
+
+export function file(content: string, more: { mode?: number; kept?: boolean } = {}): Side {
+  return {
+    kind: 'file',
+    fingerprint: { sha256: sha(content), size: content.length },
+    mode: more.mode ?? 0o644,
+    kept: more.kept ?? true,
+  };
+}
+
+export const ABSENT: Side = { kind: 'absent' };
+export const FOLDER: Side = { kind: 'directory', mode: 0o755 };
+
+export function effect(relative: string, before: Side, after: Side): Effect {
+  return { key: `${ROOT}/${relative}`, relative, before, after };
+}
+
+export function readEntry(more: Partial<NewEntry> = {}): NewEntry {
+  return { kind: 'read', atMs: 1000, session: 'agent', root: ROOT, action: 'read', path: 'a.ts', ...more };
+}
+
+export function changeEntry(
+  change: string,
+  effects: readonly Effect[],
+  more: Partial<NewEntry> = {},
+): NewEntry {
+  return {
+    kind: 'change',
+    atMs: 1000,
+    session: 'agent',
+    root: ROOT,
+    action: 'edit',
+    change,
+    effects,
+    ...more,
+  };
+}
+
+export function pendingChange(change: string, more: Partial<PendingChange> = {}): PendingChange {
+  return {
+    change,
+    owner: '1:1',
+    entry: changeEntry(change, [effect('a.ts', file('x'), file('y'))]),
+    ...more,
+  };
+}
+
+export function sessionRecord(id: string, more: Partial<SessionRecord> = {}): SessionRecord {
+  return { id, root: ROOT, named: true, openedMs: 1, lastMs: 1, ...more };
+}
+
+/** Every field set, to values that careless storage would change. */
+export const FULL_SIGHTING: Required<Sighting> = {
+  key: `${ROOT}/übung/\u{1f600} "quoted".ts`,
+  fingerprint: { sha256: sha('ab'), size: 9_007_199_254_740_991 },
+  stamp: {
+    dev: 18_446_744_073_709_551_615n,
+    ino: 9_007_199_254_740_993n,
+    size: 9_007_199_254_740_993n,
+    mtimeNs: 1_760_000_000_123_456_789n,
+    ctimeNs: -1n,
+  },
+  racy: true,
+  coverage: {
+    kind: 'lines',
+    ranges: [
+      { from: 1, to: 20 },
+      { from: 40, to: 60 },
+    ],
+  },
+  totalLines: 100,
+  flags: { clamped: true, redacted: false, notText: true, unverified: false },
+  how: 'cure',
+  atMs: 1_760_000_000_123,
+  pageHash: sha('p'),
+  refusedContent: sha('r'),
+  tombstone: true,
+  lost: 'compacted',
+};
+
+export const BARE_SIGHTING: Sighting = {
+  key: `${ROOT}/b.ts`,
+  fingerprint: undefined,
+  stamp: undefined,
+  racy: false,
+  coverage: { kind: 'none' },
+  totalLines: undefined,
+  flags: NO_FLAGS,
+  how: 'history',
+  atMs: 0,
+};

@@ -20,6 +20,14 @@ function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pi
   return new Locks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
 }
 
+/** Three processes add 200 each to one counter, all at the same time. */
+async function countTogether(home: string, kind: string): Promise<void> {
+  const children = [1, 2, 3].map(() => fork(child, [home, kind, 'count', '200'], { stdio: 'pipe' }));
+  await Promise.all(children.map((process) => once(process, 'message')));
+  for (const process of children) process.send('go');
+  await Promise.all(children.map((process) => once(process, 'exit')));
+}
+
 describe('KeyedMutex', () => {
   it('lets one holder in at a time, in the order of asking, per key', async () => {
     const mutex = new KeyedMutex<string>();
@@ -57,18 +65,14 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
   it('excludes processes from each other: no increment of a shared counter is lost', async () => {
     const { home } = scratch();
     writeFileSync(join(home, 'counter'), '0');
-    const children = [1, 2, 3].map(() =>
-      fork(child, [home, use ?? 'range', 'count', '200'], { stdio: 'pipe' }),
-    );
-    await Promise.all(children.map((process) => once(process, 'exit')));
+    await countTogether(home, use ?? 'range');
     expect(readFileSync(join(home, 'counter'), 'utf8')).toBe('600');
   });
 
   it('does the same without the lock and loses some: the test can fail', async () => {
     const { home } = scratch();
     writeFileSync(join(home, 'counter'), '0');
-    const children = [1, 2, 3].map(() => fork(child, [home, 'none', 'count', '200'], { stdio: 'pipe' }));
-    await Promise.all(children.map((process) => once(process, 'exit')));
+    await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
   });
 

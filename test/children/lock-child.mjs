@@ -1,4 +1,5 @@
 // Holds a lock for ever, or increments a shared counter under it: `lock-child.mjs HOME range|owner|none hold|count [N]`.
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -23,6 +24,9 @@ if (what === 'hold') {
   process.send('held');
   setInterval(() => {}, 1000);
 } else {
+  // All begin together: one after the other would lose nothing, locked or not.
+  process.send('ready');
+  await once(process, 'message');
   const file = join(home, 'counter');
   for (let i = 0; i < Number(count); i += 1) {
     const release = kind === 'none' ? () => {} : await locks.acquire(['k'], 60_000);

@@ -1,0 +1,44 @@
+import { isStub } from '../judge/knowledge.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { stubOf } from './stub.ts';
+
+interface Room {
+  readonly max: number;
+  /** About to be written: never evicted. */
+  readonly keep: ReadonlyMap<string, Sighting>;
+  /** How many of those are new. */
+  readonly added: number;
+}
+
+interface Evicted {
+  /** What is left of the evicted ones. */
+  readonly stubs: readonly Sighting[];
+  /** Keys of the oldest stubs and tombstones, of which not even the reason is kept. */
+  readonly forgotten: readonly string[];
+  /** How many sightings count afterwards. */
+  readonly live: number;
+}
+
+/**
+ * Which sightings go so that no more than `max` count, oldest first, and a tenth more so that the next ones fit without
+ * asking again. As many stubs and tombstones are kept besides.
+ */
+export function evict(all: readonly Sighting[], room: Room): Evicted {
+  const oldestFirst = [...all].sort((a, b) => a.atMs - b.atMs || (a.key < b.key ? -1 : 1));
+  const live = oldestFirst.filter((sighting) => !isGone(sighting));
+  const wanted = Math.max(1, Math.floor(room.max * 0.9));
+  const surplus = Math.max(0, live.length + room.added - wanted);
+  const victims = live.filter((sighting) => !room.keep.has(sighting.key)).slice(0, surplus);
+
+  const gone = oldestFirst.filter((sighting) => isGone(sighting) && !room.keep.has(sighting.key));
+  const tooMany = Math.max(0, gone.length + victims.length - room.max);
+  return {
+    stubs: victims.map((sighting) => stubOf(sighting, 'evicted')),
+    forgotten: gone.slice(0, tooMany).map((sighting) => sighting.key),
+    live: live.length + room.added - victims.length,
+  };
+}
+
+function isGone(sighting: Sighting): boolean {
+  return sighting.tombstone === true || isStub(sighting);
+}

@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import { flags, sighting } from '../../test/support/judging.ts';
+import { isStub } from '../judge/knowledge.ts';
+import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import { Fault } from '../model/fault.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { MemoryStore } from '../store/memory.ts';
+import type { Store, Writes } from '../store/store.ts';
+import { Ledger } from './ledger.ts';
+
+const lines = (from: number, to: number): Coverage => ({ kind: 'lines', ranges: [{ from, to }] });
+
+function open(
+  options: { store?: Store; session?: string } & Partial<Pick<Policy, 'maxSightings' | 'compaction'>> = {},
+) {
+  const { store = new MemoryStore(), session = 's1', maxSightings = 100, compaction = 'verify' } = options;
+  return { store, ledger: new Ledger({ store, session, policy: { maxSightings, compaction } }) };
+}
+
+const seen = (key: string, atMs = 1, changes: Partial<Sighting> = {}): Sighting =>
+  sighting({ key, atMs, ...changes });
+
+describe('record and recall', () => {
+  it('adds up views of the same bytes', async () => {
+    const { ledger } = open();
+    await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
+    await ledger.record([seen('a', 2, { coverage: lines(6, 10) })]);
+    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
+  });
+
+  it('adds up views recorded at once, also in one call', async () => {
+    const { ledger } = open();
+    await Promise.all([
+      ledger.record([seen('a', 1, { coverage: lines(1, 3) })]),
+      ledger.record([seen('a', 1, { coverage: lines(4, 6) }), seen('a', 1, { coverage: lines(7, 8) })]),
+      ledger.record([seen('a', 1, { coverage: lines(9, 10) })]),
+    ]);
+    expect((await ledger.recall('a'))?.coverage).toEqual(WHOLE);
+  });
+
+  it('goes into one transaction with what the caller adds', async () => {
+    const { ledger, store } = open();
+    const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
+    const entries = await ledger.record([seen('a')], { entries: [entry] });
+    expect(entries).toMatchObject([{ ...entry, seq: 1 }]);
+    await expect(failing(store).ledger.record([seen('b')], { entries: [entry] })).rejects.toThrow(
+      'disk full',
+    );
+    expect(await ledger.recall('b')).toBeUndefined();
+  });
+
+  it('goes on after a turn that failed', async () => {
+    const broken = failing(new MemoryStore());
+    await expect(broken.ledger.record([seen('a')])).rejects.toThrow('disk full');
+    broken.heal();
+    await broken.ledger.record([seen('a')]);
+    expect(await broken.ledger.all()).toHaveLength(1);
+  });
+
+  it('is of this session only', async () => {
+    const { store, ledger } = open();
+    await ledger.record([seen('a')]);
+    expect(await open({ store, session: 's2' }).ledger.recall('a')).toBeUndefined();
+  });
+
+  it('leaves writes to those who have their own transaction', async () => {
+    const { ledger, store } = open();
+    const writes = await ledger.recordWrites([seen('a')]);
+    expect(await ledger.recall('a')).toBeUndefined();
+    await store.record(writes);
+    expect(await ledger.recall('a')).toBeDefined();
+  });
+});
+
+describe('forgetting', () => {
+  it('of one file leaves the reason, of everything nothing', async () => {
+    const { ledger } = open();
+    await ledger.record([seen('a'), seen('b')]);
+    await ledger.forget('a');
+    expect(await ledger.recall('a')).toMatchObject({ lost: 'forgotten', fingerprint: undefined });
+    expect((await ledger.all()).map(({ key }) => key)).toEqual(['b']);
+    await ledger.forget('never-seen');
+    expect(await ledger.recall('never-seen')).toBeUndefined();
+    await ledger.forget();
+    expect(await ledger.recall('a')).toBeUndefined();
+  });
+
+  it('a deletion leaves a tombstone, and a new view replaces it', async () => {
+    const { ledger, store } = open();
+    await ledger.record([seen('a')]);
+    await store.record(ledger.tombstoneWrites('a', 5));
+    expect(await ledger.recall('a')).toMatchObject({ tombstone: true, atMs: 5, coverage: NOTHING });
+    expect(await ledger.all()).toEqual([]);
+    await ledger.record([seen('a', 6)]);
+    expect(await ledger.recall('a')).toEqual(seen('a', 6));
+  });
+});
+
+describe('compaction', () => {
+  it.each([
+    ['keep', { coverage: WHOLE }],
+    ['verify', { coverage: NOTHING, lost: 'compacted', fingerprint: sighting().fingerprint }],
+    ['clear', { coverage: NOTHING, lost: 'compacted', fingerprint: undefined, stamp: undefined }],
+  ] as const)('%s', async (compaction, expected) => {
+    const { ledger } = open({ compaction });
+    await ledger.record([seen('a')]);
+    await ledger.compacted();
+    expect(await ledger.recall('a')).toMatchObject(expected);
+  });
+
+  it('waits for a view that is being recorded, and clears it too', async () => {
+    const { ledger } = open();
+    await Promise.all([ledger.record([seen('a')]), ledger.compacted()]);
+    expect((await ledger.recall('a'))?.coverage).toEqual(NOTHING);
+  });
+
+  it('keeps tombstones, which are no context', async () => {
+    const { ledger, store } = open({ compaction: 'clear' });
+    await store.record(ledger.tombstoneWrites('a', 5));
+    await ledger.compacted();
+    expect(await ledger.recall('a')).toMatchObject({ tombstone: true });
+  });
+});
+
+it('a rewind drops what was seen later, and what was added to later', async () => {
+  const { ledger } = open();
+  await ledger.record([seen('old', 10), seen('new', 30), seen('both', 10, { coverage: lines(1, 2) })]);
+  await ledger.record([seen('both', 30, { coverage: lines(3, 4) })]);
+  await ledger.rewound(20);
+  expect(await ledger.all()).toEqual([seen('old', 10)]);
+  expect(await ledger.recall('new')).toMatchObject({ lost: 'rewound' });
+  expect(await ledger.recall('both')).toMatchObject({ lost: 'rewound' });
+});
+
+it('a check drops what it does not confirm', async () => {
+  const { ledger } = open();
+  await ledger.record([seen('a'), seen('b')]);
+  expect(await ledger.verify(async ({ key }) => key === 'a')).toEqual({ kept: 1, dropped: 1 });
+  expect((await ledger.all()).map(({ key }) => key)).toEqual(['a']);
+  expect(await ledger.recall('b')).toMatchObject({ lost: 'forgotten' });
+});
+
+it('a fork begins with what was seen, and goes its own way', async () => {
+  const { ledger, store } = open();
+  await ledger.record([seen('a')]);
+  await store.record(await ledger.forkWrites('s2'));
+  const fork = open({ store, session: 's2' }).ledger;
+  await fork.record([seen('b')]);
+  expect((await fork.all()).map(({ key }) => key)).toEqual(['a', 'b']);
+  expect((await ledger.all()).map(({ key }) => key)).toEqual(['a']);
+});
+
+describe('a bounded ledger', () => {
+  it('evicts the oldest, never the one just seen, and remembers that it did', async () => {
+    const { ledger } = open({ maxSightings: 10 });
+    for (let i = 1; i <= 10; i++) await ledger.record([seen(`f${i}`, 100 - i)]);
+    expect(await ledger.all()).toHaveLength(10);
+    await ledger.record([seen('f11', 0)]);
+    expect((await ledger.all()).map(({ key }) => key)).toEqual([
+      'f1',
+      'f2',
+      'f3',
+      'f4',
+      'f5',
+      'f6',
+      'f7',
+      'f8',
+      'f11',
+    ]);
+    expect(await ledger.recall('f10')).toMatchObject({ lost: 'evicted', fingerprint: undefined });
+  });
+
+  it('stays bounded over many files, also across ledgers of one session', async () => {
+    const store = new MemoryStore();
+    for (let round = 0; round < 20; round++) {
+      const { ledger } = open({ store, maxSightings: 10 });
+      for (let i = 0; i < 7; i++) await ledger.record([seen(`f${round}-${i}`, round * 7 + i)]);
+    }
+    const all = await store.sightings('s1');
+    expect(all.filter((sighting) => !isStub(sighting)).length).toBeLessThanOrEqual(10);
+    expect(all.length).toBeLessThanOrEqual(20);
+    expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
+  });
+
+  it('does not count another view of a known file', async () => {
+    const { ledger } = open({ maxSightings: 2 });
+    await ledger.record([seen('a'), seen('b')]);
+    for (let i = 0; i < 9; i++) await ledger.record([seen('a', 2 + i)]);
+    expect(await ledger.all()).toHaveLength(2);
+  });
+});
+
+describe('export and import', () => {
+  it('carries what was seen, without stamps, if the check confirms it', async () => {
+    const from = open().ledger;
+    const stamp = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
+    await from.record([
+      seen('a', 1, { stamp, flags: flags({ clamped: true }) }),
+      seen('b', 2, { coverage: lines(2, 3) }),
+      seen('changed'),
+      seen('page', 3, { fingerprint: undefined, stamp, pageHash: 'p' }),
+    ]);
+    await from.forget('changed');
+    await from.record([seen('changed', 9)]);
+
+    const to = open({ session: 's2' }).ledger;
+    const checked = await to.importJson(await from.exportJson(), async ({ key }) => key !== 'changed');
+    expect(checked).toEqual({ kept: 2, dropped: 1 });
+    expect(await to.recall('a')).toEqual(seen('a', 1, { flags: flags({ clamped: true }) }));
+    expect(await to.recall('b')).toEqual(seen('b', 2, { coverage: lines(2, 3) }));
+    expect(await to.recall('changed')).toBeUndefined();
+  });
+
+  it('keeps what compaction left a baseline', async () => {
+    const from = open().ledger;
+    await from.record([seen('a')]);
+    await from.compacted();
+    const to = open().ledger;
+    await to.importJson(await from.exportJson(), async () => true);
+    expect(await to.recall('a')).toMatchObject({ coverage: NOTHING, lost: 'compacted' });
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['something else', '{"version":1,"sightings":[]}'],
+    ['a later version', '{"lookfirst":"sightings","version":2,"sightings":[]}'],
+    ['no list', '{"lookfirst":"sightings","version":1}'],
+    ['a sighting without a fingerprint', exportOf({ fingerprint: undefined })],
+    ['a range turned round', exportOf({ coverage: { kind: 'lines', ranges: [{ from: 5, to: 1 }] } })],
+    ['an unknown coverage', exportOf({ coverage: { kind: 'most' } })],
+    ['flags that are no flags', exportOf({ flags: { clamped: 'no' } })],
+    ['an unknown way of seeing', exportOf({ how: 'guess' })],
+    ['a tombstone as coverage', exportOf({ coverage: null })],
+  ])('refuses %s', async (_what, text) => {
+    const { ledger } = open();
+    await expect(ledger.importJson(text, async () => true)).rejects.toThrow(Fault);
+    expect(await ledger.all()).toEqual([]);
+  });
+});
+
+function exportOf(changes: object): string {
+  const { stamp: _, ...plain } = sighting();
+  return JSON.stringify({ lookfirst: 'sightings', version: 1, sightings: [{ ...plain, ...changes }] });
+}
+
+/** A real store whose `record` fails until it is healed. */
+function failing(store: Store): { ledger: Ledger; heal: () => void } {
+  let broken = true;
+  const record = (writes: Writes) =>
+    broken ? Promise.reject(new Fault('STORE_FAILED', 'disk full')) : store.record(writes);
+  const faulty: Store = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'record') return record;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return {
+    ledger: open({ store: faulty }).ledger,
+    heal: () => {
+      broken = false;
+    },
+  };
+}

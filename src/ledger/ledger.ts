@@ -1,0 +1,187 @@
+import { isStub } from '../judge/knowledge.ts';
+import type { Entry } from '../model/entry.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Store, Writes } from '../store/store.ts';
+import { evict } from './evict.ts';
+import { joinWrites } from './join-writes.ts';
+import { mergeSighting } from './merge-sighting.ts';
+import { exportSightings, parseSightings } from './sighting-json.ts';
+import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
+
+export interface LedgerOptions {
+  readonly store: Store;
+  readonly session: string;
+  readonly policy: Pick<Policy, 'maxSightings' | 'compaction'>;
+}
+
+/** Asks the world whether a sighting's bytes are still there, by hash. */
+export type Check = (sighting: Sighting) => Promise<boolean>;
+
+/** How many sightings passed a check, and how many were dropped. */
+export interface Checked {
+  readonly kept: number;
+  readonly dropped: number;
+}
+
+/**
+ * What one session has seen. It remembers nothing itself and asks the store every time, for other processes write there too.
+ * Changes through one ledger happen one after the other, so two views of one file recorded at once both count; two ledgers of
+ * one session do not wait for each other, and of two views recorded in the same instant one may then have to be seen again.
+ */
+export class Ledger {
+  readonly session: string;
+  readonly #store: Store;
+  readonly #policy: LedgerOptions['policy'];
+  /** Sightings in the store that count, as far as this ledger knows; undefined = to be counted. */
+  #live: number | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LedgerOptions) {
+    this.session = options.session;
+    this.#store = options.store;
+    this.#policy = options.policy;
+  }
+
+  /** As stored: tombstones and stubs included, for a refusal says what they know. */
+  recall(key: string): Promise<Sighting | undefined> {
+    return this.#store.recall(this.session, key);
+  }
+
+  /** Every sighting that counts. */
+  async all(): Promise<readonly Sighting[]> {
+    return (await this.#store.sightings(this.session)).filter(counts);
+  }
+
+  /** Adds views to what is known, together with `alongside` in one transaction; returns its journal entries. */
+  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<readonly Entry[]> {
+    return this.#inTurn(async () => {
+      const writes = await this.recordWrites(sightings);
+      return this.#store.record(joinWrites(writes, alongside));
+    });
+  }
+
+  /**
+   * The writes that `record` would make, for callers that put them into a transaction of their own. Between asking and
+   * writing nobody else may record for these files: hold their lock.
+   */
+  async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
+    const merged = new Map<string, Sighting>();
+    let added = 0;
+    for (const next of sightings) {
+      const old = merged.get(next.key) ?? (await this.recall(next.key));
+      if (counts(next) && !(old !== undefined && counts(old))) added++;
+      merged.set(next.key, mergeSighting(old, next));
+    }
+    return joinWrites(await this.#makeRoom(added, merged), this.#write([...merged.values()]));
+  }
+
+  /** The writes that leave a tombstone: this session deleted the file. */
+  tombstoneWrites(key: string, atMs: number): Writes {
+    return this.#write([tombstoneOf(key, atMs)]);
+  }
+
+  /** The writes that let another session begin with what this one has seen. */
+  async forkWrites(to: string): Promise<Writes> {
+    const all = await this.#store.sightings(this.session);
+    return { sightings: all.map((sighting) => ({ session: to, sighting })) };
+  }
+
+  /** Forgets one file, leaving only the word that it was forgotten; without a key, everything without a trace. */
+  forget(key?: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (key === undefined) await this.#store.record({ forget: [{ session: this.session }] });
+      else await this.#rewrite([await this.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
+    });
+  }
+
+  /** The model's context was summarised: what was in it is gone, the baseline only if the policy says so. */
+  compacted(): Promise<void> {
+    const { compaction } = this.#policy;
+    if (compaction === 'keep') return Promise.resolve();
+    const change = compaction === 'clear' ? stubOf : withoutContext;
+    return this.#inTurn(async () =>
+      this.#rewrite(await this.all(), (sighting) => change(sighting, 'compacted')),
+    );
+  }
+
+  /** The conversation was cut back to a moment: what was seen or added to later no longer counts. */
+  rewound(toMs: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const later = (await this.all()).filter((sighting) => sighting.atMs > toMs);
+      await this.#rewrite(later, (sighting) => stubOf(sighting, 'rewound'));
+    });
+  }
+
+  /** Drops every sighting that the check does not confirm. */
+  verify(check: Check): Promise<Checked> {
+    return this.#inTurn(async () => {
+      const all = await this.all();
+      const kept = new Set(await confirmed(all, check));
+      const failed = all.filter((sighting) => !kept.has(sighting));
+      await this.#rewrite(failed, (sighting) => stubOf(sighting, 'forgotten'));
+      return { kept: kept.size, dropped: failed.length };
+    });
+  }
+
+  /** Every sighting with a baseline, as JSON text. */
+  async exportJson(): Promise<string> {
+    return exportSightings(this.session, await this.all());
+  }
+
+  /**
+   * Takes in exported sightings that the check confirms against the bytes there now; the others are dropped, never trusted.
+   * Text of another shape is a Fault MISUSE.
+   */
+  async importJson(text: string, check: Check): Promise<Checked> {
+    const offered = parseSightings(text);
+    const kept = await confirmed(offered, check);
+    await this.record(kept);
+    return { kept: kept.length, dropped: offered.length - kept.length };
+  }
+
+  async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
+    if (added === 0) return {};
+    this.#live ??= (await this.all()).length;
+    this.#live += added;
+    if (this.#live <= this.#policy.maxSightings) return {};
+    const all = await this.#store.sightings(this.session);
+    const evicted = evict(all, { max: this.#policy.maxSightings, keep: current, added });
+    this.#live = evicted.live;
+    return joinWrites(this.#write(evicted.stubs), {
+      forget: evicted.forgotten.map((key) => ({ session: this.session, key })),
+    });
+  }
+
+  async #rewrite(
+    sightings: readonly (Sighting | undefined)[],
+    change: (sighting: Sighting) => Sighting,
+  ): Promise<void> {
+    const changed = sightings.filter((sighting) => sighting !== undefined).map(change);
+    if (changed.length > 0) await this.#store.record(this.#write(changed));
+  }
+
+  #write(sightings: readonly Sighting[]): Writes {
+    if (sightings.length === 0) return {};
+    return { sightings: sightings.map((sighting) => ({ session: this.session, sighting })) };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    // A failed turn is its caller's to handle; the next one recounts, for nobody knows what was stored.
+    this.#turn = turn.catch(() => {
+      this.#live = undefined;
+    });
+    return turn;
+  }
+}
+
+function counts(sighting: Sighting): boolean {
+  return sighting.tombstone !== true && !isStub(sighting);
+}
+
+async function confirmed(sightings: readonly Sighting[], check: Check): Promise<Sighting[]> {
+  const kept: Sighting[] = [];
+  for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
+  return kept;
+}

@@ -1,0 +1,217 @@
+import { type Caller, Calls } from './calls.ts';
+import { type Envelope, envelopeOf, implementationOf } from './envelope.ts';
+import {
+  isObject,
+  isRequestId,
+  type Message,
+  type Request,
+  type RequestId,
+  readLine,
+  readMessage,
+} from './message.ts';
+import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
+import {
+  BATCH_VERSION,
+  CAPABILITIES,
+  internalError,
+  invalidParams,
+  invalidRequest,
+  LEGACY_VERSIONS,
+  type LegacyVersion,
+  MODERN_VERSIONS,
+  methodNotFound,
+  RpcError,
+  SUBSCRIPTION_ID_KEY,
+  unsupportedVersion,
+} from './protocol.ts';
+import type { Implementation, JsonObject, ToolHost } from './tool-host.ts';
+
+/** Lists never change while the server runs, but another start may have other tools: clients should ask each time. */
+const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
+const MAX_SUBSCRIPTIONS = 1024;
+const MODERN_METHODS: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'subscriptions/listen',
+]);
+
+/**
+ * The protocol on one stream, both eras. The first request decides the era for good: one that carries the envelope of
+ * 2026-07-28 makes it modern (a `server/discover` alone does not yet: clients probe with it), any other makes it
+ * legacy. Requests are answered as they finish, not in order.
+ */
+export class Connection {
+  readonly #host: ToolHost;
+  readonly #send: (parts: Parts) => void;
+  readonly #log: (line: string) => void;
+  readonly #calls: Calls;
+  #era: 'open' | 'legacy' | 'modern' = 'open';
+  #version: LegacyVersion | undefined;
+  #clientInfo: Implementation | undefined;
+  readonly #subscriptions = new Set<RequestId>();
+
+  /** `send` gets whole messages without a newline; `log` gets what went wrong inside, for people. */
+  constructor(io: { host: ToolHost; send: (parts: Parts) => void; log: (line: string) => void }) {
+    this.#host = io.host;
+    this.#send = io.send;
+    this.#log = io.log;
+    this.#calls = new Calls(io);
+  }
+
+  /** Takes one line of input; answers go to `send`, now or later. Never throws, whatever the line holds. */
+  receive(line: Buffer): void {
+    const read = readLine(line);
+    const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
+    done.catch((error: unknown) => this.#log(`a message was lost: ${String(error)}`));
+  }
+
+  /** Says that a line was too long to be read. */
+  refuseLine(maxBytes: number): void {
+    this.#send(errorMessage(null, invalidRequest(`message over ${maxBytes} bytes`)));
+  }
+
+  /** Cancels every running call; their answers will not be sent. */
+  cancelAll(reason: string): void {
+    this.#calls.cancelAll(reason);
+  }
+
+  /** Resolves when no call is running. */
+  idle(): Promise<void> {
+    return this.#calls.idle();
+  }
+
+  /** Ends open subscriptions the way the protocol wants it: each gets an empty result. */
+  endSubscriptions(): void {
+    for (const id of this.#subscriptions)
+      this.#send(resultMessage(id, this.#modernResult({ _meta: { [SUBSCRIPTION_ID_KEY]: id } })));
+    this.#subscriptions.clear();
+  }
+
+  async #batch(members: readonly unknown[]): Promise<void> {
+    if (this.#version !== BATCH_VERSION || members.length === 0) {
+      const why = members.length === 0 ? 'empty batch' : `batches exist only in revision ${BATCH_VERSION}`;
+      this.#send(errorMessage(null, invalidRequest(why)));
+      return;
+    }
+    const answers: Parts[] = [];
+    await Promise.all(
+      members.map((member) => this.#one(readBatchMember(member), (parts) => answers.push(parts))),
+    );
+    if (answers.length === 0) return;
+    this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
+  }
+
+  /** Resolves when the message was answered through `answer`, or needs no answer. */
+  async #one(message: Message, answer: (parts: Parts) => void): Promise<void> {
+    if (message.kind === 'request') {
+      const parts = await this.#answer(message);
+      if (parts !== undefined) answer(parts);
+    } else if (message.kind === 'invalid') answer(errorMessage(message.id, message.error));
+    else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const { requestId, reason } = message.params;
+      if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
+      this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
+    }
+  }
+
+  async #answer(request: Request): Promise<Parts | undefined> {
+    try {
+      const caller = this.#caller(request);
+      return await (caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller));
+    } catch (error) {
+      if (error instanceof RpcError) return errorMessage(request.id, error);
+      this.#log(`${request.method} failed: ${String(error)}`);
+      return errorMessage(request.id, internalError());
+    }
+  }
+
+  /** Who speaks, in which era; decides the connection's era if it is still open. */
+  #caller(request: Request): Caller {
+    if (this.#era === 'legacy') return { era: 'legacy', clientInfo: this.#clientInfo };
+    const envelope = envelopeOf(request.params);
+    if (envelope.kind === 'modern') {
+      if (request.method !== 'server/discover') this.#era = 'modern';
+      return { era: 'modern', clientInfo: envelope.clientInfo };
+    }
+    if (this.#era === 'modern') throw withoutEnvelope(request, envelope);
+    if (envelope.kind === 'invalid' && request.method !== 'initialize') throw envelope.error;
+    this.#era = 'legacy';
+    return { era: 'legacy', clientInfo: undefined };
+  }
+
+  #legacy(request: Request, caller: Caller): Parts | Promise<Parts | undefined> {
+    switch (request.method) {
+      case 'tools/call':
+        return this.#calls.run(request, caller);
+      case 'tools/list':
+        return resultMessage(request.id, { tools: this.#host.tools() });
+      case 'initialize':
+        return resultMessage(request.id, this.#initialize(request.params));
+      case 'ping':
+      case 'logging/setLevel':
+        return resultMessage(request.id, {});
+      default:
+        throw methodNotFound();
+    }
+  }
+
+  #initialize(params: JsonObject): JsonObject {
+    const requested = params['protocolVersion'];
+    if (typeof requested !== 'string')
+      throw invalidParams('Invalid initialize request: protocolVersion must be a string');
+    const version = LEGACY_VERSIONS.find((known) => known === requested) ?? LEGACY_VERSIONS[0];
+    this.#version = version;
+    this.#clientInfo = implementationOf(params['clientInfo']);
+    const { info, instructions } = this.#host;
+    return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
+  }
+
+  #modern(request: Request, caller: Caller): Parts | undefined | Promise<Parts | undefined> {
+    const { id, method, params } = request;
+    switch (method) {
+      case 'tools/call':
+        return this.#calls.run(request, caller);
+      case 'tools/list':
+        return resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED }));
+      case 'server/discover': {
+        const { instructions } = this.#host;
+        const found = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES.modern, instructions };
+        return resultMessage(id, this.#modernResult({ ...found, ...UNCACHED }));
+      }
+      case 'subscriptions/listen':
+        return this.#listen(id, params);
+      default:
+        throw methodNotFound();
+    }
+  }
+
+  /** Nothing a client can subscribe to ever happens here; the request stays open until either side ends it. */
+  #listen(id: RequestId, params: JsonObject): Parts {
+    if (!isObject(params['notifications']))
+      throw invalidParams('Invalid params: notifications must be an object');
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
+      throw new RpcError(-32603, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);
+    this.#subscriptions.add(id);
+    const acknowledged = { notifications: {}, _meta: { [SUBSCRIPTION_ID_KEY]: id } };
+    return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
+  }
+
+  #modernResult(result: JsonObject): JsonObject {
+    return complete(result, { era: 'modern', info: this.#host.info });
+  }
+}
+
+/** What to say to a request without a good envelope, once the connection is modern. */
+function withoutEnvelope(request: Request, envelope: Envelope): RpcError {
+  if (request.method === 'initialize') return unsupportedVersion(String(request.params['protocolVersion']));
+  if (envelope.kind === 'invalid') return envelope.error;
+  if (!MODERN_METHODS.has(request.method)) return methodNotFound();
+  return invalidParams('Request is missing the _meta envelope of protocol revision 2026-07-28');
+}
+
+function readBatchMember(value: unknown): Message {
+  const message = readMessage(value);
+  if (message.kind !== 'request' || message.method !== 'initialize') return message;
+  return { kind: 'invalid', id: message.id, error: invalidRequest('initialize inside a batch') };
+}

@@ -1,0 +1,57 @@
+import { isObject } from './message.ts';
+import {
+  CLIENT_CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  invalidParams,
+  MODERN_VERSIONS,
+  PROTOCOL_VERSION_KEY,
+  type RpcError,
+  unsupportedVersion,
+} from './protocol.ts';
+import type { Implementation, JsonObject } from './tool-host.ts';
+
+/** What a request says about itself in `_meta`, as revision 2026-07-28 asks of every request. */
+export type Envelope =
+  /** It claims no revision: a message of the older kind. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'modern'; readonly clientInfo: Implementation | undefined }
+  | { readonly kind: 'invalid'; readonly error: RpcError };
+
+/** Reads the envelope. A claim that is present and wrong is an error, never a message of the older kind. */
+export function envelopeOf(params: JsonObject): Envelope {
+  const meta = metaOf(params);
+  if (!(PROTOCOL_VERSION_KEY in meta)) return { kind: 'none' };
+  const version = meta[PROTOCOL_VERSION_KEY];
+  if (typeof version !== 'string') return broken(PROTOCOL_VERSION_KEY, 'expected a string');
+  if (!isObject(meta[CLIENT_CAPABILITIES_KEY]))
+    return broken(
+      CLIENT_CAPABILITIES_KEY,
+      CLIENT_CAPABILITIES_KEY in meta ? 'expected an object' : 'missing',
+    );
+  const info = meta[CLIENT_INFO_KEY];
+  const clientInfo = implementationOf(info);
+  if (info !== undefined && clientInfo === undefined)
+    return broken(CLIENT_INFO_KEY, 'expected a name and a version');
+  if (!MODERN_VERSIONS.some((known) => known === version))
+    return { kind: 'invalid', error: unsupportedVersion(version) };
+  return { kind: 'modern', clientInfo };
+}
+
+/** The `_meta` of a request, `{}` if it has none. */
+export function metaOf(params: JsonObject): JsonObject {
+  const meta = params['_meta'];
+  return isObject(meta) ? meta : {};
+}
+
+/** A client's name and version, or undefined if it did not give both. */
+export function implementationOf(value: unknown): Implementation | undefined {
+  if (!isObject(value)) return undefined;
+  const { name, version, title } = value;
+  if (typeof name !== 'string' || typeof version !== 'string') return undefined;
+  return typeof title === 'string' ? { name, version, title } : { name, version };
+}
+
+function broken(key: string, problem: string): Envelope {
+  const text = `Invalid _meta envelope for protocol revision 2026-07-28: ${key}: ${problem}`;
+  return { kind: 'invalid', error: invalidParams(text, { envelope: { key, problem } }) };
+}

@@ -1,0 +1,66 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Why a request goes no further: an HTTP status and a JSON-RPC error. */
+export interface Rejection {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Ends a request with a JSON-RPC error that belongs to no message. */
+export function reject(res: ServerResponse, { status, code, message, headers }: Rejection): void {
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
+}
+
+/** Undefined if the request carries the token; the comparison takes the same time for every wrong one. */
+export function checkToken(authorization: string | undefined, token: string): Rejection | undefined {
+  const [, given = ''] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (timingSafeEqual(digest(given), digest(token))) return undefined;
+  const challenge = authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
+  return {
+    status: 401,
+    code: -32000,
+    message: 'Unauthorized: send the token that the server printed as "Authorization: Bearer TOKEN"',
+    headers: { 'www-authenticate': challenge },
+  };
+}
+
+/**
+ * The JSON body of a POST, or why it cannot be had. Reading stops at `maxBytes`; the connection is then closed, for
+ * nobody will read the rest.
+ */
+export async function readJson(
+  req: IncomingMessage,
+  maxBytes: number,
+): Promise<{ readonly value: unknown } | Rejection> {
+  if (!/^application\/json *(;|$)/i.test(req.headers['content-type'] ?? ''))
+    return { status: 415, code: -32000, message: 'Unsupported Media Type: send application/json' };
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      return {
+        status: 413,
+        code: -32000,
+        message: `Payload Too Large: more than ${maxBytes} bytes`,
+        headers: { connection: 'close' },
+      };
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks, bytes);
+  if (!isUtf8(body)) return { status: 400, code: -32700, message: 'Parse error: not UTF-8' };
+  try {
+    return { value: JSON.parse(body.toString('utf8')) };
+  } catch {
+    return { status: 400, code: -32700, message: 'Parse error: not JSON' };
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

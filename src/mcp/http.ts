@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  type NodeIncomingMessageLike,
+  toNodeHandler,
+} from '@modelcontextprotocol/node';
+import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
+import { checkToken, readJson, reject } from './http-answer.ts';
+import { HttpSessions, type SessionLimits } from './http-sessions.ts';
+import { sdkServer } from './sdk-server.ts';
+import type { ToolHost } from './tool-host.ts';
+
+const PATH = '/mcp';
+const MAX_BODY_BYTES = 64 << 20;
+
+export interface HttpOptions {
+  readonly host: ToolHost;
+  /** What clients must send as `Authorization: Bearer`; see `newToken`. */
+  readonly token: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** For people. */
+  readonly log: (line: string) => void;
+  /** Serves every path but `/mcp` (the viewer); it does its own authentication. Host and Origin were checked. */
+  readonly other?: RequestListener;
+  /** Default 64 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Default: half an hour of idleness, 256 sessions. */
+  readonly sessions?: Partial<SessionLimits>;
+}
+
+export interface HttpServer {
+  /** `http://127.0.0.1:PORT/mcp` */
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening, cancels what is running, ends every session. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp`: revision 2026-07-28 without sessions, older ones with.
+ * Nobody gets further than 403 from a foreign Host or Origin, and 401 without the token.
+ * Loads the SDK and zod: import this module only when HTTP was asked for.
+ */
+export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
+  const endpoint = new Endpoint(options);
+  const server = createServer((req, res) => {
+    endpoint.serve(req, res).catch((error: unknown) => {
+      options.log(`${req.method} ${PATH} failed: ${String(error)}`);
+      if (!res.headersSent) reject(res, { status: 500, code: -32603, message: 'Internal error' });
+      else res.destroy();
+    });
+  });
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  // A TCP server's address is never a string.
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}${PATH}`, port, close: () => closeServer(server, endpoint) };
+}
+
+/** A token nobody can guess: 256 bits. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+class Endpoint {
+  readonly #options: HttpOptions;
+  readonly #maxBodyBytes: number;
+  readonly #hostOk = localhostHostValidation();
+  readonly #originOk = localhostOriginValidation();
+  readonly #sessions: HttpSessions;
+  readonly #modern: ReturnType<typeof createMcpHandler>;
+  readonly #serveModern: ReturnType<typeof toNodeHandler>;
+  readonly #expiry: NodeJS.Timeout;
+
+  constructor(options: HttpOptions) {
+    const { host, log, maxBodyBytes = MAX_BODY_BYTES } = options;
+    this.#options = options;
+    this.#maxBodyBytes = maxBodyBytes;
+    const limits = {
+      idleMs: 30 * 60_000,
+      maxSessions: 256,
+      now: () => performance.now(),
+      ...options.sessions,
+    };
+    this.#sessions = new HttpSessions({ host, limits, log });
+    this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, log), {
+      legacy: 'reject',
+      maxRequestBodySize: maxBodyBytes,
+    });
+    this.#serveModern = toNodeHandler(this.#modern, { maxRequestBodySize: maxBodyBytes });
+    this.#expiry = setInterval(
+      () => {
+        this.#sessions.expire().catch((error: unknown) => log(`expiry failed: ${String(error)}`));
+      },
+      Math.max(1, Math.min(limits.idleMs / 2, 60_000)),
+    ).unref();
+  }
+
+  async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (!this.#hostOk(req, res) || !this.#originOk(req, res)) return;
+    const path = new URL(req.url ?? '/', 'http://localhost').pathname;
+    if (path !== PATH) {
+      if (this.#options.other !== undefined) this.#options.other(req, res);
+      else reject(res, { status: 404, code: -32000, message: `Not found: the server is at ${PATH}` });
+      return;
+    }
+    const unauthorized = checkToken(req.headers.authorization, this.#options.token);
+    if (unauthorized !== undefined) reject(res, unauthorized);
+    else await this.#route(req, res);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#expiry);
+    await Promise.all([this.#modern.close(), this.#sessions.close()]);
+  }
+
+  async #route(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const read = req.method === 'POST' ? await readJson(req, this.#maxBodyBytes) : { value: undefined };
+    if ('status' in read) {
+      reject(res, read);
+      return;
+    }
+    const body = read.value;
+    const session = req.headers['mcp-session-id'];
+    if (typeof session === 'string') await this.#sessions.resume(session, { req, res, body });
+    else if (isInitializeRequest(body) && (await isLegacy(req, body)))
+      await this.#sessions.begin({ req, res, body });
+    else if (req.method === 'POST' && (await isLegacy(req, body)))
+      reject(res, { status: 400, code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' });
+    // The types differ in how they write an absent header, the values do not.
+    else await this.#serveModern(req as NodeIncomingMessageLike, res, body);
+  }
+}
+
+/** The SDK's own routing decision, from the headers and the body that was read already. */
+function isLegacy(req: IncomingMessage, body: unknown): Promise<boolean> {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers))
+    if (typeof value === 'string') headers.set(name, value);
+  return isLegacyRequest(new Request('http://localhost/', { method: 'POST', headers }), body);
+}
+
+async function closeServer(server: Server, endpoint: Endpoint): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  await endpoint.close();
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidParams, invalidRequest, parseError, type RpcError } from './protocol.ts';
+import type { JsonObject } from './tool-host.ts';
+
+export type RequestId = string | number;
+
+export interface Request {
+  readonly kind: 'request';
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface Notification {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** One JSON-RPC message, or what to answer because it is none. */
+export type Message =
+  | Request
+  | Notification
+  /** An answer to a request; we send none, so nobody waits for it. */
+  | { readonly kind: 'response' }
+  | { readonly kind: 'invalid'; readonly id: RequestId | null; readonly error: RpcError };
+
+/** One line of input: a message, or the members of a JSON-RPC batch. */
+export type Line = Message | { readonly kind: 'batch'; readonly members: readonly unknown[] };
+
+/**
+ * Reads one line. Bytes that are not UTF-8 are a parse error: decoding them with replacement characters would put
+ * those characters into somebody's file.
+ */
+export function readLine(bytes: Buffer): Line {
+  if (!isUtf8(bytes)) return { kind: 'invalid', id: null, error: parseError('not UTF-8') };
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return { kind: 'invalid', id: null, error: parseError('not JSON') };
+  }
+  return Array.isArray(value) ? { kind: 'batch', members: value } : readMessage(value);
+}
+
+/** Says which kind of JSON-RPC message a parsed value is. Unknown members are let through. */
+export function readMessage(value: unknown): Message {
+  if (!isObject(value)) return invalid(null, invalidRequest('not an object'));
+  const { id, method, params } = value;
+  const known = isRequestId(id) ? id : null;
+  if (value['jsonrpc'] !== '2.0') return invalid(known, invalidRequest('jsonrpc must be "2.0"'));
+  if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+  if (typeof method !== 'string') return invalid(known, invalidRequest('method must be a string'));
+  if ('id' in value && known === null)
+    return invalid(null, invalidRequest('id must be a string or a number'));
+  if (params !== undefined && !isObject(params))
+    return invalid(known, invalidParams('params must be an object'));
+  return known === null
+    ? { kind: 'notification', method, params: params ?? {} }
+    : { kind: 'request', id: known, method, params: params ?? {} };
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function invalid(id: RequestId | null, error: RpcError): Message {
+  return { kind: 'invalid', id, error };
+}

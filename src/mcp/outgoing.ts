@@ -1,0 +1,60 @@
+import type { RequestId } from './message.ts';
+import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
+import type { Era, Implementation, JsonObject, TextResult, ToolResult } from './tool-host.ts';
+
+/** A message on its way out, in pieces that are written one after the other: JSON text or bytes of it. */
+export type Parts = readonly (string | Uint8Array)[];
+
+export function resultMessage(id: RequestId, result: JsonObject): Parts {
+  return [`${head(id)}"result":${JSON.stringify(result)}}`];
+}
+
+export function errorMessage(id: RequestId | null, error: RpcError): Parts {
+  const { code, message, data } = error;
+  return [`${head(id)}"error":${JSON.stringify({ code, message, data })}}`];
+}
+
+export function notificationMessage(method: string, params: JsonObject): Parts {
+  return [JSON.stringify({ jsonrpc: '2.0', method, params })];
+}
+
+/** The answer to `tools/call`. In the modern era a result says that it is complete and who gave it. */
+export function toolMessage(
+  id: RequestId,
+  result: ToolResult,
+  server: { readonly era: Era; readonly info: Implementation },
+): Parts {
+  if (result.kind === 'object') return resultMessage(id, complete(result.result, server));
+  const members = JSON.stringify(complete(textShell(result), server));
+  const opening = `${head(id)}"result":{"content":[{"type":"text","text":"`;
+  const closing = members === '{}' ? '}}' : `,${members.slice(1)}}`;
+  if (result.structuredAs === undefined) return [opening, result.escaped, `"}]${closing}`];
+  const key = JSON.stringify(result.structuredAs);
+  return [opening, result.escaped, `"}],"structuredContent":{${key}:"`, result.escaped, `"}${closing}`];
+}
+
+/** Adds what revision 2026-07-28 wants in every result; older clients get the result as it is. */
+export function complete(
+  result: JsonObject,
+  server: { readonly era: Era; readonly info: Implementation },
+): JsonObject {
+  if (server.era === 'legacy') return result;
+  const meta = result['_meta'];
+  return {
+    ...result,
+    resultType: 'complete',
+    _meta: { ...(typeof meta === 'object' ? meta : {}), [SERVER_INFO_KEY]: server.info },
+  };
+}
+
+/** Everything of a text result but its text. */
+function textShell(result: TextResult): JsonObject {
+  return {
+    ...(result.isError === undefined ? {} : { isError: result.isError }),
+    ...(result.meta === undefined ? {} : { _meta: result.meta }),
+  };
+}
+
+function head(id: RequestId | null): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
+}

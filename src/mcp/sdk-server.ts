@@ -1,0 +1,76 @@
+import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { implementationOf, metaOf } from './envelope.ts';
+import { failureResult } from './failure.ts';
+import { isObject, isRequestId } from './message.ts';
+import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
+import type { Era, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
+
+/** A tool result as the SDK wants it: an object, whatever the host gave. */
+type CallResult = JsonObject & { readonly content: readonly JsonObject[] };
+
+/**
+ * The SDK's server over a host: one for a legacy session, one for every modern request. It keeps no state of its own.
+ * Importing this loads the SDK and zod; the stdio loop must not.
+ */
+export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void): Server {
+  const server = new Server(
+    { ...host.info },
+    {
+      capabilities: CAPABILITIES[era],
+      instructions: host.instructions,
+      supportedProtocolVersions: [...LEGACY_VERSIONS],
+    },
+  );
+  const names = new Set(host.tools().map((tool) => tool.name));
+  // The SDK's types ask for mutable arrays and its own JSON types; the values are the same.
+  server.setRequestHandler('tools/list', () => ({ tools: host.tools() }) as never);
+  server.setRequestHandler('tools/call', async (request, context) => {
+    const { name, arguments: args = {} } = request.params;
+    if (!names.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+    const result = await host.call(name, args, toolContext(server, context, era)).catch((error: unknown) => {
+      log(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      return failureResult(name, error);
+    });
+    return objectOf(result) as never;
+  });
+  return server;
+}
+
+/** A result in the protocol's shape; bytes become a string again, which only HTTP pays for. */
+export function objectOf(result: ToolResult): CallResult {
+  if (result.kind === 'object') return result.result;
+  const text: string = JSON.parse(`"${Buffer.from(result.escaped).toString('utf8')}"`);
+  return {
+    content: [{ type: 'text', text }],
+    ...(result.structuredAs === undefined ? {} : { structuredContent: { [result.structuredAs]: text } }),
+    ...(result.isError === undefined ? {} : { isError: result.isError }),
+    ...(result.meta === undefined ? {} : { _meta: result.meta }),
+  };
+}
+
+function toolContext(server: Server, context: ServerContext, era: Era): ToolContext {
+  const { signal, envelope, _meta, notify } = context.mcpReq;
+  const meta: JsonObject = metaOf({ _meta });
+  const token = meta['progressToken'];
+  const claimed = isObject(envelope) ? envelope[CLIENT_INFO_KEY] : server.getClientVersion();
+  let last = Number.NEGATIVE_INFINITY;
+  return {
+    signal,
+    meta,
+    era,
+    clientInfo: implementationOf(claimed),
+    sessionHint: context.sessionId,
+    progress: (done, total, message) => {
+      if (!isRequestId(token) || done <= last || signal.aborted) return;
+      last = done;
+      const params = {
+        progressToken: token,
+        progress: done,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      };
+      // A client that went away needs no news.
+      notify({ method: 'notifications/progress', params }).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { EventEmitter } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { LineFrames } from '../text/frame.ts';
+import { Connection } from './connection.ts';
+import { type EndSignal, EndSignals } from './end-signals.ts';
+import { Output } from './output.ts';
+import type { ToolHost } from './tool-host.ts';
+
+/** Why the loop ended. */
+export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;
+
+export interface StdioOptions {
+  readonly host: ToolHost;
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
+  readonly signals: EventEmitter;
+  /** For people; never the protocol's stream. */
+  readonly log: (line: string) => void;
+  /** A longer message is answered with an error. Default 256 MiB, half of what a JavaScript string can hold. */
+  readonly maxMessageBytes?: number;
+  /** How long running calls may go on after the end of the input before they are cancelled. Default 10 s. */
+  readonly finishMs?: number;
+  /** How long cancelled calls and unread answers are waited for. Default 2 s. */
+  readonly cancelMs?: number;
+}
+
+/** No more is read while this much output waits: enough that a client may send first and read later. */
+const MAX_WAITING_BYTES = 16 << 20;
+
+/**
+ * Serves a host over a pair of streams until the client goes away or a signal comes. Then running calls are finished
+ * (end of input) or cancelled (signal), answers are flushed, and the promise resolves; the caller ends the process. A
+ * second signal does not wait. Whatever a client sends, this never rejects.
+ */
+export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
+  const { host, input, log, maxMessageBytes = 256 << 20 } = options;
+  const output = new Output(options.output);
+  const connection = new Connection({ host, send: (parts) => output.send(parts), log });
+  const frames = new LineFrames({
+    maxBytes: maxMessageBytes,
+    onLine: (line) => connection.receive(line),
+    onTooLong: () => connection.refuseLine(maxMessageBytes),
+  });
+  const onData = (chunk: Buffer): void => {
+    frames.push(chunk);
+    if (output.waitingBytes > MAX_WAITING_BYTES) input.pause();
+  };
+  const onDrain = (): void => {
+    input.resume();
+  };
+  const signals = new EndSignals(options.signals);
+  options.output.on('drain', onDrain);
+  input.on('data', onData);
+  const end = await Promise.race([signals.first, streamsEnd(input, options.output)]);
+  input.off('data', onData);
+  options.output.off('drain', onDrain);
+  if (end === 'end-of-input') frames.end();
+  await finish(end, { options, connection, output, hurry: signals.second });
+  signals.close();
+  input.destroy();
+  return end;
+}
+
+/** Resolves when the client is gone. */
+function streamsEnd(input: Readable, output: Writable): Promise<StdioEnd> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) input.once(event, () => resolve('end-of-input'));
+    // Stays attached for good: a late write to a closed pipe must not become an uncaught exception.
+    output.on('error', () => resolve('broken-output'));
+  });
+}
+
+interface Finishing {
+  readonly options: StdioOptions;
+  readonly connection: Connection;
+  readonly output: Output;
+  readonly hurry: AbortSignal;
+}
+
+async function finish(end: StdioEnd, { options, connection, output, hurry }: Finishing): Promise<void> {
+  const { finishMs = 10_000, cancelMs = 2_000 } = options;
+  if (end === 'end-of-input') await within(finishMs, connection.idle(), hurry);
+  connection.cancelAll(end);
+  await within(cancelMs, connection.idle(), hurry);
+  connection.endSubscriptions();
+  await within(cancelMs, output.flush(), hurry);
+}
+
+/** Waits for `work`, but not longer than `ms` and not after `hurry`. */
+async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Promise<void> {
+  if (hurry.aborted) return;
+  const enough = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    hurry.addEventListener('abort', () => resolve(), { once: true });
+    work.then(() => clearTimeout(timer), resolve);
+  });
+  await Promise.race([work, enough]);
+}

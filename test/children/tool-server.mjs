@@ -1,0 +1,85 @@
+// A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
+// `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
+import { serveStdio } from '../../dist/mcp/stdio-loop.js';
+import { JsonText } from '../../dist/mcp/json-text.js';
+
+const text = (value, more = {}) => ({
+  kind: 'object',
+  result: { content: [{ type: 'text', text: String(value) }], ...more },
+});
+const held = new Map();
+let cancelled = 0;
+
+const tools = {
+  echo: async ({ value }) => text(value, { _meta: { 'dev.lookfirst/outcome': { ok: true } } }),
+  bytes: async ({ value, structured }) => ({
+    kind: 'text',
+    escaped: new JsonText(value.length).bytes(Buffer.from(value)).finish(),
+    meta: { 'dev.lookfirst/outcome': { ok: true, complete: true } },
+    ...(structured ? { structuredAs: 'content' } : {}),
+  }),
+  refuse: async () => text('refusing to overwrite a.txt: read it first [NOT_READ]', { isError: true }),
+  size: async ({ value }) => text(value.length),
+  fail: async () => {
+    throw new Error('secret detail');
+  },
+  who: async (_args, { era, clientInfo, sessionHint, meta }) =>
+    text(JSON.stringify({ era, clientInfo, session: typeof sessionHint, meta })),
+  count: async ({ to }, { progress }) => {
+    for (let done = 1; done <= to; done += 1) progress(done, to, `step ${done}`);
+    progress(1);
+    return text(to);
+  },
+  hold: ({ key }, { signal }) =>
+    new Promise((resolve, reject) => {
+      held.set(key, () => resolve(text(key)));
+      signal.addEventListener('abort', () => {
+        cancelled += 1;
+        process.stderr.write(`cancelled ${key}: ${signal.reason.message}\n`);
+        reject(signal.reason);
+      });
+      process.stderr.write(`holding ${key}\n`);
+    }),
+  release: async ({ key }) => {
+    held.get(key)();
+    return text('released');
+  },
+  cancelled: async () => text(cancelled),
+};
+
+const host = {
+  info: { name: 'fixture', version: '1.2.3', title: 'Fixture' },
+  instructions: 'Read, then change.',
+  tools: () =>
+    Object.keys(tools).map((name) => ({
+      name,
+      description: `The tool ${name}.`,
+      inputSchema: { type: 'object', properties: {} },
+      annotations: { readOnlyHint: true },
+    })),
+  call: (name, args, context) => tools[name](args, context),
+  sessionEnded: (id) => process.stderr.write(`ended ${typeof id}\n`),
+};
+const log = (line) => process.stderr.write(`log: ${line.split('\n')[0]}\n`);
+
+const [mode, token] = process.argv.slice(2);
+if (mode === 'stdio') {
+  const end = await serveStdio({
+    host,
+    input: process.stdin,
+    output: process.stdout,
+    signals: process,
+    log,
+    maxMessageBytes: 64 << 20,
+  });
+  process.stderr.write(`end: ${end}\n`);
+} else if (mode === 'sdk') {
+  const { serveStdio: serveSdk } = await import('@modelcontextprotocol/server/stdio');
+  const { sdkServer } = await import('../../dist/mcp/sdk-server.js');
+  serveSdk(({ era }) => sdkServer(host, era, log));
+} else {
+  const { serveHttp } = await import('../../dist/mcp/http.js');
+  const server = await serveHttp({ host, token, log, maxBodyBytes: 8 << 20 });
+  process.stdout.write(`${server.url}\n`);
+  process.once('SIGTERM', () => server.close());
+}

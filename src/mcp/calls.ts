@@ -1,5 +1,5 @@
 import { metaOf } from './envelope.ts';
-import { failureResult } from './failure.ts';
+import { describe, failureResult } from './failure.ts';
 import { isObject, isRequestId, type Request, type RequestId } from './message.ts';
 import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
 import { invalidParams } from './protocol.ts';
@@ -36,7 +36,7 @@ export class Calls {
     try {
       const context = this.#context(request, caller, controller.signal);
       const result = await this.#host.call(name, args, context).catch((error: unknown) => {
-        this.#log(`${name} failed: ${describe(error)}`);
+        if (!controller.signal.aborted) this.#log(`${name} failed: ${describe(error)}`);
         return failureResult(name, error);
       });
       if (controller.signal.aborted) return undefined;
@@ -98,8 +98,4 @@ export class Calls {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -19,3 +19,8 @@ export function failureResult(tool: string, error: unknown): ObjectResult {
     },
   };
 }
+
+/** An error for the log, with its stack. */
+export function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

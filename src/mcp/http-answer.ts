@@ -19,7 +19,7 @@ export function reject(res: ServerResponse, { status, code, message, headers }: 
 /** Undefined if the request carries the token; the comparison takes the same time for every wrong one. */
 export function checkToken(authorization: string | undefined, token: string): Rejection | undefined {
   const [, given = ''] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
-  if (timingSafeEqual(digest(given), digest(token))) return undefined;
+  if (given !== '' && timingSafeEqual(digest(given), digest(token))) return undefined;
   const challenge = authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
   return {
     status: 401,

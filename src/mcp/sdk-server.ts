@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { implementationOf, metaOf } from './envelope.ts';
-import { failureResult } from './failure.ts';
+import { describe, failureResult } from './failure.ts';
 import { isObject, isRequestId } from './message.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
 import type { Era, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
@@ -28,7 +28,7 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
     const { name, arguments: args = {} } = request.params;
     if (!names.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
     const result = await host.call(name, args, toolContext(server, context, era)).catch((error: unknown) => {
-      log(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
       return failureResult(name, error);
     });
     return objectOf(result) as never;

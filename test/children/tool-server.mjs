@@ -1,7 +1,8 @@
 // A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
 // `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
-import { serveStdio } from '../../dist/mcp/stdio-loop.js';
+
 import { JsonText } from '../../dist/mcp/json-text.js';
+import { serveStdio } from '../../dist/mcp/stdio-loop.js';
 
 const text = (value, more = {}) => ({
   kind: 'object',
@@ -40,11 +41,17 @@ const tools = {
       });
       process.stderr.write(`holding ${key}\n`);
     }),
+  holding: async () => text([...held.keys()]),
   release: async ({ key }) => {
     held.get(key)();
+    held.delete(key);
     return text('released');
   },
   cancelled: async () => text(cancelled),
+  turns: async ({ count }) => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+    return text(count);
+  },
 };
 
 const host = {
@@ -79,7 +86,7 @@ if (mode === 'stdio') {
   serveSdk(({ era }) => sdkServer(host, era, log));
 } else {
   const { serveHttp } = await import('../../dist/mcp/http.js');
-  const server = await serveHttp({ host, token, log, maxBodyBytes: 8 << 20 });
+  const server = await serveHttp({ host, token, log, maxBodyBytes: 16 << 20 });
   process.stdout.write(`${server.url}\n`);
   process.once('SIGTERM', () => server.close());
 }

@@ -1,0 +1,228 @@
+import { request } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type HttpOptions, newToken, serveHttp } from './http.ts';
+import type { ToolHost } from './tool-host.ts';
+
+const TOKEN = 'token-for-tests';
+const ACCEPT = 'application/json, text/event-stream';
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+};
+const LIST = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
+const MODERN_LIST = {
+  ...LIST,
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+};
+
+interface Answer {
+  readonly status: number;
+  readonly session: string | undefined;
+  readonly text: string;
+}
+
+async function open(options: Partial<HttpOptions> = {}) {
+  const ended: string[] = [];
+  const host: ToolHost = {
+    info: { name: 'fixture', version: '1' },
+    instructions: '',
+    tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
+    call: async () => ({ kind: 'object', result: { content: [] } }),
+    sessionEnded: (id) => ended.push(id),
+  };
+  const server = await serveHttp({ host, token: TOKEN, log: () => {}, ...options });
+  onTestFinished(() => server.close().catch(() => {}));
+  /** `node:http` and not `fetch`: only it lets a client lie about its Host. */
+  const send = (
+    sent: { method?: string; path?: string; headers?: Record<string, string>; body?: unknown } = {},
+  ): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const { method = 'POST', path = '/mcp', headers = {}, body } = sent;
+      const req = request(
+        {
+          port: server.port,
+          host: '127.0.0.1',
+          method,
+          path,
+          headers: {
+            authorization: `Bearer ${TOKEN}`,
+            'content-type': 'application/json',
+            accept: ACCEPT,
+            ...headers,
+          },
+        },
+        (res) => {
+          const session = res.headers['mcp-session-id'];
+          let text = '';
+          res.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          res.on('end', () =>
+            resolve({
+              status: res.statusCode ?? 0,
+              session: typeof session === 'string' ? session : undefined,
+              text,
+            }),
+          );
+          res.on('error', reject);
+        },
+      );
+      req.on('error', reject);
+      req.end(
+        body === undefined
+          ? undefined
+          : typeof body === 'string' || Buffer.isBuffer(body)
+            ? body
+            : JSON.stringify(body),
+      );
+    });
+  const begin = async () => (await send({ body: INITIALIZE })).session ?? '';
+  const list = (session: string) => send({ body: LIST, headers: { 'mcp-session-id': session } });
+  return { server, send, begin, list, ended };
+}
+
+const modernHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+
+describe('serveHttp', () => {
+  it('listens on 127.0.0.1 only, at a free port', async () => {
+    const { server } = await open();
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}/mcp`);
+    expect(server.port).toBeGreaterThan(0);
+  });
+
+  it.each<
+    [string, { headers?: Record<string, string>; path?: string; method?: string; body?: unknown }, number]
+  >([
+    ['a foreign Host', { headers: { host: 'evil.example' }, body: INITIALIZE }, 403],
+    [
+      'a Host that only begins like ours',
+      { headers: { host: '127.0.0.1.evil.example' }, body: INITIALIZE },
+      403,
+    ],
+    ['a foreign Origin', { headers: { origin: 'https://evil.example' }, body: INITIALIZE }, 403],
+    ['the null Origin', { headers: { origin: 'null' }, body: INITIALIZE }, 403],
+    [
+      'a foreign Origin with a wrong token',
+      { headers: { origin: 'https://evil.example', authorization: '' }, body: INITIALIZE },
+      403,
+    ],
+    ['no token', { headers: { authorization: '' }, body: INITIALIZE }, 401],
+    ['a wrong token', { headers: { authorization: `Bearer ${TOKEN}x` }, body: INITIALIZE }, 401],
+    ['no token on GET', { method: 'GET', headers: { authorization: '' } }, 401],
+    ['another path', { path: '/', body: INITIALIZE }, 404],
+    ['a path below', { path: '/mcp/x', body: INITIALIZE }, 404],
+    ['another content type', { headers: { 'content-type': 'text/plain' }, body: INITIALIZE }, 415],
+    ['broken JSON', { body: '{' }, 400],
+    ['an empty body', { body: '' }, 400],
+    ['bytes that are not UTF-8', { body: Buffer.from('{"a":"\xe9"}', 'latin1') }, 400],
+    ['a legacy request without a session', { body: LIST }, 400],
+    ['an unknown session', { body: LIST, headers: { 'mcp-session-id': 'x' } }, 404],
+    [
+      'a local Host and Origin',
+      { headers: { host: 'localhost:1', origin: 'http://localhost:3000' }, body: INITIALIZE },
+      200,
+    ],
+    ['a query', { path: '/mcp?x=1', body: INITIALIZE }, 200],
+    ['a modern request', { body: MODERN_LIST, headers: modernHeaders }, 200],
+    ['a modern request without its headers', { body: MODERN_LIST }, 400],
+    ['GET without a session', { method: 'GET' }, 405],
+  ])('answers %s', async (_what, sent, status) => {
+    const { send } = await open();
+    expect((await send(sent)).status).toBe(status);
+  });
+
+  it('refuses a body over the limit without reading it all', async () => {
+    const { send } = await open({ maxBodyBytes: 1000 });
+    const answer = await send({ body: { ...INITIALIZE, padding: 'x'.repeat(1000) } });
+    expect(answer.status).toBe(413);
+    expect((await send({ body: INITIALIZE })).status).toBe(200);
+  });
+
+  it('hands other paths to the viewer, after the Host check', async () => {
+    const { send } = await open({ other: (_req, res) => res.end('viewer') });
+    expect((await send({ method: 'GET', path: '/', headers: { authorization: '' } })).text).toBe('viewer');
+    expect((await send({ method: 'GET', path: '/', headers: { host: 'evil.example' } })).status).toBe(403);
+  });
+
+  it('keeps legacy sessions apart and tells the host when one is deleted', async () => {
+    const { begin, list, send, ended } = await open();
+    const [a, b] = [await begin(), await begin()];
+    expect(a).not.toBe(b);
+    expect((await list(a)).status).toBe(200);
+    expect((await send({ method: 'DELETE', headers: { 'mcp-session-id': a } })).status).toBe(200);
+    expect(ended).toEqual([a]);
+    expect((await list(a)).status).toBe(404);
+    expect((await list(b)).status).toBe(200);
+  });
+
+  it('forgets a session that was idle too long, and only that', async () => {
+    let nowMs = 0;
+    const { begin, list, ended } = await open({ sessions: { idleMs: 20, now: () => nowMs } });
+    const [idle, used] = [await begin(), await begin()];
+    nowMs = 15;
+    expect((await list(used)).status).toBe(200);
+    nowMs = 25;
+    await expect.poll(() => ended).toEqual([idle]);
+    expect((await list(idle)).status).toBe(404);
+    expect((await list(used)).status).toBe(200);
+  });
+
+  it('does not count a session as idle while its event stream is open', async () => {
+    let nowMs = 0;
+    const { server, begin, ended } = await open({ sessions: { idleMs: 20, now: () => nowMs } });
+    const [watched, idle] = [await begin(), await begin()];
+    const stop = new AbortController();
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      accept: 'text/event-stream',
+      'mcp-session-id': watched,
+    };
+    const stream = await fetch(server.url, { headers, signal: stop.signal });
+    expect(stream.status).toBe(200);
+    nowMs = 1000;
+    await expect.poll(() => ended).toEqual([idle]);
+    stop.abort();
+    await expect
+      .poll(() => {
+        nowMs += 1000;
+        return ended;
+      })
+      .toEqual([idle, watched]);
+  });
+
+  it('gives a new client the place of the one idle the longest', async () => {
+    let nowMs = 0;
+    const { begin, list, ended } = await open({ sessions: { maxSessions: 2, now: () => nowMs } });
+    const first = await begin();
+    nowMs = 1;
+    const second = await begin();
+    nowMs = 2;
+    await list(first);
+    nowMs = 3;
+    await begin();
+    expect(ended).toEqual([second]);
+    expect((await list(first)).status).toBe(200);
+  });
+
+  it('ends every session when it closes', async () => {
+    const { server, begin, ended } = await open();
+    const session = await begin();
+    await server.close();
+    expect(ended).toEqual([session]);
+    await expect(fetch(server.url)).rejects.toThrow();
+  });
+});
+
+describe('newToken', () => {
+  it('is long and never the same', () => {
+    expect(newToken()).toMatch(/^[\w-]{43}$/);
+    expect(newToken()).not.toBe(newToken());
+  });
+});

@@ -1,0 +1,92 @@
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { serveStdio } from './stdio-loop.ts';
+import type { ToolHost } from './tool-host.ts';
+
+const MEGABYTE = 'm'.repeat(1 << 20);
+const host: ToolHost = {
+  info: { name: 'fixture', version: '1' },
+  instructions: '',
+  tools: () => [
+    { name: 'megabyte', description: '', inputSchema: { type: 'object' } },
+    { name: 'stuck', description: '', inputSchema: { type: 'object' } },
+  ],
+  call: async (name) => {
+    if (name === 'stuck') await new Promise(() => {});
+    return { kind: 'object', result: { content: [{ type: 'text', text: MEGABYTE }] } };
+  },
+};
+const call = (name: string, id: number) =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })}\n`;
+
+describe('serveStdio', () => {
+  it('stops reading while too much output waits, and reads on when it has left', async () => {
+    const input = new PassThrough();
+    const writes: (() => void)[] = [];
+    const output = new Writable({ write: (_chunk, _encoding, callback) => void writes.push(callback) });
+    const served = serveStdio({ host, input, output, signals: new EventEmitter(), log: () => {} });
+    for (let id = 0; id < 20; id += 1) {
+      input.write(call('megabyte', id));
+      await new Promise(setImmediate);
+    }
+    expect(input.isPaused()).toBe(true);
+    const drained = once(output, 'drain');
+    while (output.writableLength > 0) {
+      writes.shift()?.();
+      await new Promise(setImmediate);
+    }
+    await drained;
+    expect(input.isPaused()).toBe(false);
+    output._write = (_chunk, _encoding, callback) => callback();
+    input.end();
+    expect(await served).toBe('end-of-input');
+  });
+
+  it.each<[string, (input: PassThrough, signals: EventEmitter) => void, string]>([
+    ['the end of the input', (input) => input.end(), 'end-of-input'],
+    ['a signal', (_input, signals) => signals.emit('SIGHUP', 'SIGHUP'), 'SIGHUP'],
+  ])('does not wait for ever for a call that ignores its signal: %s', async (_what, end, reason) => {
+    const input = new PassThrough();
+    const signals = new EventEmitter();
+    const output = new PassThrough();
+    const limits = { finishMs: 1, cancelMs: 1 };
+    const served = serveStdio({ host, input, output, signals, log: () => {}, ...limits });
+    input.write(call('stuck', 1));
+    await new Promise(setImmediate);
+    end(input, signals);
+    expect(await served).toBe(reason);
+  });
+
+  it('does not wait at all at the second signal, and leaves no listener behind', async () => {
+    const input = new PassThrough();
+    const signals = new EventEmitter();
+    const limits = { finishMs: 2 ** 30, cancelMs: 2 ** 30 };
+    const served = serveStdio({ host, input, output: new PassThrough(), signals, log: () => {}, ...limits });
+    input.write(call('stuck', 1));
+    await new Promise(setImmediate);
+    signals.emit('SIGINT', 'SIGINT');
+    await new Promise(setImmediate);
+    signals.emit('SIGTERM', 'SIGTERM');
+    expect(await served).toBe('SIGINT');
+    expect(signals.eventNames()).toEqual([]);
+  });
+
+  it('loads no package: neither the SDK nor zod is on the stdio path', () => {
+    const seen = new Set<string>();
+    const visit = (file: string): string[] => {
+      if (seen.has(file)) return [];
+      seen.add(file);
+      const imports = readFileSync(file, 'utf8').matchAll(/^import (?!type )[^;]*?from '([^']+)';$/gms);
+      return [...imports].flatMap(([, target = '']) =>
+        target.startsWith('.') ? visit(join(dirname(file), target)) : [target],
+      );
+    };
+    const packages = visit(fileURLToPath(new URL('./stdio-loop.ts', import.meta.url)));
+    expect(seen.size).toBeGreaterThan(8);
+    expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+/** One JSON-RPC message as it came over the wire. */
+export interface Wire {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+  readonly params?: Record<string, unknown>;
+}
+
+/** A client without any SDK in it: lines to a child process, lines from it. */
+export class RawClient {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly #exit: Promise<unknown[]>;
+  readonly #received: Wire[] = [];
+  readonly #waiting: { match: (message: Wire) => boolean; found: (message: Wire) => void }[] = [];
+  #parts: string[] = [];
+  #errors = '';
+  #id = 0;
+
+  constructor(args: readonly string[]) {
+    this.child = spawn(process.execPath, [...args], { stdio: 'pipe' });
+    this.#exit = once(this.child, 'close');
+    this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
+    this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#errors += chunk;
+    });
+    this.child.stdin.on('error', () => {});
+    onTestFinished(() => {
+      this.child.kill('SIGKILL');
+    });
+  }
+
+  /** Everything the child said to people so far. */
+  get errors(): string {
+    return this.#errors;
+  }
+
+  send(message: unknown): void {
+    this.child.stdin.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  }
+
+  async request(method: string, params: object = {}): Promise<Wire> {
+    this.#id += 1;
+    const id = this.#id;
+    this.send({ jsonrpc: '2.0', id, method, params });
+    return this.next((message) => message.id === id && message.method === undefined);
+  }
+
+  /** The text of a tool's answer. */
+  async text(name: string, args: object = {}): Promise<unknown> {
+    const { result } = await this.request('tools/call', { name, arguments: args });
+    const [block] = (result?.['content'] ?? []) as { text?: string }[];
+    return block?.text;
+  }
+
+  /** The first message that matches, waiting for it if needed; it is then taken. */
+  next(match: (message: Wire) => boolean = () => true): Promise<Wire> {
+    const at = this.#received.findIndex(match);
+    if (at >= 0) return Promise.resolve(this.#received.splice(at, 1)[0] as Wire);
+    return new Promise((found) => this.#waiting.push({ match, found }));
+  }
+
+  /** Resolves when the child has said this to people. */
+  async said(text: string): Promise<void> {
+    while (!this.#errors.includes(text)) await once(this.child.stderr, 'data');
+  }
+
+  /** Waits for the child to end; its exit code, signal, and the messages nobody took. */
+  async exit(): Promise<{ code: unknown; signal: unknown; rest: readonly Wire[] }> {
+    const [code, signal] = await this.#exit;
+    return { code, signal, rest: this.#received };
+  }
+
+  #take(chunk: string): void {
+    const lines = chunk.split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      this.#deliver(JSON.parse(this.#parts.join('') + line));
+      this.#parts = [];
+    }
+    this.#parts.push(last);
+  }
+
+  #deliver(message: Wire): void {
+    const at = this.#waiting.findIndex(({ match }) => match(message));
+    if (at < 0) this.#received.push(message);
+    else this.#waiting.splice(at, 1)[0]?.found(message);
+  }
+}

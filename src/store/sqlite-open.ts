@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { loadSqlite, type SqliteDatabase } from './sqlite-driver.ts';
-import { SQLITE_BUSY, sqliteCode, storeFault } from './sqlite-fault.ts';
+import { isBusy, storeFault } from './sqlite-fault.ts';
 import { migrate } from './sqlite-schema.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -59,7 +59,7 @@ function useWal(db: SqliteDatabase, file: string): void {
         { path: file },
       );
     } catch (error) {
-      if (sqliteCode(error) !== SQLITE_BUSY || Date.now() > deadline) throw error;
+      if (!isBusy(error) || Date.now() > deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }

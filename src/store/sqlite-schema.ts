@@ -16,7 +16,6 @@ const MIGRATIONS: readonly string[] = [
      seq integer primary key, at_ms integer not null, kind text not null, session text not null,
      root text not null, path text, change text, rest text not null, hash text not null
    );
-   create index entries_change on entries (change) where change is not null;
    create table touches (key text not null, seq integer not null, primary key (key, seq)) without rowid;
    create table pending (change text primary key, announced text not null) without rowid;
    create table sessions (id text primary key, record text not null) without rowid;

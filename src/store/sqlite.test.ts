@@ -1,12 +1,200 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../test/store/conformance.ts';
+import {
+  BARE_SIGHTING,
+  changeEntry,
+  effect,
+  file,
+  pendingChange,
+  ROOT,
+  readEntry,
+} from '../../test/store/samples.ts';
+import { startChild } from '../../test/support/child.ts';
+import { scratch } from '../../test/support/tree.ts';
 import { openSqliteStore } from './sqlite.ts';
+import { loadSqlite } from './sqlite-driver.ts';
+import { migrate } from './sqlite-schema.ts';
 
-const home = mkdtempSync(join(tmpdir(), 'lookfirst-store-'));
-afterAll(() => rmSync(home, { recursive: true }));
+storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));
 
-let made = 0;
-storeConformance('sqlite', () => openSqliteStore(join(home, `${made++}.db`)));
+describe('the database file', () => {
+  it('is made for its owner alone, with the folders on the way', async () => {
+    const { home } = scratch();
+    const store = await openSqliteStore(join(home, 'deep/state.db'));
+    await store.record({ entries: [readEntry()] });
+    expect(statSync(join(home, 'deep')).mode & 0o777).toBe(0o700);
+    for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])
+      expect(statSync(join(home, 'deep', name)).mode & 0o777, name).toBe(0o600);
+    expect((await store.state()).bytes).toBeGreaterThan(4096);
+    await store.close();
+  });
+
+  it('remembers after it was closed and opened again', async () => {
+    const path = join(scratch().home, 'state.db');
+    const first = await openSqliteStore(path);
+    await first.record({ entries: [readEntry()], sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    const before = [await first.entries({}), await first.sightings('s'), (await first.state()).head];
+    await first.close();
+    const again = await openSqliteStore(path);
+    expect([await again.entries({}), await again.sightings('s'), (await again.state()).head]).toEqual(before);
+    await again.close();
+  });
+
+  it('gives room back when entries are pruned', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    const entry = changeEntry('c', [effect('a.ts', file('x'), file('y'))], { text: 'long '.repeat(100) });
+    for (let i = 0; i < 5; i++) await store.record({ entries: Array.from({ length: 1000 }, () => entry) });
+    expect(await store.prune(4900)).toBe(4900);
+    expect(await store.entries({ key: `${ROOT}/a.ts`, kinds: ['change'] })).toHaveLength(100);
+    await store.close();
+    await emptyWal(path);
+    expect(statSync(path).size).toBeLessThan(600_000);
+  });
+});
+
+describe('a database that cannot be used is a fault that names it', () => {
+  const ENTRIES = Array.from({ length: 500 }, () => readEntry());
+
+  it.each([
+    [
+      'text instead of a database',
+      (path: string) => writeFileSync(path, 'hello '.repeat(1000)),
+      /not a database/,
+    ],
+    ['a folder in its place', (path: string) => mkdirSync(path), /state\.db/],
+  ])('%s', async (_what, spoil, sentence) => {
+    const path = join(scratch().home, 'state.db');
+    spoil(path);
+    const opening = openSqliteStore(path);
+    await expect(opening).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+    await expect(opening).rejects.toThrow(sentence);
+  });
+
+  it('pages overwritten with rubbish: what cannot be read is never "nothing there"', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    await store.record({ entries: ENTRIES, sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    await store.close();
+    await emptyWal(path);
+    const bytes = readFileSync(path);
+    bytes.fill(0xa5, 4096 * 2);
+    writeFileSync(path, bytes);
+    const damaged = await openSqliteStore(path).catch((fault: unknown) => fault);
+    if (damaged instanceof Error) return expect(damaged).toMatchObject({ code: 'STORE_FAILED' });
+    const opened = damaged as Awaited<ReturnType<typeof openSqliteStore>>;
+    await expect(opened.recall('s', BARE_SIGHTING.key)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+    await expect(opened.entries({})).rejects.toThrow(/damaged/);
+    await expect(opened.record({ entries: [readEntry()] })).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await opened.close();
+  });
+
+  it('cut in half', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    await store.record({ entries: ENTRIES });
+    await store.close();
+    await emptyWal(path);
+    truncateSync(path, statSync(path).size / 2);
+    const reading = openSqliteStore(path).then((opened) => opened.entries({}));
+    await expect(reading).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+  });
+
+  it.each([
+    ['a folder that may not be written', (home: string) => chmodSync(home, 0o500)],
+    ['a file that may not be written', (home: string) => chmodSync(join(home, 'state.db'), 0o400)],
+  ])('%s', async (_what, forbid) => {
+    const { base, home } = scratch();
+    const path = join(home, 'state.db');
+    chmodSync(base, 0o755);
+    chmodSync(home, 0o777);
+    await withoutPrivileges(async () => (await openSqliteStore(path)).close());
+    forbid(home);
+    await withoutPrivileges(async () => {
+      await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+    });
+  });
+
+  it('a newer schema: says which, and what to do', async () => {
+    const path = join(scratch().home, 'state.db');
+    await (await openSqliteStore(path)).close();
+    (await rawDatabase(path)).exec('pragma user_version = 99');
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 1.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+  });
+
+  it("another program's database is left alone", async () => {
+    const path = join(scratch().home, 'state.db');
+    (await rawDatabase(path)).exec('create table bookmarks (url text)');
+    await expect(openSqliteStore(path)).rejects.toThrow(/another program's database/);
+    const tables = (await rawDatabase(path)).prepare('select name from sqlite_master').all();
+    expect(tables).toHaveLength(1);
+  });
+
+  it('removed while in use: a change is no longer announced into nowhere', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    await store.record({ announce: pendingChange('c1') });
+    rmSync(path);
+    await expect(store.record({ announce: pendingChange('c2') })).rejects.toThrow(/removed or replaced/);
+    await store.close();
+  });
+});
+
+describe('migrations', () => {
+  it('run forward from any older version, each once, and not at all when one fails', async () => {
+    const path = join(scratch().home, 'old.db');
+    const db = await rawDatabase(path);
+    const steps = ['create table a (x)', 'alter table a add column y', 'create table b (z)'];
+    migrate(db, path, steps.slice(0, 1));
+    db.exec('insert into a values (1)');
+    expect(() => migrate(db, path, [...steps, 'nonsense'])).toThrow(/nonsense/);
+    expect(db.prepare('select * from a').all()).toMatchObject([{ x: 1 }]);
+    migrate(db, path, steps);
+    migrate(db, path, steps);
+    expect(db.prepare('select x, y from a').all()).toMatchObject([{ x: 1, y: null }]);
+    expect(db.prepare('select * from b').all()).toEqual([]);
+  });
+});
+
+describe('a second process', () => {
+  it('sees what the first one recorded as soon as it is acknowledged, and the other way round', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    const child = await startChild('store-writer', { file: path, name: 'child', records: 3, tellEvery: 1 });
+    await child.message();
+    child.send('go');
+    const { seq, hash } = await child.message<{ seq: number; hash: string }>();
+    expect(await store.entries({ afterSeq: 0, beforeSeq: 2 })).toMatchObject([
+      { seq, hash, session: 'child' },
+    ]);
+    expect(await store.recall('child', '/key/1')).toMatchObject({ totalLines: 1 });
+    await child.exit();
+    expect((await store.record({ entries: [readEntry()] }))[0]).toMatchObject({ seq: 4 });
+    await store.close();
+  });
+});
+
+async function rawDatabase(path: string): Promise<ReturnType<Awaited<ReturnType<typeof loadSqlite>>>> {
+  const db = (await loadSqlite())(path);
+  onTestFinished(() => db.close());
+  return db;
+}
+
+/** Brings everything into the main file. */
+async function emptyWal(path: string): Promise<void> {
+  (await rawDatabase(path)).exec('pragma wal_checkpoint(truncate)');
+}
+
+/** Root may write anything anywhere; permissions mean something only to others. */
+async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
+  const root = process.geteuid?.() === 0;
+  if (root) process.seteuid?.(65534);
+  try {
+    await work();
+  } finally {
+    if (root) process.seteuid?.(0);
+  }
+}

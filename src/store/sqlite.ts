@@ -22,6 +22,9 @@ import type { ChainLink, EntryFilter, Store, StoreState, Writes } from './store.
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
 
+/** Overwrites in place; `insert or replace` would delete first and costs twice as much. */
+const UPSERT_SIGHTING =
+  'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
 const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 
@@ -111,8 +114,8 @@ class SqliteStore implements Store {
   async state(): Promise<StoreState> {
     return this.#attempt(() => {
       return {
-        head: this.#sql(SELECT_HEAD).get() as ChainLink,
-        checkpoint: this.#sql(SELECT_CHECKPOINT).get() as ChainLink,
+        head: this.#link(SELECT_HEAD),
+        checkpoint: this.#link(SELECT_CHECKPOINT),
         bytes: sizeOf(this.#file) + sizeOf(`${this.#file}-wal`),
       };
     });
@@ -149,7 +152,7 @@ class SqliteStore implements Store {
 
   #note({ sightings, settle, announce, session }: Writes): void {
     for (const seen of sightings ?? []) {
-      this.#sql('insert or replace into sightings values (?, ?, ?)').run(
+      this.#sql(UPSERT_SIGHTING).run(
         column(seen.session),
         column(seen.sighting.key),
         sightingText(seen.sighting),
@@ -170,7 +173,7 @@ class SqliteStore implements Store {
 
   #append({ entries }: Writes): readonly Entry[] {
     if (entries === undefined || entries.length === 0) return [];
-    const head = this.#sql(SELECT_HEAD).get() as ChainLink;
+    const head = this.#link(SELECT_HEAD);
     const added = chainOn(head, entries);
     for (const entry of added) {
       this.#sql(INSERT_ENTRY).run(...entryValues(entry));
@@ -180,6 +183,11 @@ class SqliteStore implements Store {
     const last = added.at(-1) ?? head;
     this.#sql('update chain set head_seq = ?, head_hash = ?').run(last.seq, last.hash);
     return added;
+  }
+
+  #link(select: string): ChainLink {
+    const { seq, hash } = this.#sql(select).get() as ChainLink;
+    return { seq, hash };
   }
 
   #isPending(change: string): boolean {

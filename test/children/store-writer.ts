@@ -1,0 +1,38 @@
+// Records as fast as it can into a shared database. What `record` has acknowledged is told to the parent at once.
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
+
+interface Settings {
+  readonly file: string;
+  readonly name: string;
+  /** Records to make; 0 goes on until it is killed. */
+  readonly records: number;
+  /** One message after so many records. */
+  readonly tellEvery: number;
+}
+
+const settings: Settings = JSON.parse(process.argv[2] ?? '');
+const store = await openSqliteStore(settings.file);
+process.send?.('ready');
+await new Promise((resolve) => process.once('message', resolve));
+
+for (let count = 1; settings.records === 0 || count <= settings.records; count++) {
+  const change = `${settings.name}-${count}`;
+  const entry = changeEntry(change, [effect('shared.ts', file('x'), file('y'))], { session: settings.name });
+  const key = `/key/${count % 7}`;
+  const before = await store.recall(settings.name, key);
+  await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
+  const [added] = await store.record({
+    entries: [entry],
+    settle: [change],
+    sightings: [
+      {
+        session: settings.name,
+        sighting: { ...BARE_SIGHTING, key, totalLines: (before?.totalLines ?? 0) + 1 },
+      },
+    ],
+  });
+  if (count % settings.tellEvery === 0) process.send?.({ count, seq: added?.seq, hash: added?.hash });
+}
+await store.close();
+process.disconnect?.();

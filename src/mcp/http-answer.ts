@@ -30,8 +30,8 @@ export function checkToken(authorization: string | undefined, token: string): Re
 }
 
 /**
- * The JSON body of a POST, or why it cannot be had. Reading stops at `maxBytes`; the connection is then closed, for
- * nobody will read the rest.
+ * The JSON body of a POST, or why it cannot be had. Nothing over `maxBytes` is kept: the rest is thrown away as it
+ * comes, because a client whose connection breaks while it sends never reads why.
  */
 export async function readJson(
   req: IncomingMessage,
@@ -39,26 +39,33 @@ export async function readJson(
 ): Promise<{ readonly value: unknown } | Rejection> {
   if (!/^application\/json *(;|$)/i.test(req.headers['content-type'] ?? ''))
     return { status: 415, code: -32000, message: 'Unsupported Media Type: send application/json' };
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req) {
-    bytes += chunk.length;
-    if (bytes > maxBytes)
-      return {
-        status: 413,
-        code: -32000,
-        message: `Payload Too Large: more than ${maxBytes} bytes`,
-        headers: { connection: 'close' },
-      };
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks, bytes);
+  const body = await readBytes(req, maxBytes);
+  if (body === undefined)
+    return { status: 413, code: -32000, message: `Payload Too Large: more than ${maxBytes} bytes` };
   if (!isUtf8(body)) return { status: 400, code: -32700, message: 'Parse error: not UTF-8' };
   try {
     return { value: JSON.parse(body.toString('utf8')) };
   } catch {
     return { status: 400, code: -32700, message: 'Parse error: not JSON' };
   }
+}
+
+/** The body, or undefined as soon as it is too large. Rejects if the client goes away in the middle. */
+function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, fail) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    req.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else {
+        chunks.length = 0;
+        resolve(undefined);
+      }
+    });
+    req.once('end', () => resolve(Buffer.concat(chunks)));
+    req.once('error', fail);
+  });
 }
 
 function digest(text: string): Buffer {

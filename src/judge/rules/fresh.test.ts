@@ -89,6 +89,20 @@ describe('fresh', () => {
     });
   });
 
+  it('refused content sent again is told the revision that would let it pass, if all of the file was seen', () => {
+    const given = { sighting: refusedBefore, contentHash: HASH };
+    const revision = 'aa'.repeat(16);
+    expect(fresh(facts(given), policy())).toMatchObject({
+      refusal: { detail: { reason: 'repeated', revision } },
+    });
+    const head = { kind: 'lines', ranges: [{ from: 1, to: 2 }] } as const;
+    for (const less of [
+      { ...given, freshness: 'changed' as const },
+      { ...given, sighting: { ...refusedBefore, coverage: head } },
+    ])
+      expect(JSON.stringify(fresh(facts(less), policy()))).not.toContain(revision);
+  });
+
   it('a warning gives seed D’s reason', () => {
     const given = facts({
       freshness: 'changed',

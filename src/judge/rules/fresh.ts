@@ -1,3 +1,4 @@
+import { revisionOf } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
@@ -58,12 +59,18 @@ function bringsWhatIsThere(facts: Facts): boolean {
 function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
   const detail = {
     reason,
+    // Whoever repeats itself has been shown all there is, and may say so with the revision.
+    revision: reason === 'repeated' && facts.freshness === 'same' ? revisionSeen(sighting) : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
     seenMtimeMs: seenMtimeMs(sighting),
     writer: facts.writer,
   };
   return no(facts, { code: 'STALE', next: 'read_again', detail });
+}
+
+function revisionSeen({ coverage, fingerprint }: Sighting): string | undefined {
+  return coverage.kind === 'whole' && fingerprint !== undefined ? revisionOf(fingerprint) : undefined;
 }
 
 function unknown(facts: Facts, sighting: Sighting, policy: Policy): Ruling {

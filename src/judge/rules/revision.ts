@@ -9,6 +9,7 @@ export const revision: Rule = (facts) => {
   if (expected === undefined || expected === current) return PASS;
   if (target.exists && current === undefined)
     return no(facts, { code: 'UNVERIFIABLE', next: 'read_again', detail: { errno: facts.errno } });
-  const detail = { reason: target.exists ? undefined : 'missing', seenAtMs: facts.sighting?.atMs };
-  return no(facts, { code: 'REVISION_MISMATCH', next: 'read', detail });
+  if (!target.exists)
+    return no(facts, { code: 'REVISION_MISMATCH', next: 'fix_argument', detail: { reason: 'missing' } });
+  return no(facts, { code: 'REVISION_MISMATCH', next: 'read', detail: { seenAtMs: facts.sighting?.atMs } });
 };

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { Notice } from '../model/results.ts';
+import { describeNotice } from './describe-notice.ts';
+
+const huge = 'y'.repeat(500_000);
+
+describe('describeNotice', () => {
+  it.each<[Notice, string]>([
+    [
+      { kind: 'changed-elsewhere', diff: '-a\n+b', truncated: true, writer: 's2' },
+      'The file had been changed elsewhere by session s2 since it was read; this change was made to it as it is now. What else changed:\n-a\n+b\nThis is not all of it; read the file for the rest.',
+    ],
+    [
+      { kind: 'unseen-lines', ranges: [{ from: 8, to: 9 }] },
+      'This changed lines 8-9, which had not been read.',
+    ],
+    [{ kind: 'match-tier', tier: 'exact' }, ''],
+    [
+      { kind: 'match-tier', tier: 'trailing-space' },
+      'The text was found after leaving out spaces at the ends of lines.',
+    ],
+    [{ kind: 'quotes-straightened', count: 1 }, '1 typographic quote in code became straight.'],
+    [
+      { kind: 'hard-links-broken', count: 2 },
+      'The file has 2 other names (hard links), which keep the old bytes.',
+    ],
+    [{ kind: 'mode-bits-dropped', bits: 'setuid' }, 'The file lost its setuid permission.'],
+    [{ kind: 'owner-changed' }, 'The file now belongs to the user this runs as.'],
+    [{ kind: 'xattrs-lost' }, 'The file lost its extended attributes.'],
+    [
+      { kind: 'stale-warning', text: 'file modified externally' },
+      'Note: file modified externally. The change was made all the same; the journal keeps what it replaced.',
+    ],
+    [
+      { kind: 'late-write', path: 'a', retained: 'b' },
+      'Another program wrote to a at the same moment; what it wrote is kept at b.',
+    ],
+    [
+      { kind: 'changed-seen-files', paths: ['a', 'b'], cut: 3 },
+      'changed 5 files you had read: a, b and 3 more.',
+    ],
+    [
+      { kind: 'bypassed', glob: 'gen/**' },
+      "The operator's bypass for gen/** allowed this, and the journal says so.",
+    ],
+    [{ kind: 'not-recorded' }, 'The journal could not be written, so this change cannot be undone.'],
+    [{ kind: 'recreated' }, 'The file had been deleted since it was read; it was created anew.'],
+  ])('$kind', (notice, expected) => {
+    expect(describeNotice(notice)).toBe(expected);
+  });
+
+  it('seed D warns in its own words', () => {
+    const notice: Notice = { kind: 'stale-warning', text: 'file was deleted since last read' };
+    expect(describeNotice(notice, { path: 'a.txt', wording: 'staleness' })).toBe(
+      'WARNING: File "a.txt" has been modified externally since you last read it.\nReason: file was deleted since last read\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.',
+    );
+  });
+
+  it('is bounded', () => {
+    const notices: Notice[] = [
+      { kind: 'changed-elsewhere', diff: huge, truncated: false },
+      { kind: 'changed-seen-files', paths: Array.from({ length: 5000 }, () => huge), cut: 0 },
+      { kind: 'stale-warning', text: huge },
+      { kind: 'unseen-lines', ranges: Array.from({ length: 5000 }, (_, i) => ({ from: 2 * i, to: 2 * i })) },
+    ];
+    for (const notice of notices) expect(describeNotice(notice).length).toBeLessThan(25_000);
+  });
+});

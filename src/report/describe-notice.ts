@@ -1,0 +1,82 @@
+import type { PresetName } from '../model/policy.ts';
+import type { MatchTier, Notice } from '../model/results.ts';
+import { clip, pathText, phrase, quotation } from './bounded.ts';
+import { lineWords } from './ranges.ts';
+import { fill, STALENESS_WARNING } from './wordings.ts';
+
+export interface NoticeOptions {
+  /** The path as the caller wrote it, for words that name it. */
+  readonly path?: string;
+  readonly wording?: PresetName;
+}
+
+const MAX_PATHS = 20;
+
+/** One notice in a sentence or two for the agent, bounded; empty where there is nothing to tell (an exact match). */
+export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
+  switch (notice.kind) {
+    case 'changed-elsewhere':
+      return changedElsewhere(notice);
+    case 'unseen-lines':
+      return `This changed ${lineWords(notice.ranges)}, which had not been read.`;
+    case 'match-tier':
+      return TIERS[notice.tier];
+    case 'quotes-straightened':
+      return `${count(notice.count, 'typographic quote')} in code became straight.`;
+    case 'hard-links-broken':
+      return `The file has ${count(notice.count, 'other name')} (hard links), which keep the old bytes.`;
+    case 'mode-bits-dropped':
+      return `The file lost its ${phrase(notice.bits)} permission.`;
+    case 'owner-changed':
+      return 'The file now belongs to the user this runs as.';
+    case 'xattrs-lost':
+      return 'The file lost its extended attributes.';
+    case 'stale-warning':
+      return staleWarning(notice.text, options);
+    case 'late-write':
+      return `Another program wrote to ${pathText(notice.path)} at the same moment; what it wrote is kept at ${pathText(notice.retained)}.`;
+    case 'changed-seen-files':
+      return changedSeenFiles(notice.paths, notice.cut);
+    case 'bypassed':
+      return `The operator's bypass for ${phrase(notice.glob)} allowed this, and the journal says so.`;
+    case 'not-recorded':
+      return 'The journal could not be written, so this change cannot be undone.';
+    case 'recreated':
+      return 'The file had been deleted since it was read; it was created anew.';
+    default:
+      return notice satisfies never;
+  }
+}
+
+const TIERS: Readonly<Record<MatchTier, string>> = {
+  exact: '',
+  'line-endings': 'The text was found after taking all line endings as one.',
+  'trailing-space': 'The text was found after leaving out spaces at the ends of lines.',
+  punctuation: 'The text was found after taking quotes and dashes of any style as one.',
+};
+
+function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
+  const who = notice.writer === undefined ? '' : ` by session ${clip(phrase(notice.writer), 100)}`;
+  const cut = notice.truncated ? '\nThis is not all of it; read the file for the rest.' : '';
+  return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
+}
+
+/** Seed D's own warning in its wording; the default one says that it happened, and that undo has the old bytes. */
+function staleWarning(text: string, { path, wording }: NoticeOptions): string {
+  const reason = phrase(text);
+  if (wording === 'staleness' && path !== undefined)
+    return fill(STALENESS_WARNING, { path: pathText(path), reason });
+  return `Note: ${reason}. The change was made all the same; the journal keeps what it replaced.`;
+}
+
+function changedSeenFiles(paths: readonly string[], cut: number): string {
+  const shown = paths.slice(0, MAX_PATHS);
+  const more = paths.length - shown.length + cut;
+  const names = shown.map(pathText).join(', ');
+  const total = count(paths.length + cut, 'file');
+  return `changed ${total} you had read: ${names}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+function count(amount: number, word: string): string {
+  return `${amount} ${word}${amount === 1 ? '' : 's'}`;
+}

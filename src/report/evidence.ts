@@ -1,0 +1,117 @@
+import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import { clip, phrase, quotation } from './bounded.ts';
+import { lineWords } from './ranges.ts';
+import { relativeTime } from './relative-time.ts';
+
+const MAX_PLACES = 10;
+const MAX_PLACE_CHARS = 200;
+
+/** What was seen and when, and what stands against it; empty where the first sentence has said it all. */
+export function evidence(refusal: Refusal, nowMs: number): string[] {
+  return [...said(refusal, nowMs), ...quoted(refusal.detail ?? {})];
+}
+
+/** Diff, nearest text, places: what the refusal shows of the file. */
+export function quoted(detail: RefusalDetail): string[] {
+  const parts: string[] = [];
+  if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
+  if (detail.nearest !== undefined) parts.push(`The nearest text there is:\n${quotation(detail.nearest)}`);
+  if (detail.places !== undefined && detail.places.length > 0) {
+    const shown = detail.places.slice(0, MAX_PLACES);
+    const more = Math.max(detail.count ?? 0, detail.places.length) - shown.length;
+    const lines = shown.map(({ line, text }) => `  line ${line}: ${clip(phrase(text), MAX_PLACE_CHARS)}`);
+    parts.push(['Found at:', ...lines, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n'));
+  }
+  return parts;
+}
+
+function said(refusal: Refusal, nowMs: number): string[] {
+  const { seenAtMs } = refusal.detail ?? {};
+  const when = seenAtMs === undefined ? undefined : relativeTime(seenAtMs, nowMs);
+  return (TELLS[refusal.code] ?? otherwise)({ refusal, detail: refusal.detail ?? {}, when, nowMs });
+}
+
+interface Told {
+  readonly refusal: Refusal;
+  readonly detail: RefusalDetail;
+  readonly when: string | undefined;
+  readonly nowMs: number;
+}
+
+const nothing = (): string[] => [];
+
+const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = {
+  NOT_READ: ({ refusal, when }) => [notRead(refusal, when ?? 'earlier')],
+  PARTIALLY_READ: ({ detail, when }) => partlyRead(detail, when),
+  STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs)],
+  DELETED: ({ detail, when }) =>
+    detail.reason === undefined
+      ? seen(when)
+      : [`It was deleted ${phrase(detail.reason)}, ${when ?? 'earlier'}.`],
+  PROTECTED: ({ detail }) =>
+    detail.reason === undefined || detail.reason === 'root'
+      ? []
+      : [`The policy protects ${phrase(detail.reason)}.`],
+  REVISION_MISMATCH: ({ detail, when }) =>
+    detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
+  REDACTED_READ: () => [
+    'Writing the whole file would put the blanks over the real text; reading again blanks it again.',
+  ],
+  PLACEHOLDER_CONTENT: ({ detail }) =>
+    detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
+  // Their first sentence has said the reason.
+  READ_ONLY: nothing,
+  INVALID_ARGUMENT: nothing,
+};
+
+function otherwise({ detail, when }: Told): string[] {
+  return [...(detail.reason === undefined ? [] : [sentence(detail.reason)]), ...seen(when)];
+}
+
+function seen(when: string | undefined): string[] {
+  return when === undefined ? [] : [`It was last seen ${when}.`];
+}
+
+function notRead({ detail, next }: Refusal, when: string): string {
+  switch (detail?.reason) {
+    case 'evicted':
+      return `It was seen ${when}, but so many files were seen since that this one was dropped.`;
+    case 'compacted':
+      return `It was seen ${when}, before the conversation was summarised, and is no longer in view.`;
+    case 'rewound':
+      return `It was seen ${when}, in a part of the conversation that was taken back.`;
+    case 'forgotten':
+      return 'What was seen of it was dropped, on request or because the file had changed meanwhile.';
+    case 'recreated':
+      return `This session deleted it ${when}; what is there now was made by someone else.`;
+    case 'unverified':
+      return 'The conversation shows a read of it, but nothing confirms that these bytes were read.';
+    default:
+      return next === 'list'
+        ? 'This session has not been shown all that is in it.'
+        : 'This session has not seen it.';
+  }
+}
+
+function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
+  const parts: string[] = [];
+  const { missing, totalLines } = detail;
+  if (missing !== undefined && missing.length > 0) {
+    const lines = lineWords(missing);
+    parts.push(`Not read: ${lines}${totalLines === undefined ? '' : ` of ${totalLines}`}.`);
+  } else if (detail.reason === undefined) parts.push('Its views so far do not add up to the whole file.');
+  if (detail.reason === 'clamped') parts.push('Very long lines are cut, and reading again cuts them again.');
+  return [...parts, ...seen(when)];
+}
+
+function writer({ writer }: RefusalDetail, nowMs: number): string[] {
+  if (writer === undefined) return [];
+  return [`Session ${clip(phrase(writer.session), 100)} changed it ${relativeTime(writer.atMs, nowMs)}.`];
+}
+
+/** Words from elsewhere as a sentence of their own. */
+function sentence(text: string): string {
+  const plain = phrase(text);
+  const capital = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+}

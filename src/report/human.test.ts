@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN, type TableOptions, table } from './human.ts';
+
+const base: TableOptions = {
+  columns: [
+    { title: 'when' },
+    { title: 'size', align: 'right' },
+    { title: 'path', cut: 'front' },
+    { title: 'note', cut: 'end' },
+  ],
+  rows: [
+    ['3 minutes ago', '12 KB', 'src/a/very/long/path/to/a/file.ts', 'changed by another session'],
+    ['just now', '5 B', 'b.ts', ''],
+  ],
+};
+
+describe('table', () => {
+  it('is as wide as it needs to be', () => {
+    expect(table(base)).toBe(
+      [
+        'when            size  path                               note',
+        '3 minutes ago  12 KB  src/a/very/long/path/to/a/file.ts  changed by another session',
+        'just now         5 B  b.ts',
+      ].join('\n'),
+    );
+  });
+
+  it('cuts paths in front and words at the end to fit', () => {
+    expect(table({ ...base, width: 60 })).toBe(
+      [
+        'when            size  path                note',
+        '3 minutes ago  12 KB  …path/to/a/file.ts  changed by anothe…',
+        'just now         5 B  b.ts',
+      ].join('\n'),
+    );
+  });
+
+  it.each([200, 80, 60, 40, 30, 20, 10, 3, 1])('never exceeds a width of %d', (width) => {
+    for (const line of table({ ...base, width }).split('\n'))
+      expect([...line].length).toBeLessThanOrEqual(width);
+  });
+
+  it('keeps control characters and newlines of a cell out of the terminal', () => {
+    const text = table({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
+    expect(text).toBe('path\na [31mb c');
+  });
+
+  it('paints after measuring', () => {
+    const colours = { ...PLAIN, dim: (text: string) => `<${text}>` };
+    const columns = [{ title: 'a' }, { title: 'b', paint: (cell: string) => `*${cell}*` }];
+    expect(table({ columns, rows: [['xx', 'y']], colours })).toBe('<a >  <b>\nxx  *y*');
+  });
+});

@@ -1,0 +1,119 @@
+import { clip } from './bounded.ts';
+
+/** Ways to paint text; each returns it as it is where colour is off. */
+export interface Colours {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+}
+
+const same = (text: string): string => text;
+
+/** No colour at all: pipes, files, `NO_COLOR`. */
+export const PLAIN: Colours = { bold: same, dim: same, red: same, green: same, yellow: same };
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** May be cut to make the table fit: at the end, or in front where the end tells more (paths). */
+  readonly cut?: 'end' | 'front';
+  readonly paint?: (cell: string) => string;
+}
+
+export interface TableOptions {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+  /** Of the terminal; undefined = as wide as it needs to be. */
+  readonly width?: number | undefined;
+  readonly colours?: Colours;
+}
+
+const GAP = '  ';
+const MIN_CUT_WIDTH = 8;
+const MAX_CELL_CHARS = 2000;
+
+/**
+ * Rows under titles, no line wider than asked for. Cells are one line: control characters become spaces.
+ * Width is counted in characters; East Asian wide characters take two places on a terminal and may then run over.
+ */
+export function table({ columns, rows, width, colours = PLAIN }: TableOptions): string {
+  const cells = rows.map((row) => columns.map((_, i) => oneLine(row[i] ?? '')));
+  const widths = fitWidths(columns, naturalWidths(columns, cells), width ?? Number.POSITIVE_INFINITY);
+  const line = (row: readonly string[], paint: (cell: string, column: Column) => string): string =>
+    columns
+      .map((column, i) => {
+        const last = i === columns.length - 1;
+        const cell = cutTo(row[i] ?? '', widths[i] ?? 0, column);
+        return paint(last && column.align !== 'right' ? cell : pad(cell, widths[i] ?? 0, column), column);
+      })
+      .filter((_, i) => (widths[i] ?? 0) > 0)
+      .join(GAP)
+      .trimEnd();
+  const titles = line(
+    columns.map((column) => column.title),
+    (cell) => colours.dim(cell),
+  );
+  return [titles, ...cells.map((row) => line(row, (cell, column) => (column.paint ?? same)(cell)))].join(
+    '\n',
+  );
+}
+
+function naturalWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
+  return columns.map((column, i) =>
+    rows.reduce((widest, row) => Math.max(widest, lengthOf(row[i] ?? '')), lengthOf(column.title)),
+  );
+}
+
+/** Cuttable columns give first, the widest most; then columns go from the right. */
+function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  let excess = total(widths) - width;
+  while (excess > 0) {
+    const widest = indexOfWidest(columns, widths);
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+    excess--;
+  }
+  for (let i = widths.length - 1; i > 0 && total(widths) > width; i--) widths[i] = 0;
+  if (total(widths) > width) widths[0] = Math.max(1, Math.floor(width));
+  return widths;
+}
+
+function indexOfWidest(columns: readonly Column[], widths: readonly number[]): number | undefined {
+  let found: number | undefined;
+  for (const [i, column] of columns.entries()) {
+    const current = widths[i] ?? 0;
+    if (column.cut === undefined || current <= MIN_CUT_WIDTH) continue;
+    if (found === undefined || current > (widths[found] ?? 0)) found = i;
+  }
+  return found;
+}
+
+function total(widths: readonly number[]): number {
+  const shown = widths.filter((width) => width > 0);
+  return shown.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, shown.length - 1);
+}
+
+function cutTo(cell: string, width: number, column: Column): string {
+  const chars = [...cell];
+  if (chars.length <= width) return cell;
+  if (width <= 0) return '';
+  return column.cut === 'front'
+    ? `…${chars.slice(chars.length - width + 1).join('')}`
+    : `${chars.slice(0, width - 1).join('')}…`;
+}
+
+function pad(cell: string, width: number, column: Column): string {
+  const spaces = ' '.repeat(Math.max(0, width - lengthOf(cell)));
+  return column.align === 'right' ? spaces + cell : cell + spaces;
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+function oneLine(text: string): string {
+  return clip(text, MAX_CELL_CHARS).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}

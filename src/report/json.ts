@@ -1,0 +1,81 @@
+import type { ApplyResult, Notice } from '../model/results.ts';
+import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import { quotation } from './bounded.ts';
+
+/** Where a tool result carries its outcome for programs. */
+export const OUTCOME_KEY = 'dev.lookfirst/outcome';
+
+/** A refusal for programs: stable names, plain JSON. */
+export interface RefusalOutcome {
+  readonly ok: false;
+  readonly code: RefusalCode;
+  readonly path?: string;
+  readonly next: NextStep;
+  readonly detail?: RefusalDetail;
+}
+
+/** A success for programs; which fields are present depends on the operation. */
+export interface SuccessOutcome {
+  readonly ok: true;
+  readonly path?: string;
+  /** Only when the session has seen the whole file as it is now. */
+  readonly revision?: string;
+  readonly complete?: boolean;
+  readonly created?: boolean;
+  readonly changed?: boolean;
+  /** Journal id. */
+  readonly change?: string;
+  readonly notice?: readonly Notice[];
+}
+
+/** Any result of a session, as far as the outcome shows it. */
+type Shown = Omit<SuccessOutcome, 'ok' | 'notice'> & { readonly notices?: readonly Notice[] };
+
+export function refusalOutcome(refusal: Refusal): RefusalOutcome {
+  const { code, path, next, detail } = refusal;
+  return {
+    ok: false,
+    code,
+    ...(path === '' ? {} : { path }),
+    next,
+    ...(detail === undefined ? {} : { detail: boundedDetail(detail) }),
+  };
+}
+
+/** Picks the outcome's fields from a result; everything else of it is in the text. */
+export function successOutcome(result: Shown = {}): SuccessOutcome {
+  const { path, revision, complete, created, changed, change, notices } = result;
+  return {
+    ok: true,
+    ...(path === undefined ? {} : { path }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(complete === undefined ? {} : { complete }),
+    ...(created === undefined ? {} : { created }),
+    ...(changed === undefined ? {} : { changed }),
+    ...(change === undefined ? {} : { change }),
+    ...(notices === undefined || notices.length === 0 ? {} : { notice: notices.map(boundedNotice) }),
+  };
+}
+
+/** Of many files: one change, and the notices of all. A dry run changed nothing. */
+export function applyOutcome(result: ApplyResult): SuccessOutcome {
+  const changed = !result.dryRun && result.results.some((one) => one.changed);
+  const notices = result.results.flatMap((one) => one.notices);
+  return successOutcome({
+    changed,
+    notices,
+    ...(result.change === undefined ? {} : { change: result.change }),
+  });
+}
+
+function boundedDetail(detail: RefusalDetail): RefusalDetail {
+  return {
+    ...detail,
+    ...(detail.diff === undefined ? {} : { diff: quotation(detail.diff) }),
+    ...(detail.nearest === undefined ? {} : { nearest: quotation(detail.nearest) }),
+  };
+}
+
+function boundedNotice(notice: Notice): Notice {
+  return notice.kind === 'changed-elsewhere' ? { ...notice, diff: quotation(notice.diff) } : notice;
+}

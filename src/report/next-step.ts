@@ -1,0 +1,142 @@
+import type { Refusal } from '../model/verdict.ts';
+import { clip } from './bounded.ts';
+import { callOf, readCall, type ToolNames } from './tool-names.ts';
+
+const MAX_CALL_PATH_CHARS = 1000;
+
+/** The one thing to do next, naming a tool of the dialect; or that these tools have no way. */
+export function nextStep(refusal: Refusal, tools: ToolNames): string {
+  switch (refusal.next) {
+    case 'read':
+      return read(refusal, tools);
+    case 'read_range':
+      return `Next: ${readCall(tools, pathOf(refusal), refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
+    case 'read_again':
+      return readAgain(refusal, tools);
+    case 'list':
+      return list(refusal, tools);
+    case 'other_path':
+      return otherPath(refusal);
+    case 'other_tool':
+      return otherTool(refusal, tools);
+    case 'add_context':
+      return addContext(refusal, tools);
+    case 'use_edit':
+      return useEdit(refusal, tools);
+    case 'fix_argument':
+      return fixArgument(refusal, tools);
+    case 'retry_later':
+      return 'Next: make the same call again in a moment.';
+    case 'ask_human':
+      return askHuman(refusal);
+    case 'none':
+      return 'There is no way to do this with these tools.';
+    default:
+      return refusal.next satisfies never;
+  }
+}
+
+function pathOf({ path }: Refusal): string {
+  return clip(path, MAX_CALL_PATH_CHARS);
+}
+
+function read(refusal: Refusal, tools: ToolNames): string {
+  const call = readCall(tools, pathOf(refusal));
+  if (refusal.code === 'ALREADY_EXISTS')
+    return `Next: ${call}, then change it with ${tools.edit}, or choose another name.`;
+  if (refusal.code === 'REVISION_MISMATCH')
+    return `Next: ${call}, then repeat the change with the revision it gives.`;
+  return `Next: ${call}, then repeat the change.`;
+}
+
+function rest({ detail }: Refusal): string {
+  const more = (detail?.missing?.length ?? 0) > 1;
+  return more ? 'then the other lines named, then repeat the change.' : 'then repeat the change.';
+}
+
+function readAgain(refusal: Refusal, tools: ToolNames): string {
+  const call = readCall(tools, pathOf(refusal));
+  if (refusal.code === 'UNVERIFIABLE')
+    return `Next: ${call}; if that fails too, ask the person you work for.`;
+  if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
+  if (refusal.detail?.reason === 'repeated')
+    return `Next: send content that takes the change in, ${orTheSame(refusal, tools)}.`;
+  if (refusal.detail?.revision === undefined) return `Next: ${call}, then ${afterTheChange(refusal)}.`;
+  const same = refusal.action === 'overwrite' ? `, ${orTheSame(refusal, tools)}` : '';
+  return `Next: what changed counts as seen now; ${afterTheChange(refusal)}${same}.`;
+}
+
+function afterTheChange({ action }: Refusal): string {
+  if (action === 'overwrite') return 'send content that takes in what changed';
+  if (action === 'edit' || action === 'insert') return 'repeat the change against the text as it is now';
+  return 'repeat the call if it is still meant';
+}
+
+/** Content that is right as it is passes with proof that its author has seen the change. */
+function orTheSame(refusal: Refusal, tools: ToolNames): string {
+  const { revision } = tools.arguments;
+  if (revision === undefined || refusal.detail?.revision === undefined)
+    return `or ${readCall(tools, pathOf(refusal))} in full and send the same again if it is right as it is`;
+  return `or the same with ${revision} ${JSON.stringify(refusal.detail.revision)} if it is right as it is`;
+}
+
+function list(refusal: Refusal, tools: ToolNames): string {
+  const folder = refusal.code === 'NOT_FOUND' ? parentOf(pathOf(refusal)) : pathOf(refusal);
+  if (tools.list === undefined) return 'Next: check the path.';
+  const call = callOf(tools.list, { [tools.arguments.path]: folder });
+  return refusal.code === 'NOT_FOUND'
+    ? `Next: ${call} shows what is there.`
+    : `Next: ${call} until all of it is shown, then repeat the call.`;
+}
+
+function parentOf(path: string): string {
+  const slash = path.replace(/[\\/]+$/, '').search(/[\\/][^\\/]*$/);
+  if (slash < 0) return '.';
+  return slash === 0 ? '/' : path.slice(0, slash);
+}
+
+function otherPath({ code, detail }: Refusal): string {
+  if (code === 'OUTSIDE_WORKSPACE')
+    return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
+  if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
+  return 'Next: use another path; there is no way to do this to this one.';
+}
+
+function otherTool({ code }: Refusal, tools: ToolNames): string {
+  if (code === 'DELETED') return `Next: ${tools.write} creates it anew.`;
+  if (code === 'NOT_TEXT' && tools.delete !== undefined)
+    return `Next: if text is to take its place, ${tools.delete} it first, then ${tools.write} it; it cannot be changed in part.`;
+  return 'There is no way to do this with these tools: ask the person you work for.';
+}
+
+function addContext(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'AMBIGUOUS_MATCH') {
+    const { replaceAll } = tools.arguments;
+    const all = replaceAll === undefined ? '' : `, or set ${replaceAll} to change every one`;
+    return `Next: repeat the call with more of the lines around the one you mean${all}.`;
+  }
+  return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
+}
+
+function useEdit(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'PLACEHOLDER_CONTENT')
+    return `Next: send the full text, or change only the places that change with ${tools.edit}.`;
+  return `Next: change the places that change with ${tools.edit}, which needs no full view.`;
+}
+
+function fixArgument(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'REVISION_MISMATCH')
+    return 'Next: repeat the call without a revision to create it anew.';
+  const { recursive, path } = tools.arguments;
+  if (refusal.action !== 'delete' || recursive === undefined || tools.delete === undefined)
+    return 'Next: correct the argument and repeat the call.';
+  const call = callOf(tools.delete, { [path]: pathOf(refusal), [recursive]: true });
+  return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
+}
+
+function askHuman({ code, detail }: Refusal): string {
+  const none = 'There is no way around this with these tools: ask the person you work for';
+  if (code === 'READ_ONLY' && detail?.reason !== 'session') return `${none} to make the file writable.`;
+  if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
+  return `${none}.`;
+}

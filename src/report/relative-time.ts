@@ -1,0 +1,17 @@
+const STEPS: readonly (readonly [limitSeconds: number, seconds: number, word: string])[] = [
+  [60, 1, 'second'],
+  [3600, 60, 'minute'],
+  [86_400, 3600, 'hour'],
+  [Number.POSITIVE_INFINITY, 86_400, 'day'],
+];
+
+/** `just now`, `42 seconds ago`, `3 hours ago`; a moment in the future (another machine's clock) is just now. */
+export function relativeTime(ms: number, nowMs: number): string {
+  const age = Math.floor((nowMs - ms) / 1000);
+  // Not a time at all (NaN) is no better than just now.
+  if (!(age >= 2)) return 'just now';
+  const step = STEPS.find(([limit]) => age < limit);
+  if (step === undefined) return 'just now';
+  const count = Math.floor(age / step[1]);
+  return `${count} ${step[2]}${count === 1 ? '' : 's'} ago`;
+}

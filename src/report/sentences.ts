@@ -1,0 +1,74 @@
+import type { FileKind } from '../model/path.ts';
+import type { Action, Refusal, RefusalCode } from '../model/verdict.ts';
+import { pathText, phrase } from './bounded.ts';
+import { byteSize } from './byte-size.ts';
+
+/** `refusing to overwrite a.txt: read it first [NOT_READ]`: what was refused, why, and the code. */
+export function firstSentence(refusal: Refusal): string {
+  const what = `${VERBS[refusal.action]} ${pathText(refusal.path)}`.trimEnd();
+  return `refusing to ${what}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
+}
+
+const VERBS: Readonly<Record<Action, string>> = {
+  read: 'read',
+  list: 'list',
+  search: 'search',
+  status: 'show the status of',
+  create: 'create',
+  overwrite: 'overwrite',
+  edit: 'edit',
+  insert: 'insert into',
+  delete: 'delete',
+  move: 'move',
+  mkdir: 'make the folder',
+  undo: 'undo changes to',
+  run: 'run',
+};
+
+const KINDS: Readonly<Record<FileKind, string>> = {
+  file: 'a file',
+  directory: 'a directory',
+  link: 'a symbolic link',
+  fifo: 'a FIFO',
+  socket: 'a socket',
+  device: 'a device',
+};
+
+type Reason = (refusal: Refusal) => string;
+
+const REASONS: Readonly<Record<RefusalCode, Reason>> = {
+  OUTSIDE_WORKSPACE: () => 'it is outside the workspace',
+  PROTECTED: ({ detail }) => (detail?.reason === 'root' ? 'it is the workspace itself' : 'it is protected'),
+  READ_ONLY: ({ detail }) =>
+    detail?.reason === 'session' ? 'this session is read-only' : 'the file is read-only',
+  NOT_FOUND: () => 'there is nothing at that path',
+  NOT_A_FILE: ({ detail }) => `it is ${detail?.kind === undefined ? 'not a file' : KINDS[detail.kind]}`,
+  NOT_READ: ({ next }) => (next === 'list' ? 'list it first' : 'read it first'),
+  PARTIALLY_READ: ({ detail }) =>
+    detail?.reason === 'clamped' ? 'some of its lines were shown cut' : 'only part of it was read',
+  READ_EXPIRED: () => 'it was read too long ago',
+  STALE: ({ detail, next }) => {
+    if (detail?.reason === 'repeated') return 'this content was written before its change was seen';
+    return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
+  },
+  DELETED: () => 'it was deleted since it was read',
+  ALREADY_EXISTS: ({ detail }) =>
+    `${detail?.kind === undefined ? 'something' : KINDS[detail.kind]} is already there`,
+  REVISION_MISMATCH: () => 'it is not at the expected revision',
+  NO_MATCH: () => 'the text to replace is not in it',
+  AMBIGUOUS_MATCH: ({ detail }) =>
+    `the text to replace is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
+  NOT_TEXT: () => 'it is not text',
+  TOO_LARGE: ({ detail }) => `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
+  PLACEHOLDER_CONTENT: () => 'the new text stands for text it leaves out',
+  REDACTED_READ: () => 'parts of it were blanked out when it was read',
+  UNVERIFIABLE: ({ detail }) =>
+    `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
+  BUSY: () => 'another writer holds it',
+  INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
+};
+
+function sizes(size: number | undefined, limit: number | undefined): string {
+  if (size === undefined) return '';
+  return ` (${byteSize(size)}${limit === undefined ? '' : `, limit ${byteSize(limit)}`})`;
+}

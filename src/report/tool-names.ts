@@ -1,0 +1,69 @@
+import type { LineRange } from '../model/coverage.ts';
+import { jsonText } from './bounded.ts';
+
+/**
+ * What the tools of a dialect are called, for sentences that name the next call. Tools and arguments a dialect lacks are
+ * absent, and the sentences then name another way.
+ */
+export interface ToolNames {
+  readonly read: string;
+  readonly write: string;
+  readonly edit: string;
+  readonly insert?: string;
+  readonly delete?: string;
+  readonly list?: string;
+  readonly find?: string;
+  readonly search?: string;
+  readonly status?: string;
+  readonly undo?: string;
+  readonly arguments: {
+    readonly path: string;
+    /** First line of a range. */
+    readonly from?: string;
+    /** Number of lines, or `to`: the last line. */
+    readonly count?: string;
+    readonly to?: string;
+    readonly recursive?: string;
+    readonly revision?: string;
+    readonly replaceAll?: string;
+  };
+}
+
+/** The default dialect. */
+export const LOOKFIRST_TOOLS: ToolNames = {
+  read: 'read_file',
+  write: 'write_file',
+  edit: 'edit_file',
+  insert: 'insert_lines',
+  delete: 'delete_path',
+  list: 'list_directory',
+  find: 'find_files',
+  search: 'search_text',
+  status: 'file_status',
+  undo: 'undo_change',
+  arguments: {
+    path: 'path',
+    from: 'offset',
+    count: 'limit',
+    recursive: 'recursive',
+    revision: 'expected_revision',
+    replaceAll: 'replace_all',
+  },
+};
+
+/** A read of a file, or of some of its lines if the dialect can say it: `read_file {"path":"a","offset":51,"limit":50}`. */
+export function readCall(tools: ToolNames, path: string, range?: LineRange): string {
+  const { path: pathName, from, count, to } = tools.arguments;
+  const lines: Record<string, number> = {};
+  if (range !== undefined && from !== undefined) {
+    lines[from] = range.from;
+    if (count !== undefined) lines[count] = range.to - range.from + 1;
+    else if (to !== undefined) lines[to] = range.to;
+  }
+  return callOf(tools.read, { [pathName]: path, ...lines });
+}
+
+/** Any call, as the model would write it. */
+export function callOf(tool: string, args: Readonly<Record<string, unknown>>): string {
+  return `${tool} ${jsonText(args)}`;
+}

@@ -1,0 +1,69 @@
+import type { PresetName } from '../model/policy.ts';
+import type { Refusal } from '../model/verdict.ts';
+
+/**
+ * Seed sentences, by `CODE/action`, `CODE/kind` or `CODE`; what a seed has no words for is said in the default ones.
+ * `{path}`, `{count}`, `{mtime}`, `{read}` are filled in; a line whose value is not known is left out.
+ */
+type Wording = Readonly<Record<string, string>>;
+
+const DEFAULT: Wording = {};
+
+/** The sentences of each preset; `default` and `strict` have none of their own here. */
+export const WORDINGS: Readonly<Record<PresetName, Wording>> = {
+  default: DEFAULT,
+  strict: DEFAULT,
+  sandbox: {
+    'NOT_READ/overwrite': 'refusing to overwrite {path}: Read it first',
+    'NOT_READ/edit': 'refusing to edit {path}: Read it first',
+    'NOT_A_FILE/directory': 'path is a directory: {path}',
+    NO_MATCH: 'old_string not found in {path}',
+    AMBIGUOUS_MATCH:
+      'old_string matched {count} times in {path}; add context to make it unique or set replace_all=true',
+  },
+  'file-time': {
+    NOT_READ:
+      'File {path} has not been read in this session. You MUST use the Read tool first before writing to existing files',
+    STALE:
+      'File {path} has been modified since it was last read.\nLast modification: {mtime}\nLast read: {read}\n\nPlease use the Read tool again to get the latest contents before modifying it.',
+  },
+  'thread-history': {
+    'NOT_READ/overwrite': notRead('overwriting'),
+    'NOT_READ/insert': notRead('inserting'),
+    'NOT_READ/edit': notRead('editing'),
+    NOT_READ: notRead('modifying'),
+  },
+  staleness: {
+    STALE:
+      'WARNING: File "{path}" has been modified externally since you last read it.\nYou should re-read the file before making changes to avoid overwriting external edits.',
+  },
+};
+
+/** Seed D's warning about a file it lets be written all the same. */
+export const STALENESS_WARNING: string =
+  'WARNING: File "{path}" has been modified externally since you last read it.\nReason: {reason}\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.';
+
+/** The seed's own template for this refusal, if it has one. */
+export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
+  const words = WORDINGS[wording];
+  const { code, action, detail, next } = refusal;
+  // No seed asks for a listing, so none has words for it.
+  if (next === 'list') return undefined;
+  return words[`${code}/${action}`] ?? words[`${code}/${detail?.kind}`] ?? words[code];
+}
+
+/** Fills in a template; lines that need an unknown value go. */
+export function fill(template: string, values: Readonly<Record<string, string | undefined>>): string {
+  const lines: string[] = [];
+  for (const line of template.split('\n')) {
+    const names = [...line.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+    if (names.some((name) => values[name] === undefined)) continue;
+    // A function, for the value may hold `$&`.
+    lines.push(line.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? ''));
+  }
+  return lines.join('\n');
+}
+
+function notRead(doing: string): string {
+  return `File {path} exists but hasn't been read in this conversation. Use file_read to examine the current contents before ${doing}.`;
+}

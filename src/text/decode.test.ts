@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import iconv from 'iconv-lite';
+import { describe, expect, it } from 'vitest';
+import { decodeText, encodeText } from './decode.ts';
+import { looksBinary } from './unicode.ts';
+
+const RUSSIAN = 'Съешь же ещё этих мягких французских булок, да выпей чаю.\r\n'.repeat(5);
+const JAPANESE = 'これは日本語の文章です。ファイルを読み込みます。\n'.repeat(5);
+const CHINESE = '这是一个中文文件，用来测试编码识别的功能。\n'.repeat(5);
+const GERMAN = 'Grüße aus Köln: äöü ÄÖÜ ß, schöne Straßen überall.\n'.repeat(5);
+
+describe('decodeText', () => {
+  it.each([
+    ['an empty file', Buffer.from([]), '', 'utf-8', false],
+    ['ASCII', Buffer.from('abc\n'), 'abc\n', 'utf-8', false],
+    ['UTF-8', Buffer.from('héllo 🙂'), 'héllo 🙂', 'utf-8', false],
+    ['UTF-8 with its mark', Buffer.from('\ufeffhé'), 'hé', 'utf-8', true],
+    ['UTF-8 with two marks keeps one', Buffer.from('\ufeff\ufeffx'), '\ufeffx', 'utf-8', true],
+    ['UTF-16LE with its mark', Buffer.from('\ufeffhé🙂\n', 'utf16le'), 'hé🙂\n', 'utf-16le', true],
+    ['UTF-16BE with its mark', Buffer.from('\ufeffhé\n', 'utf16le').swap16(), 'hé\n', 'utf-16be', true],
+    ['UTF-16LE without a mark', Buffer.from('one two\n', 'utf16le'), 'one two\n', 'utf-16le', false],
+    ['UTF-16BE without a mark', Buffer.from('one two\n', 'utf16le').swap16(), 'one two\n', 'utf-16be', false],
+    ['a late NUL in UTF-8', Buffer.from(`${'x'.repeat(9000)}\0`), `${'x'.repeat(9000)}\0`, 'utf-8', false],
+  ])('reads %s', (_what, bytes, text, encoding, bom) => {
+    expect(decodeText(bytes)).toEqual({ text, encoding, bom });
+  });
+
+  it.each([
+    ['windows-1251', RUSSIAN],
+    ['shift_jis', JAPANESE],
+    ['gb18030', CHINESE],
+    ['iso-8859-1', GERMAN],
+    ['windows-1252', `${GERMAN}“Zitat” – 5 €\n`],
+  ])('recognises %s and gives the same bytes back', (encoding, text) => {
+    const bytes = iconv.encode(text, encoding);
+    const decoded = decodeText(bytes);
+    expect(decoded).toEqual({ text, encoding, bom: false });
+    expect(Buffer.from(encodeText(text, decoded!)!)).toEqual(bytes);
+  });
+
+  it('samples around the first byte beyond ASCII, however late it comes', () => {
+    const bytes = iconv.encode('plain line\n'.repeat(20_000) + RUSSIAN, 'windows-1251');
+    expect(decodeText(bytes)?.encoding).toBe('windows-1251');
+  });
+
+  it('takes the Windows superset when its characters lie beyond the sample', () => {
+    const bytes = iconv.encode(`${GERMAN.repeat(600)}“Zitat”\n`, 'windows-1252');
+    expect(bytes.length).toBeGreaterThan(65536);
+    expect(decodeText(bytes)?.encoding).toBe('windows-1252');
+  });
+
+  it.each([
+    ['a NUL among bytes', Buffer.from([0, 1, 2, 255, 254, 0, 7])],
+    ['UTF-16 of odd length', Buffer.from([0xff, 0xfe, 0x41])],
+    ['UTF-16 with a lone surrogate', Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x41, 0x00])],
+    ['UTF-32LE', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
+    ['a UTF-8 mark before broken UTF-8', Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x41])],
+    ['control bytes with high bytes', Buffer.from([0x01, 0x02, 0x9f, 0xc3, 0x28, 0x90, 0x81])],
+    ['a compressed stream', Buffer.from('1f8b0800a1b2c3d4e5f60102030405060708a9', 'hex')],
+  ])('takes %s for binary', (_what, bytes) => {
+    expect(decodeText(bytes)).toBeUndefined();
+  });
+
+  it('gives every accepted file back byte for byte', () => {
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.string({ unit: 'binary' }).map((text) => new Uint8Array(Buffer.from(text))),
+      fc.string({ unit: 'binary' }).map((text) => new Uint8Array(Buffer.from(`\ufeff${text}`, 'utf16le'))),
+      fc.uint8Array({ min: 0x20, maxLength: 100 }),
+    );
+    fc.assert(
+      fc.property(bytes, (given) => {
+        const decoded = decodeText(given);
+        if (decoded === undefined) return;
+        expect(decoded.text).not.toMatch(
+          decoded.encoding === 'utf-8' ? /\p{Surrogate}/u : /\p{Surrogate}|\0/u,
+        );
+        expect(Buffer.from(encodeText(decoded.text, decoded)!)).toEqual(Buffer.from(given));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('encodeText', () => {
+  it.each([
+    ['an emoji in Latin-1', '🙂', { encoding: 'iso-8859-1', bom: false }],
+    ['Cyrillic in windows-1252', 'ж', { encoding: 'windows-1252', bom: false }],
+    ['a lone surrogate in UTF-8', 'a\ud800b', { encoding: 'utf-8', bom: false }],
+    ['a lone surrogate in UTF-16', 'a\udc00', { encoding: 'utf-16le', bom: true }],
+    ['an encoding nobody knows', 'a', { encoding: 'klingon', bom: false }],
+  ])('refuses %s instead of replacing it', (_what, text, form) => {
+    expect(encodeText(text, form)).toBeUndefined();
+  });
+
+  it('keeps a replacement character that was there', () => {
+    expect(Buffer.from(encodeText('\ufffd', { encoding: 'utf-8', bom: false })!)).toEqual(
+      Buffer.from('\ufffd'),
+    );
+  });
+
+  it.each([
+    ['utf-8', Buffer.from('\ufeffé')],
+    ['utf-16le', Buffer.from('\ufeffé', 'utf16le')],
+    ['utf-16be', Buffer.from('\ufeffé', 'utf16le').swap16()],
+  ])('writes the mark of %s', (encoding, bytes) => {
+    expect(Buffer.from(encodeText('é', { encoding, bom: true })!)).toEqual(bytes);
+  });
+});
+
+describe('looksBinary', () => {
+  it.each([
+    [false, 'text', Buffer.from('text')],
+    [false, 'UTF-16 with a mark', Buffer.from('\ufefftext', 'utf16le')],
+    [false, 'UTF-16 without', Buffer.from('text', 'utf16le')],
+    [true, 'a NUL', Buffer.from('a\0b')],
+    [false, 'broken UTF-8, which needs more than a glance', Buffer.from([0xff, 0x41])],
+  ])('says %s for %s', (binary, _what, bytes) => {
+    expect(looksBinary(bytes)).toBe(binary);
+  });
+});

@@ -1,0 +1,35 @@
+import { clampLine } from './clamp.ts';
+import { splitLines, withoutEnding } from './lines.ts';
+
+/** Lines as a read shows them. */
+export interface ShownLines {
+  /** `\n` between lines and none at the end. */
+  readonly text: string;
+  /** Numbers of the lines of which only the beginning is there. */
+  readonly clamped: readonly number[];
+}
+
+/** Numbers the lines of a text from `first` on, as `N<TAB>line`; lines longer than `maxLineChars` are cut and marked. */
+export function numberLines(text: string, first: number, maxLineChars: number): ShownLines {
+  return showLines(text, { first, maxLineChars }, (line, number) => `${number}\t${line}`);
+}
+
+/** Like {@link numberLines}, without the numbers. */
+export function clampLines(text: string, first: number, maxLineChars: number): ShownLines {
+  return showLines(text, { first, maxLineChars }, (line) => line);
+}
+
+function showLines(
+  text: string,
+  bounds: { readonly first: number; readonly maxLineChars: number },
+  show: (line: string, number: number) => string,
+): ShownLines {
+  const clamped: number[] = [];
+  const lines = splitLines(text).map((line, index) => {
+    const number = bounds.first + index;
+    const bounded = clampLine(withoutEnding(line), bounds.maxLineChars);
+    if (bounded.clamped) clamped.push(number);
+    return show(bounded.text, number);
+  });
+  return { text: lines.join('\n'), clamped };
+}

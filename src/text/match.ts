@@ -1,0 +1,109 @@
+import type { MatchTier } from '../model/results.ts';
+import { fold, sourceSpan, type TolerantTier } from './fold.ts';
+import type { Span } from './lines.ts';
+import { indexOfLinear } from './search.ts';
+
+/** Where an anchor stands, at the strictest tier that finds it. */
+export interface Found {
+  readonly tier: MatchTier;
+  /** In the text as it is. All of them when `all` was asked for, else at most {@link MAX_SPANS}. */
+  readonly spans: readonly Span[];
+  readonly count: number;
+}
+
+export interface FindOptions {
+  /** The loosest tier allowed; default `punctuation`. A file that changed since it was seen allows none below `line-endings`. */
+  readonly loosest?: MatchTier;
+  /** Every occurrence that does not overlap the one before, for replacing them all. */
+  readonly all?: boolean;
+}
+
+/** One more than is ever shown, so that "and more" is known. */
+export const MAX_SPANS = 11;
+/** Characters that hits of a folded text may cost which turn out to be none; only contrived texts get there. */
+const REJECTION_LIMIT = 16_000_000;
+const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
+
+/** A text to search and how to get back from it to the original. */
+interface Haystack {
+  readonly text: string;
+  readonly anchor: string;
+  /** The span of the original, or undefined where a hit is none. */
+  spanOf(start: number): Span | undefined;
+}
+
+/**
+ * Finds an anchor at the first tier that has any occurrence; undefined if none has.
+ * Without `all`, occurrences that overlap count apart, for a caller must not choose between them. A span never
+ * begins between `\r` and `\n`. An empty anchor is found nowhere. Linear in the text at each tier.
+ */
+export function findAnchor(text: string, anchor: string, options: FindOptions = {}): Found | undefined {
+  if (anchor === '') return undefined;
+  const tiers = TIERS.slice(0, TIERS.indexOf(options.loosest ?? 'punctuation') + 1);
+  for (const tier of tiers) {
+    const haystack = tier === 'exact' ? exactly(text, anchor) : folded(text, anchor, tier);
+    const hits = haystack && collect(haystack, options.all === true ? Number.POSITIVE_INFINITY : MAX_SPANS);
+    if (hits !== undefined && hits.count > 0) return { tier, ...hits };
+  }
+  return undefined;
+}
+
+/** A start between `\r` and `\n` moves before both: an ending is replaced whole or not at all. */
+function wholeEnding(text: string, span: Span): Span {
+  const splits = text[span.start] === '\n' && span.start > 0 && text[span.start - 1] === '\r';
+  return splits ? { start: span.start - 1, end: span.end } : span;
+}
+
+function exactly(text: string, anchor: string): Haystack {
+  return {
+    text,
+    anchor,
+    spanOf: (start) => wholeEnding(text, { start, end: start + anchor.length }),
+  };
+}
+
+function folded(text: string, anchor: string, tier: TolerantTier): Haystack | undefined {
+  if (
+    tier === 'line-endings' &&
+    !(anchor.includes('\n') && (text.includes('\r\n') || anchor.includes('\r\n')))
+  )
+    return undefined;
+  const pattern = fold(anchor, tier).text;
+  // Nothing but white space left: it would be found everywhere.
+  if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
+  const whole = fold(text, tier);
+  // White space at the very end of the anchor was dropped too, and may be so only at a line's end.
+  const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
+  return {
+    text: whole.text + lineEnd,
+    anchor: pattern + lineEnd,
+    spanOf: (start) => {
+      const span = sourceSpan(whole, start, start + pattern.length);
+      return span && wholeEnding(text, span);
+    },
+  };
+}
+
+function collect(haystack: Haystack, limit: number): { spans: Span[]; count: number } {
+  const { text, anchor } = haystack;
+  const apart = limit === Number.POSITIVE_INFINITY;
+  const spans: Span[] = [];
+  let count = 0;
+  let rejected = 0;
+  for (let at = indexOfLinear(text, anchor); at !== -1; ) {
+    const span = haystack.spanOf(at);
+    if (span === undefined) rejected += 1;
+    else count += 1;
+    if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
+    if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
+    // Past the limit only the number matters, and stepping by one could cost anchor × text.
+    const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
+    at = indexOfLinear(text, anchor, at + step);
+  }
+  return { spans, count };
+}
+
+/** Spans to be replaced together do not overlap, also where {@link wholeEnding} moved one. */
+function after(previous: Span | undefined, span: Span): Span {
+  return previous === undefined || previous.end <= span.start ? span : { start: previous.end, end: span.end };
+}

@@ -1,0 +1,151 @@
+import { type Span, splitLines, withoutEnding } from './lines.ts';
+import { visibleLine } from './visible.ts';
+
+const MAX_LINES = 12;
+const MAX_CHARS = 1024;
+/** Anchors and lines are compared by their beginnings only: it bounds the work, and people see no further either. */
+const MAX_ANCHOR_CHARS = 4096;
+const MAX_COMPARED_CHARS = 400;
+/** How many of the anchor's lines are looked for, longest first, and how many places are looked at closely. */
+const MAX_PROBES = 3;
+const MAX_CANDIDATES = 12;
+/** Share of an anchor line's three-letter pieces that a place must have to be worth showing. */
+const MIN_LIKENESS = 0.4;
+
+/**
+ * The region most like an anchor that was not found: up to 12 lines and 1 KB, each `N: text` with visible white space;
+ * undefined when nothing is like it. One pass over the text, whatever it is; white space does not count.
+ */
+export function nearestText(text: string, anchor: string): string | undefined {
+  const wanted = splitLines(anchor.slice(0, MAX_ANCHOR_CHARS)).slice(0, MAX_LINES).map(withoutEnding);
+  const probes = probesOf(wanted);
+  if (probes.length === 0) return undefined;
+  let best: { readonly window: Window; readonly likeness: number } | undefined;
+  for (const candidate of candidatesIn(text, probes)) {
+    const window = windowAround(text, candidate, wanted.length);
+    const likeness = likenessOf(window.lines, wanted);
+    if (best === undefined || likeness > best.likeness) best = { window, likeness };
+  }
+  return best && render(best.window);
+}
+
+/** A line of the anchor, and a table that knows its three-letter pieces by hash. */
+interface Probe {
+  readonly index: number;
+  readonly pieces: number;
+  /** 0: no such piece; otherwise the last line it was found in, or -1. */
+  readonly table: Int32Array;
+}
+
+interface Candidate {
+  readonly score: number;
+  /** Offset of the line, and its number. */
+  readonly start: number;
+  readonly line: number;
+  /** Which line of the anchor it is like. */
+  readonly index: number;
+}
+
+interface Window {
+  readonly first: number;
+  readonly lines: readonly string[];
+}
+
+function probesOf(wanted: readonly string[]): Probe[] {
+  return wanted
+    .map((line, index) => ({ index, hashes: piecesOf(line) }))
+    .filter(({ hashes }) => hashes.size > 0)
+    .sort((a, b) => b.hashes.size - a.hashes.size)
+    .slice(0, MAX_PROBES)
+    .map(({ index, hashes }) => {
+      const table = new Int32Array(65536);
+      for (const hash of hashes) table[hash] = -1;
+      return { index, pieces: hashes.size, table };
+    });
+}
+
+function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
+  const best: Candidate[] = [];
+  const found = new Int32Array(probes.length);
+  let line = 1;
+  for (let start = 0; start < text.length; line += 1) {
+    const newline = text.indexOf('\n', start);
+    const end = newline === -1 ? text.length : newline;
+    found.fill(0);
+    eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, (hash) => {
+      for (const [which, { table }] of probes.entries()) {
+        if (table[hash] === 0 || table[hash] === line) continue;
+        table[hash] = line;
+        found[which] = (found[which] ?? 0) + 1;
+      }
+    });
+    for (const [which, probe] of probes.entries()) {
+      const share = (found[which] ?? 0) / probe.pieces;
+      // Among equal shares the line nearest in length wins.
+      const score = share - Math.abs(end - start - probe.pieces) / 1e7;
+      if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
+    }
+    start = end + 1;
+  }
+  return best;
+}
+
+function offer(best: Candidate[], candidate: Candidate): void {
+  if (best.length === MAX_CANDIDATES && (best.at(-1)?.score ?? 0) >= candidate.score) return;
+  const at = best.findIndex((other) => other.score < candidate.score);
+  best.splice(at === -1 ? best.length : at, 0, candidate);
+  best.length = Math.min(best.length, MAX_CANDIDATES);
+}
+
+/** As many lines as the anchor has, laid so that the candidate falls on the line it is like. */
+function windowAround(text: string, candidate: Candidate, lines: number): Window {
+  let start = candidate.start;
+  let first = candidate.line;
+  while (first > 1 && candidate.line - first < candidate.index) {
+    start = start === 1 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
+    first -= 1;
+  }
+  const shown: string[] = [];
+  for (let at = start; at < text.length && shown.length < lines; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline === -1 ? text.length : newline;
+    shown.push(text.slice(at, Math.min(end, at + MAX_COMPARED_CHARS)).replace(/\r$/, ''));
+    at = end + 1;
+  }
+  return { first, lines: shown };
+}
+
+function likenessOf(lines: readonly string[], wanted: readonly string[]): number {
+  const shares = wanted.map((line, index) => {
+    const mine = piecesOf(line);
+    const theirs = piecesOf(lines[index] ?? '');
+    if (mine.size === 0) return theirs.size === 0 ? 1 : 0;
+    return [...mine].filter((hash) => theirs.has(hash)).length / Math.max(mine.size, theirs.size);
+  });
+  return shares.reduce((sum, share) => sum + share, 0);
+}
+
+function render(window: Window): string {
+  const rows = window.lines.map((line, index) => `${window.first + index}: ${visibleLine(line)}`);
+  const fitting = rows.filter((_row, index) => rows.slice(0, index + 1).join('\n').length <= MAX_CHARS);
+  return fitting.join('\n');
+}
+
+function piecesOf(line: string): Set<number> {
+  const pieces = new Set<number>();
+  eachPiece(line, { start: 0, end: Math.min(line.length, MAX_COMPARED_CHARS) }, (hash) => pieces.add(hash));
+  return pieces;
+}
+
+/** Visits every three characters in a row, white space left out, as a 16-bit hash. */
+function eachPiece(text: string, span: Span, visit: (hash: number) => void): void {
+  let first = 0;
+  let second = 0;
+  for (let at = span.start; at < span.end; at += 1) {
+    const third = text.charCodeAt(at);
+    if (third <= 32) continue;
+    if (first !== 0) visit((first * 961 + second * 31 + third) & 0xffff);
+    first = second;
+    second = third;
+  }
+}

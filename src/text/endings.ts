@@ -1,0 +1,35 @@
+import type { Ending, Span } from './lines.ts';
+
+/** Writes every line ending of a text as `ending`; without one the text stays as it is. */
+export function withEnding(text: string, ending: Ending | undefined): string {
+  if (!ending || !text.includes('\n')) return text;
+  return text.replaceAll(/\r?\n/g, () => ending);
+}
+
+/** The one ending a text uses; `mixed`, or undefined without any. */
+export function endingUsed(text: string): Ending | 'mixed' | undefined {
+  if (!text.includes('\n')) return undefined;
+  if (!text.includes('\r\n')) return '\n';
+  return /(?:^|[^\r])\n/.test(text) ? 'mixed' : '\r\n';
+}
+
+/**
+ * Tells, for spans in ascending order, the ending of the line a span ends in, or else of the line before it.
+ * Ascending, so that a long text is searched once and not once for every span.
+ */
+export function neighbourEndings(text: string): (span: Span) => Ending | undefined {
+  let next = -1;
+  return (span) => {
+    if (next < span.end && next !== text.length) {
+      const found = text.indexOf('\n', span.end);
+      next = found === -1 ? text.length : found;
+    }
+    if (next < text.length) return endingAt(text, next);
+    const previous = span.start === 0 ? -1 : text.lastIndexOf('\n', span.start - 1);
+    return previous === -1 ? undefined : endingAt(text, previous);
+  };
+}
+
+function endingAt(text: string, newline: number): Ending {
+  return newline > 0 && text[newline - 1] === '\r' ? '\r\n' : '\n';
+}

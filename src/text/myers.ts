@@ -1,0 +1,117 @@
+import { diff_core as myers } from 'fast-myers-diff';
+
+/** A run of equal items: `length` of them from `before` and from `after` on. */
+export interface EqualRun {
+  readonly before: number;
+  readonly after: number;
+  readonly length: number;
+}
+
+/** Comparisons after which a diff is given up: about a tenth of a second. */
+const DEFAULT_MAX_COST = 8_000_000;
+
+/**
+ * The longest common subsequence of two sequences, as runs in order; undefined when it would cost more than
+ * `maxCost` comparisons. A cap on work, not on time: the answer is the same on every machine.
+ */
+export function equalRuns(
+  before: readonly string[],
+  after: readonly string[],
+  maxCost: number = DEFAULT_MAX_COST,
+): EqualRun[] | undefined {
+  const head = commonHead(before, after);
+  const tail = commonTail(before, after, head);
+  const [left, right] = shared(
+    before.slice(head, before.length - tail),
+    after.slice(head, after.length - tail),
+  );
+  const matches = matchKept(left, right, maxCost);
+  if (matches === undefined) return undefined;
+  const runs: EqualRun[] = [];
+  append(runs, { before: 0, after: 0, length: head });
+  for (const [before, after] of matches)
+    append(runs, { before: before + head, after: after + head, length: 1 });
+  append(runs, { before: before.length - tail, after: after.length - tail, length: tail });
+  return runs;
+}
+
+/** Items as numbers, without those the other side does not have: they can match nothing and would cost most. */
+interface Kept {
+  readonly ids: Int32Array;
+  /** Where each stood. */
+  readonly at: Int32Array;
+}
+
+function shared(before: readonly string[], after: readonly string[]): [Kept, Kept] {
+  const ids = new Map<string, number>();
+  for (const item of before) if (!ids.has(item)) ids.set(item, ids.size);
+  const afterIds = after.map((item) => ids.get(item) ?? -1);
+  const present = new Set(afterIds);
+  const beforeIds = before.map((item) => ids.get(item) ?? -1);
+  return [keep(beforeIds, (id) => present.has(id)), keep(afterIds, (id) => id >= 0)];
+}
+
+function keep(ids: readonly number[], wanted: (id: number) => boolean): Kept {
+  const at = Int32Array.from(ids.keys()).filter((index) => wanted(ids[index] ?? -1));
+  return { at, ids: at.map((index) => ids[index] ?? -1) };
+}
+
+class OverBudget extends Error {}
+
+function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][] | undefined {
+  let cost = 0;
+  const same = (i: number, j: number): boolean => {
+    cost += 1;
+    if (cost > maxCost) throw new OverBudget();
+    return left.ids[i] === right.ids[j];
+  };
+  try {
+    return matchesBetween([...myers(0, left.ids.length, 0, right.ids.length, same)], left, right);
+  } catch (error) {
+    if (error instanceof OverBudget) return undefined;
+    throw error;
+  }
+}
+
+/** What lies between the differences is equal, item by item. */
+function matchesBetween(
+  differences: readonly (readonly [number, number, number, number])[],
+  left: Kept,
+  right: Kept,
+): [number, number][] {
+  const matches: [number, number][] = [];
+  let i = 0;
+  let j = 0;
+  for (const [start, end, , afterEnd] of [...differences, [left.at.length, 0, 0, 0] as const]) {
+    for (; i < start; i += 1, j += 1) matches.push([left.at[i] ?? 0, right.at[j] ?? 0]);
+    i = end;
+    j = afterEnd;
+  }
+  return matches;
+}
+
+function append(runs: EqualRun[], run: EqualRun): void {
+  if (run.length === 0) return;
+  const last = runs.at(-1);
+  if (
+    last !== undefined &&
+    last.before + last.length === run.before &&
+    last.after + last.length === run.after
+  ) {
+    runs[runs.length - 1] = { ...last, length: last.length + run.length };
+  } else runs.push(run);
+}
+
+function commonHead(before: readonly string[], after: readonly string[]): number {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  return head;
+}
+
+function commonTail(before: readonly string[], after: readonly string[], head: number): number {
+  const limit = Math.min(before.length, after.length) - head;
+  let tail = 0;
+  while (tail < limit && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  return tail;
+}

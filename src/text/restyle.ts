@@ -1,0 +1,125 @@
+import type { MatchTier } from '../model/results.ts';
+import { endingUsed, withEnding } from './endings.ts';
+import { fold, foldedOffset, sourceSpan } from './fold.ts';
+import { type Ending, toLf } from './lines.ts';
+import { type EqualRun, equalRuns } from './myers.ts';
+
+/** Comparisons a replacement may cost; beyond, only the parts before and after the change keep the file's style. */
+const MAX_COST = 200_000;
+
+/** Writes a replacement in the style of the place it goes to: its text there, and the ending of the line it is in. */
+export type Restyle = (region: string, neighbour: Ending | undefined) => string;
+
+/**
+ * Prepares a replacement for the places where its anchor was found.
+ * Its line endings become the region's (a region in one line: the neighbour's). Where the anchor was found by a
+ * tolerant tier, or the region mixes endings, whatever is the same in anchor and replacement is taken from the
+ * file: its quotes, dashes, trailing space and endings stay, and only what the caller changed is the caller's.
+ */
+export function restyler(anchor: string, replacement: string, tier: MatchTier): Restyle {
+  let parts: readonly Part[] | undefined;
+  return (region, neighbour) => {
+    const used = endingUsed(region);
+    if (tier === 'exact' && used !== 'mixed') return withEnding(replacement, used ?? neighbour);
+    parts ??= partsOf(toLf(anchor), toLf(replacement));
+    return (
+      assemble(parts, { region, anchor: toLf(anchor), neighbour, tier }) ?? withEnding(replacement, neighbour)
+    );
+  };
+}
+
+/** A piece of the replacement: the caller's own words, or a stretch of the anchor that stays. */
+type Part = { readonly own: string } | { readonly start: number; readonly end: number };
+
+interface Place {
+  readonly region: string;
+  readonly anchor: string;
+  readonly neighbour: Ending | undefined;
+  readonly tier: MatchTier;
+}
+
+/** Undefined when anchor and region do not fold to the same, and so cannot be laid side by side. */
+function assemble(parts: readonly Part[], place: Place): string | undefined {
+  const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
+  const anchor = fold(place.anchor, tier);
+  const region = fold(place.region, tier);
+  if (anchor.text !== region.text) return undefined;
+  const first = /\r?\n/.exec(place.region)?.[0];
+  let ending: Ending | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
+  let out = '';
+  for (const part of parts) {
+    if ('own' in part) {
+      out += withEnding(part.own, ending);
+      continue;
+    }
+    const start = foldedOffset(anchor, part.start);
+    const end = foldedOffset(anchor, part.end);
+    const span = start < end ? sourceSpan(region, start, end) : undefined;
+    const kept =
+      span === undefined
+        ? place.anchor.slice(part.start, part.end)
+        : place.region.slice(span.start, span.end);
+    out += kept;
+    ending = lastEnding(kept) ?? ending;
+  }
+  return out;
+}
+
+function lastEnding(text: string): Ending | undefined {
+  const at = text.lastIndexOf('\n');
+  if (at === -1) return undefined;
+  return text[at - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function partsOf(anchor: string, replacement: string): Part[] {
+  const before = tokens(anchor);
+  const after = tokens(replacement);
+  const runs = equalRuns(before, after, MAX_COST) ?? outerRuns(before, after);
+  const beforeAt = offsets(before);
+  const afterAt = offsets(after);
+  const parts: Part[] = [];
+  let done = 0;
+  for (const run of runs) {
+    if (!isTelling(run, before, after)) continue;
+    const start = afterAt[run.after] ?? 0;
+    if (start > done) parts.push({ own: replacement.slice(done, start) });
+    parts.push({ start: beforeAt[run.before] ?? 0, end: beforeAt[run.before + run.length] ?? 0 });
+    done = afterAt[run.after + run.length] ?? 0;
+  }
+  if (done < replacement.length) parts.push({ own: replacement.slice(done) });
+  return parts;
+}
+
+function tokens(text: string): string[] {
+  return text.match(/\n|[^\S\n]+|[\p{L}\p{N}_]+|\.{3}|./gsu) ?? [];
+}
+
+/** Where each token begins, and the end of the last. */
+function offsets(tokens: readonly string[]): number[] {
+  const at = [0];
+  let length = 0;
+  for (const token of tokens) {
+    length += token.length;
+    at.push(length);
+  }
+  return at;
+}
+
+/** A lone quote or bracket in the middle matches another by accident; a word, a line end or an edge does not. */
+function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
+  if (run.before === 0 && run.after === 0) return true;
+  if (run.before + run.length === before.length && run.after + run.length === after.length) return true;
+  return before.slice(run.before, run.before + run.length).some((token) => /[\p{L}\p{N}\n]/u.test(token));
+}
+
+function outerRuns(before: readonly string[], after: readonly string[]): EqualRun[] {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return [
+    { before: 0, after: 0, length: head },
+    { before: before.length - tail, after: after.length - tail, length: tail },
+  ].filter((run) => run.length > 0);
+}

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import iconv from 'iconv-lite';
+import { describe, expect, it } from 'vitest';
+import { applyEdits } from './splice.ts';
+import { spliceBytes } from './splice-bytes.ts';
+
+const utf8 = { encoding: 'utf-8' };
+
+describe('spliceBytes', () => {
+  it('gives what the text gives, or nothing', () => {
+    const word = fc
+      .array(fc.constantFrom('a', 'b', '\n', '\r\n', ' ', 'é', '🙂', 'ab'), { minLength: 1, maxLength: 8 })
+      .map((parts) => parts.join(''));
+    const edits = fc.array(fc.record({ oldString: word, newString: word, replaceAll: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 3,
+    });
+    let answered = 0;
+    fc.assert(
+      fc.property(fc.array(word), edits, (parts, some) => {
+        const text = [...parts, ...some.map((edit) => edit.oldString)].join('');
+        const spliced = spliceBytes(Buffer.from(text), some, utf8);
+        if (spliced === undefined) return;
+        answered += 1;
+        const applied = applyEdits(text, some);
+        expect(applied).toMatchObject({ ok: true, tier: 'exact', replaced: spliced.replaced });
+        expect(Buffer.from(spliced.bytes).toString()).toBe(applied.ok && applied.text);
+        const ascii = spliceBytes(Buffer.from(text), some);
+        if (ascii !== undefined) expect(ascii).toEqual(spliced);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(answered).toBeGreaterThan(100);
+  });
+
+  it('keeps every other byte of a file that nobody can decode', () => {
+    const bytes = Buffer.from([0xff, 0x41, 0x20, 0x42, 0x43, 0x0a, 0xc3]);
+    const spliced = spliceBytes(bytes, [{ oldString: 'BC', newString: 'X' }]);
+    expect(Buffer.from(spliced!.bytes)).toEqual(Buffer.from([0xff, 0x41, 0x20, 0x58, 0x0a, 0xc3]));
+    expect(spliced!.changes).toEqual([{ before: { start: 3, end: 5 }, after: { start: 3, end: 4 } }]);
+  });
+
+  it('never matches the second half of a character', () => {
+    // The second byte of ソ in Shift_JIS is a backslash.
+    const bytes = iconv.encode('ソ', 'shift_jis');
+    expect(spliceBytes(bytes, [{ oldString: '\\', newString: '/' }])).toBeUndefined();
+  });
+
+  it.each([
+    ['UTF-16 with a mark', Buffer.from('\ufeffab', 'utf16le'), 'a', 'b', utf8],
+    ['UTF-16 without one', Buffer.from('ab', 'utf16le'), 'a', 'b', utf8],
+    ['an anchor found twice', Buffer.from('a a'), 'a', 'b', utf8],
+    ['an anchor overlapping itself', Buffer.from('aaa'), 'aa', 'b', utf8],
+    ['no match', Buffer.from('abc'), 'x', 'b', utf8],
+    ['an empty anchor', Buffer.from(''), '', 'b', utf8],
+    ['nothing to do', Buffer.from('abc'), 'a', 'a', utf8],
+    ['half of a CRLF', Buffer.from('a\r\nb'), '\nb', 'x', utf8],
+    ['mixed endings', Buffer.from('a\r\nb\nc'), 'a\r\nb\nc', 'x\n', utf8],
+    ['a lone surrogate', Buffer.from('abc'), 'a', '\ud800', utf8],
+    ['characters in an unknown encoding', Buffer.from('abc'), 'a', 'é', {}],
+    ['a mark in the anchor', Buffer.from('\ufeffa'), '\ufeffa', 'b', utf8],
+  ])('leaves %s to the text', (_what, bytes, oldString, newString, options) => {
+    expect(spliceBytes(bytes, [{ oldString, newString }], options)).toBeUndefined();
+  });
+
+  it('gives up on contrived bytes', () => {
+    const bytes = Buffer.alloc(1_000_000, 'a');
+    const oldString = `${'a'.repeat(5000)}b${'a'.repeat(5000)}`;
+    expect(spliceBytes(bytes, [{ oldString, newString: 'x' }])).toBeUndefined();
+  });
+
+  it('finds a long anchor after others that begin like it', () => {
+    const long = 'x'.repeat(100);
+    const bytes = Buffer.from(`${long}a ${long}b`);
+    const spliced = spliceBytes(bytes, [{ oldString: `${long}b`, newString: 'y' }]);
+    expect(Buffer.from(spliced!.bytes).toString()).toBe(`${long}a y`);
+  });
+});

@@ -1,0 +1,119 @@
+import type { Edit } from '../model/intent.ts';
+import { viewOf } from './buffer-view.ts';
+import { type Change, changesOf, composeChanges } from './change.ts';
+import { endingUsed, withEnding } from './endings.ts';
+import type { Ending, Span } from './lines.ts';
+import { hasNul, hasUtf16Mark } from './unicode.ts';
+
+export interface BytesSpliced {
+  readonly bytes: Uint8Array;
+  /** In bytes, otherwise as in splice.ts. */
+  readonly changes: readonly Change[];
+  readonly replaced: number;
+}
+
+export interface SpliceBytesOptions {
+  /** Known encoding of the file. Only `utf-8` lets edits hold characters beyond ASCII. */
+  readonly encoding?: string;
+}
+
+const NEWLINE = 10;
+const RETURN = 13;
+/** As in search.ts: longer needles are searched by their beginning, for the native search is not linear. */
+const PREFIX = 64;
+const MAX_FALSE_STARTS = 100;
+const MAX_RESULT_BYTES = 1 << 28;
+
+/**
+ * The edits of splice.ts done on the bytes themselves, when every anchor stands there exactly; undefined when that
+ * cannot be said or done for sure, and then the text must be decoded. Never a wrong answer, and no failures: those
+ * need the text. Works in any encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
+ * ends at characters.
+ */
+export function spliceBytes(
+  bytes: Uint8Array,
+  edits: readonly Edit[],
+  options: SpliceBytesOptions = {},
+): BytesSpliced | undefined {
+  if (hasUtf16Mark(bytes) || hasNul(bytes)) return undefined;
+  const utf8 = options.encoding === 'utf-8';
+  let current = viewOf(bytes);
+  let changes: readonly Change[] = [];
+  let replaced = 0;
+  for (const edit of edits) {
+    if (!isPlain(edit, utf8)) return undefined;
+    const spans = findSpans(current, edit, utf8);
+    if (spans === undefined) return undefined;
+    const step = replaceSpans(current, edit, spans);
+    if (step === undefined) return undefined;
+    current = step.bytes;
+    changes = composeChanges(changes, step.changes);
+    replaced += spans.length;
+  }
+  return { bytes: current, changes, replaced };
+}
+
+function isPlain(edit: Edit, utf8: boolean): boolean {
+  const { oldString, newString } = edit;
+  if (oldString === '' || oldString === newString || endingUsed(oldString) === 'mixed') return false;
+  const outside = utf8 ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
+  return !outside.test(oldString) && !outside.test(newString);
+}
+
+function findSpans(bytes: Buffer, edit: Edit, utf8: boolean): Span[] | undefined {
+  const needle = Buffer.from(edit.oldString, 'utf8');
+  const all = edit.replaceAll === true;
+  const spans: Span[] = [];
+  for (let at = find(bytes, needle, 0); at !== -1; ) {
+    if (at === undefined || (!all && spans.length > 0)) return undefined;
+    if (!utf8 && (bytes[at - 1] ?? 0) >= 0x80) return undefined;
+    if (needle[0] === NEWLINE && bytes[at - 1] === RETURN) return undefined;
+    spans.push({ start: at, end: at + needle.length });
+    at = find(bytes, needle, all ? at + needle.length : at + 1);
+  }
+  return spans.length === 0 ? undefined : spans;
+}
+
+/** Undefined when there are too many places that only begin like the needle. */
+function find(bytes: Buffer, needle: Buffer, from: number): number | undefined {
+  if (needle.length <= PREFIX) return bytes.indexOf(needle, from);
+  const prefix = needle.subarray(0, PREFIX);
+  let at = bytes.indexOf(prefix, from);
+  for (let tries = 0; at !== -1; tries += 1) {
+    if (bytes.subarray(at, at + needle.length).equals(needle)) return at;
+    if (tries === MAX_FALSE_STARTS) return undefined;
+    at = bytes.indexOf(prefix, at + 1);
+  }
+  return -1;
+}
+
+function replaceSpans(
+  bytes: Buffer,
+  edit: Edit,
+  spans: readonly Span[],
+): { readonly bytes: Buffer; readonly changes: readonly Change[] } | undefined {
+  const used = endingUsed(edit.oldString);
+  const own = used === '\n' || used === '\r\n' ? used : undefined;
+  if (bytes.length + spans.length * edit.newString.length * 4 > MAX_RESULT_BYTES) return undefined;
+  // Each place may take the ending of another line; one is cheap to look up, many are left to the text.
+  if (own === undefined && spans.length > 1 && edit.newString.includes('\n')) return undefined;
+  const [first] = spans;
+  const ending = own ?? (first && neighbourEnding(bytes, first));
+  const replacement = Buffer.from(withEnding(edit.newString, ending), 'utf8');
+  const pieces: Buffer[] = [];
+  let done = 0;
+  for (const span of spans) {
+    pieces.push(bytes.subarray(done, span.start), replacement);
+    done = span.end;
+  }
+  pieces.push(bytes.subarray(done));
+  const lengths = spans.map(() => replacement.length);
+  return { bytes: Buffer.concat(pieces), changes: changesOf(spans, lengths) };
+}
+
+function neighbourEnding(bytes: Buffer, span: Span): Ending | undefined {
+  const next = bytes.indexOf(NEWLINE, span.end);
+  const newline = next === -1 && span.start > 0 ? bytes.lastIndexOf(NEWLINE, span.start - 1) : next;
+  if (newline === -1) return undefined;
+  return bytes[newline - 1] === RETURN ? '\r\n' : '\n';
+}

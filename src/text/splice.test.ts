@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Edit } from '../model/intent.ts';
+import { applyEdits, type EditFailure, type EditsApplied } from './splice.ts';
+
+function done(text: string, edits: readonly Edit[]): EditsApplied {
+  const result = applyEdits(text, edits);
+  if (!result.ok) throw new Error(result.kind);
+  return result;
+}
+
+function failed(text: string, edits: readonly Edit[]): EditFailure {
+  const result = applyEdits(text, edits);
+  if (result.ok) throw new Error('applied');
+  return result;
+}
+
+const edit = (oldString: string, newString: string, replaceAll = false): Edit => ({
+  oldString,
+  newString,
+  replaceAll,
+});
+
+describe('applyEdits', () => {
+  it.each([
+    ['the one occurrence', 'a b c', [edit('b', 'x')], 'a x c'],
+    ['all occurrences', 'x y x', [edit('x', 'z', true)], 'z y z'],
+    ['in order, on the result so far', 'a', [edit('a', 'b'), edit('b', 'c')], 'c'],
+    ['literally', 'PRICE', [edit('PRICE', "$& $$ $1 $` $'")], "$& $$ $1 $` $'"],
+    ['literally everywhere', 'x x', [edit('x', '$&$1', true)], '$&$1 $&$1'],
+    ['an empty text from nothing', '', [edit('', 'new\n')], 'new\n'],
+    ['with nothing', 'a\nb\nc\n', [edit('b\n', '')], 'a\nc\n'],
+  ])('replaces %s', (_what, text, edits, expected) => {
+    expect(done(text, edits)).toMatchObject({ text: expected, tier: 'exact' });
+  });
+
+  it.each([
+    ['the region’s CRLF', 'a\r\nb\r\nc\r\n', edit('a\nb', 'a\nB1\nB2'), 'a\r\nB1\r\nB2\r\nc\r\n'],
+    ['its line’s CRLF for one line', 'a\r\nb\r\n', edit('b', 'b1\nb2'), 'a\r\nb1\r\nb2\r\n'],
+    ['the line before at the end', 'a\r\nb', edit('b', 'b1\nb2'), 'a\r\nb1\r\nb2'],
+    ['its own where there is none', 'ab', edit('b', '1\r\n2\n'), 'a1\r\n2\n'],
+    ['LF although it came as CRLF', 'a\nb\n', edit('b', '1\r\n2'), 'a\n1\n2\n'],
+    ['that of its place, not of line 1', 'a\r\nb\nc\n', edit('b', 'x\ny'), 'a\r\nx\ny\nc\n'],
+    [
+      'each line’s own in a mixed region',
+      'a\r\nb\nc\r\nd\n',
+      edit('a\nb\nc\n', 'a\nX\nb\nc\n'),
+      'a\r\nX\r\nb\nc\r\nd\n',
+    ],
+    ['no half of a CRLF', 'a\r\nb\r\n', edit('\nb', '\nx\nb'), 'a\r\nx\r\nb\r\n'],
+    ['none when lines are joined', 'a\r\nb\r\n', edit('\nb', 'b'), 'ab\r\n'],
+    ['each place’s own, everywhere', 'a\r\na\n', edit('a', '1\n2', true), '1\r\n2\r\n1\n2\n'],
+    ['a lone CR as it is', 'a\nb', edit('b', 'x\ry'), 'a\nx\ry'],
+  ])('gives new lines %s', (_what, text, one, expected) => {
+    expect(done(text, [one]).text).toBe(expected);
+  });
+
+  it.each([
+    ['its quotes', 'say “hi” and go', edit('say "hi" and go', 'say "hi" and stay'), 'say “hi” and stay'],
+    [
+      'its quotes between two changes',
+      '“a” b “c” d “e”',
+      edit('"a" b "c" d "e"', '"a" X "c" Y "e"'),
+      '“a” X “c” Y “e”',
+    ],
+    ['its dashes and spaces', 'a –\u00a0b: one', edit('a - b: one', 'a - b: two'), 'a –\u00a0b: two'],
+    ['its ellipsis', 'wait… then go', edit('wait... then go', 'wait... then stop'), 'wait… then stop'],
+    ['its trailing space', 'one  \ntwo\n', edit('one\ntwo', 'one\n2'), 'one  \n2\n'],
+    ['nothing where the caller changed the quotes', 'a “b” c', edit('a "b" c', "a 'b' c"), "a 'b' c"],
+    ['curly quotes the caller wants', 'a ‘b’ c', edit("a 'b' c", 'a “b” c'), 'a “b” c'],
+  ])('keeps %s where anchor and replacement agree', (_what, text, one, expected) => {
+    expect(done(text, [one]).text).toBe(expected);
+  });
+
+  it('names the loosest tier it needed', () => {
+    expect(done('a\r\nb\nc “d”', [edit('c', 'C')]).tier).toBe('exact');
+    expect(done('a\r\nb\nc “d”', [edit('a\nb', 'x'), edit('c', 'C')]).tier).toBe('line-endings');
+    expect(done('a\r\nb\nc “d”', [edit('"d"', 'D'), edit('c', 'C')]).tier).toBe('punctuation');
+  });
+
+  it.each([
+    ['no-match', 'abc', [edit('abd', 'x')], { index: 0, count: 0 }],
+    ['no-match', 'abc', [edit('a', 'x'), edit('abc', 'x')], { index: 1 }],
+    [
+      'ambiguous',
+      'x\ny\nx\n',
+      [edit('x', 'z')],
+      {
+        count: 2,
+        places: [
+          { line: 1, text: 'x' },
+          { line: 3, text: 'x' },
+        ],
+      },
+    ],
+    ['ambiguous', 'aaa', [edit('aa', 'b')], { count: 2 }],
+    ['empty-anchor', 'abc', [edit('', 'x')], {}],
+    ['same', 'abc', [edit('a', 'a')], {}],
+    ['too-large', 'a'.repeat(5000), [edit('a', 'b'.repeat(100_000), true)], {}],
+  ])('answers %s for %j', (kind, text, edits, more) => {
+    expect(failed(text, edits)).toMatchObject({ kind, ...more });
+  });
+
+  it('shows the nearest text of an anchor that is not there', () => {
+    const text = 'function total(items) {\n\treturn items.length\n}\n';
+    expect(failed(text, [edit('function totals(items) {\n  return items.size', 'x')]).nearest).toBe(
+      '1: function total(items) {\n2: →return items.length',
+    );
+  });
+
+  it('allows no looser tier than it is told', () => {
+    expect(applyEdits('a\r\nb', [edit('a\nb', 'x')], { loosest: 'exact' })).toMatchObject({
+      kind: 'no-match',
+    });
+  });
+
+  it('touches nothing outside the spans it reports', () => {
+    const word = fc.array(fc.constantFrom('a', 'b', '\n', '\r\n', ' ', '“', '"', '$&'), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const words = word.map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(
+        words,
+        words,
+        fc.array(fc.tuple(words, words, fc.boolean()), { maxLength: 4 }),
+        (a, b, more) => {
+          const text = `${a}${b}${a}`;
+          const edits = [edit(b, 'new', true), ...more.map(([old, put, all]) => edit(old, put, all))];
+          const result = applyEdits(text, edits);
+          if (!result.ok) return;
+          let before = 0;
+          let after = 0;
+          for (const change of result.changes) {
+            expect(result.text.slice(after, change.after.start)).toBe(
+              text.slice(before, change.before.start),
+            );
+            before = change.before.end;
+            after = change.after.end;
+          }
+          expect(result.text.slice(after)).toBe(text.slice(before));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is before[:i] + new + before[j:] for one exact edit in one line', () => {
+    const plain = fc.string({ unit: 'grapheme', maxLength: 30 }).filter((text) => !/[\r\n]/.test(text));
+    fc.assert(
+      fc.property(plain, plain, plain, plain, (head, anchor, tail, put) => {
+        const text = head + anchor + tail;
+        const at = text.indexOf(anchor);
+        fc.pre(anchor !== '' && anchor !== put && text.indexOf(anchor, at + 1) === -1);
+        expect(done(text, [edit(anchor, put)]).text).toBe(
+          text.slice(0, at) + put + text.slice(at + anchor.length),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import type { Edit } from '../model/intent.ts';
+import type { MatchTier } from '../model/results.ts';
+import type { MatchPlace } from '../model/verdict.ts';
+import { type Change, changesOf, composeChanges } from './change.ts';
+import { neighbourEndings } from './endings.ts';
+import type { Span } from './lines.ts';
+import { type Found, findAnchor } from './match.ts';
+import { nearestText } from './nearest.ts';
+import { placesOf } from './places.ts';
+import { restyler } from './restyle.ts';
+
+export interface EditsApplied {
+  readonly ok: true;
+  readonly text: string;
+  /** What was replaced by what, in the text before all edits and after all of them; ascending, apart. */
+  readonly changes: readonly Change[];
+  readonly replaced: number;
+  /** The loosest tier that was needed. */
+  readonly tier: MatchTier;
+}
+
+/** Why edits cannot be applied; none of them was. */
+export interface EditFailure {
+  readonly ok: false;
+  readonly kind: 'no-match' | 'ambiguous' | 'empty-anchor' | 'same' | 'too-large';
+  /** Index of the edit that failed. */
+  readonly index: number;
+  /** How often the anchor was found. */
+  readonly count: number;
+  /** Where, for `ambiguous`; the first ten. Lines are those of the text with the edits before this one applied. */
+  readonly places: readonly MatchPlace[];
+  /** Text like the anchor, for `no-match`, if there is any; see nearest.ts. */
+  readonly nearest?: string;
+}
+
+export interface EditOptions {
+  /** The loosest tier allowed; default `punctuation`. */
+  readonly loosest?: MatchTier;
+}
+
+/** Longest result, in characters; a string much longer cannot exist. */
+const MAX_RESULT_CHARS = 1 << 28;
+const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
+
+/**
+ * Applies edits in order, each to the result of those before it, all or none.
+ * An anchor must be found exactly once, or is replaced everywhere with `replaceAll`. Replacements are literal
+ * (`$&` is two characters) but written in the style of their place, see restyle.ts; what lies outside the
+ * replaced spans is the same text. An empty anchor stands for the whole of an empty text, and for nothing else.
+ */
+export function applyEdits(
+  text: string,
+  edits: readonly Edit[],
+  options: EditOptions = {},
+): EditsApplied | EditFailure {
+  let applied: EditsApplied = { ok: true, text, changes: [], replaced: 0, tier: 'exact' };
+  for (const [index, edit] of edits.entries()) {
+    const step = applyOne(applied.text, edit, options);
+    if ('kind' in step) return { ok: false, count: 0, places: [], ...step, index };
+    applied = {
+      ok: true,
+      text: step.text,
+      changes: composeChanges(applied.changes, step.changes),
+      replaced: applied.replaced + step.changes.length,
+      tier: looser(applied.tier, step.tier),
+    };
+  }
+  return applied;
+}
+
+interface Step {
+  readonly text: string;
+  readonly changes: readonly Change[];
+  readonly tier: MatchTier;
+}
+
+type Failure = Pick<EditFailure, 'kind'> & Partial<Pick<EditFailure, 'count' | 'places' | 'nearest'>>;
+
+function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failure {
+  if (edit.oldString === edit.newString) return { kind: 'same' };
+  if (edit.oldString === '') return fillEmpty(text, edit);
+  const all = edit.replaceAll === true;
+  const found = findAnchor(text, edit.oldString, { ...options, all });
+  if (found === undefined) {
+    const nearest = nearestText(text, edit.oldString);
+    return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
+  }
+  if (!all && found.count > 1)
+    return { kind: 'ambiguous', count: found.count, places: placesOf(text, found.spans) };
+  return replaceSpans(text, edit, found);
+}
+
+function fillEmpty(text: string, edit: Edit): Step | Failure {
+  if (text !== '') return { kind: 'empty-anchor' };
+  return {
+    text: edit.newString,
+    changes: changesOf([{ start: 0, end: 0 }], [edit.newString.length]),
+    tier: 'exact',
+  };
+}
+
+function replaceSpans(text: string, edit: Edit, found: Found): Step | Failure {
+  const bound = text.length + found.count * edit.newString.length * 2;
+  if (bound > MAX_RESULT_CHARS) return { kind: 'too-large' };
+  const restyle = restyler(edit.oldString, edit.newString, found.tier);
+  const neighbour = neighbourEndings(text);
+  const replacements = found.spans.map((span) =>
+    restyle(text.slice(span.start, span.end), edit.newString.includes('\n') ? neighbour(span) : undefined),
+  );
+  const lengths = replacements.map((replacement) => replacement.length);
+  return {
+    text: join(text, found.spans, replacements),
+    changes: changesOf(found.spans, lengths),
+    tier: found.tier,
+  };
+}
+
+function join(text: string, spans: readonly Span[], replacements: readonly string[]): string {
+  const pieces: string[] = [];
+  let done = 0;
+  for (const [index, span] of spans.entries()) {
+    pieces.push(text.slice(done, span.start), replacements[index] ?? '');
+    done = span.end;
+  }
+  pieces.push(text.slice(done));
+  return pieces.join('');
+}
+
+function looser(a: MatchTier, b: MatchTier): MatchTier {
+  return TIERS.indexOf(a) >= TIERS.indexOf(b) ? a : b;
+}

@@ -1,10 +1,12 @@
-import { type BigIntStats, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isMissing, isTaken } from '../model/errno.ts';
-import { at } from '../model/path.ts';
+import { isMissing } from '../model/errno.ts';
+import { at, type Place } from '../model/path.ts';
 import { holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
-import type { Publication, Published } from './exchange.ts';
+import { syncFolder } from './folders.ts';
+import { moveIfFree } from './free-name.ts';
+import { type Publication, type Published, withdraw } from './publication.ts';
 import { retain } from './retain.ts';
 
 /**
@@ -14,58 +16,64 @@ import { retain } from './retain.ts';
  */
 export function publishByClaim(context: DiskContext, publication: Publication): Published {
   const { place, temp, old, expected } = publication;
-  const target = at(place);
-  const dir = dirname(place.path.absolute);
-  const claimName = context.litter.tempName(dir);
-  const claim = `${place.dir.prefix}/${claimName}`;
-  context.litter.claiming(dir, claimName, place.name);
-  context.trace?.('claim');
-  try {
-    renameSync(target, claim);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
+  const claim = claimName(context, place);
+  if (claim === undefined) {
     unlinkSync(temp.path);
     return { ok: false, retained: [] };
   }
+  let published = false;
   try {
     context.trace?.('verify');
-    const out = lstatSync(claim, { bigint: true });
-    if (out.ino !== old.stats.ino || !holds(old.fd, expected)) {
+    if (lstatSync(claim, { bigint: true }).ino !== old.stats.ino || !holds(old.fd, expected)) {
       unlinkSync(temp.path);
-      return { ok: false, retained: putBack(context, claim, target) };
+      return { ok: false, retained: putBack(context, claim, place) };
     }
     context.trace?.('publish');
-    if (!linkIfFree(temp.path, target)) {
+    published = moveIfFree(temp.path, at(place));
+    if (!published) {
       unlinkSync(temp.path);
       return { ok: false, retained: [retain(context, claim)] };
     }
-    unlinkSync(temp.path);
+    context.trace?.('folder-sync');
+    syncFolder(context, place.dir);
     return { ok: true, displaced: retain(context, claim) };
   } catch (error) {
-    if (statOf(target)?.ino === temp.ino) unlinkSync(target);
-    if (statOf(claim) !== undefined) putBack(context, claim, target);
+    if (published) withdraw(context, publication);
+    if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;
   }
 }
 
-function statOf(path: string): BigIntStats | undefined {
-  return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+/**
+ * Takes a name away: what is there, whatever it is, gets a temporary name that only we use. Undefined if nothing is
+ * there. Looking before taking would leave a moment in which another file can come under the name.
+ */
+export function claimName(context: DiskContext, place: Place): string | undefined {
+  const claim = reserveClaim(context, place);
+  return takeName(context, place, claim) ? claim : undefined;
 }
 
-/** False if something has the name already. */
-export function linkIfFree(from: string, to: string): boolean {
+/** The temporary name for a claim, written down so that a later start knows whose name is away. */
+export function reserveClaim(context: DiskContext, place: Place): string {
+  const dir = dirname(place.path.absolute);
+  const name = context.litter.tempName(dir);
+  context.litter.claiming(dir, name, place.name);
+  return `${place.dir.prefix}/${name}`;
+}
+
+/** False if nothing is there. */
+export function takeName(context: DiskContext, place: Place, claim: string): boolean {
+  context.trace?.('claim');
   try {
-    linkSync(from, to);
+    renameSync(at(place), claim);
     return true;
   } catch (error) {
-    if (isTaken(error)) return false;
+    if (isMissing(error)) return false;
     throw error;
   }
 }
 
 /** Gives a claimed file its name again, unless someone has it by now; then the file is kept. */
-export function putBack(context: DiskContext, claim: string, target: string): string[] {
-  if (!linkIfFree(claim, target)) return [retain(context, claim)];
-  unlinkSync(claim);
-  return [];
+export function putBack(context: DiskContext, claim: string, place: Place): string[] {
+  return moveIfFree(claim, at(place)) ? [] : [retain(context, claim)];
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock } from './clock.ts';
+import { HeldFiles } from './held-files.ts';
 import { LitterLog } from './litter-log.ts';
 import { loadNative, type NativeFiles } from './native.ts';
 
@@ -25,6 +26,8 @@ export interface DiskContext {
   readonly litter: LitterLog;
   /** Folder outside every workspace where displaced files go; they are never deleted by a commit. */
   readonly retained: string;
+  /** Displaced files that could only be copied there. */
+  readonly held: HeldFiles;
   readonly durability: Durability;
   /** Undefined: names cannot be exchanged atomically here; commits claim and link instead. */
   readonly native: NativeFiles | undefined;
@@ -48,15 +51,18 @@ export function openDisk(options: DiskOptions): DiskContext {
   const retained = join(options.home, 'retained');
   mkdirSync(retained, { recursive: true, mode: 0o700 });
   const clock = new FileSystemClock(join(options.home, 'clock'));
+  const held = new HeldFiles();
   const litter = new LitterLog(options.home, options.owner, options.durability);
   return {
     clock,
     litter,
     retained,
+    held,
     durability: options.durability,
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
     close: () => {
+      held.close();
       clock.close();
       litter.close();
     },

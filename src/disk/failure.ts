@@ -1,9 +1,12 @@
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { ResolvedPath } from '../model/path.ts';
+import type { DiskContext } from './context.ts';
 
 /** Turns a system error of a change into a fault that names the target, not the temporary or the handle. */
-export function changeFailed(error: unknown, path: ResolvedPath): Fault {
+export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
+  // What failed once may have failed again while cleaning up.
+  context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);
   const message = why === undefined ? String(error) : (MEANING[why] ?? why);

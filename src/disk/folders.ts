@@ -46,7 +46,7 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
     let parent = place.dir;
     for (const name of names) {
       const ours = makeOne(`${parent.prefix}/${name}`);
-      const dir = parent.enter(name);
+      const dir = enterMade(parent, name, ours ? 'ours' : 'theirs');
       held.push({ parent, name, ours, dir });
       if (ours) syncFolder(context, parent);
       parent = dir;
@@ -55,7 +55,16 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
   } catch (error) {
     undo();
     close();
-    throw changeFailed(error, place.path);
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+function enterMade(parent: PinnedDirectory, name: string, maker: 'ours' | 'theirs'): PinnedDirectory {
+  try {
+    return parent.enter(name);
+  } catch (error) {
+    if (maker === 'ours') removeIfEmpty(`${parent.prefix}/${name}`);
+    throw error;
   }
 }
 
@@ -89,6 +98,6 @@ export function removeFolder(context: DiskContext, place: Place): boolean {
     if (isMissing(error)) return true;
     if (error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))
       return false;
-    throw changeFailed(error, place.path);
+    throw changeFailed(context, error, place.path);
   }
 }

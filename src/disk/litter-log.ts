@@ -21,6 +21,7 @@ export class LitterLog {
   readonly #dirs = new Set<string>();
   #fd: number | undefined;
   #count = 0;
+  #doubtful = false;
 
   constructor(home: string, owner: string, durability: Durability) {
     const folder = logFolder(home);
@@ -45,11 +46,16 @@ export class LitterLog {
     this.#append({ dir, claim, name });
   }
 
-  /** Nothing was left behind: everything this process made is published or gone. */
+  /** Something failed on the way, and a temporary name may still be there: the log stays for a later start. */
+  doubt(): void {
+    this.#doubtful = true;
+  }
+
+  /** Nothing was left behind, as far as we know: everything this process made is published or gone. */
   close(): void {
     if (this.#fd === undefined) return;
     closeSync(this.#fd);
-    unlinkSync(this.#path);
+    if (!this.#doubtful) unlinkSync(this.#path);
     this.#fd = undefined;
   }
 

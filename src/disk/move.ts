@@ -1,52 +1,112 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { linkIfFree } from './claim.ts';
+import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
+import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
 import { type Conflict, conflict } from './replace.ts';
+import { retain } from './retain.ts';
+import { isReadOnly } from './stats.ts';
+
+type Moved = { readonly ok: true } | Conflict;
 
 /**
  * Gives a file, link or folder another name that must be free. A file has both names for a moment rather than none;
- * whoever takes the new name first keeps it. Between file systems it fails with EXDEV.
+ * whoever takes the new name first keeps it. Between file systems it fails with EXDEV. After a crash in that moment
+ * the file has both names.
  */
-export function move(context: DiskContext, from: Place, to: Place): { readonly ok: true } | Conflict {
+export function move(context: DiskContext, from: Place, to: Place): Moved {
   try {
     const stats = lstatSync(at(from), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) return conflict('missing');
-    const moved = stats.isDirectory() ? moveFolder(from, to) : moveName(from, to, stats.ino);
-    if (moved.ok) {
-      context.trace?.('folder-sync');
-      syncFolder(context, to.dir);
-      syncFolder(context, from.dir);
-    }
-    return moved;
+    if (stats.isFile() && isReadOnly(stats)) return conflict('read-only');
+    context.trace?.('publish');
+    return stats.isDirectory()
+      ? moveFolder(context, from, to)
+      : moveFile(context, { from, to, ino: stats.ino });
   } catch (error) {
     if (isMissing(error)) return conflict('missing');
-    throw changeFailed(error, to.path);
+    throw changeFailed(context, error, to.path);
   }
 }
 
-function moveName(from: Place, to: Place, ino: bigint): { readonly ok: true } | Conflict {
-  if (!linkIfFree(at(from), at(to))) return conflict('exists');
-  if (lstatSync(at(to), { bigint: true }).ino !== ino || lstatSync(at(from), { bigint: true }).ino !== ino) {
-    unlinkSync(at(to));
-    return conflict('changed');
+interface Move {
+  readonly from: Place;
+  readonly to: Place;
+  /** The file that was looked at; another one under its name stays where it is. */
+  readonly ino: bigint;
+}
+
+function moveFile(context: DiskContext, request: Move): Moved {
+  const { from, to, ino } = request;
+  const claim = reserveClaim(context, from);
+  const linked = linkIfFree(at(from), at(to));
+  if (linked === 'taken') return conflict('exists');
+  const taken = takeOld(context, { ...request, claim, linked });
+  if (!taken || inodeOf(claim) !== ino) {
+    const retained = taken ? putBack(context, claim, from) : [];
+    if (linked === 'linked') retained.push(...takeBack(context, { ...request, claim }));
+    return conflict('changed', { retained });
   }
-  unlinkSync(at(from));
+  if (linked === 'linked') unlinkSync(claim);
+  else if (!moveIfFree(claim, at(to))) return conflict('exists', { retained: putBack(context, claim, from) });
+  try {
+    syncBoth(context, from, to);
+  } catch (error) {
+    const back = claimName(context, to);
+    if (back !== undefined) putBack(context, back, inodeOf(back) === ino ? from : to);
+    throw error;
+  }
   return { ok: true };
 }
 
-function moveFolder(from: Place, to: Place): { readonly ok: true } | Conflict {
-  if (lstatSync(at(to), { throwIfNoEntry: false }) !== undefined) return conflict('exists');
+/** Takes the old name away; false if it is gone. If that fails the new name goes again. */
+function takeOld(
+  context: DiskContext,
+  request: Move & { readonly claim: string; readonly linked: string },
+): boolean {
   try {
-    renameSync(at(from), at(to));
-    return { ok: true };
+    return takeName(context, request.from, request.claim);
   } catch (error) {
-    // Someone made the name meanwhile. An empty folder in its place is replaced, and nothing is lost by that.
-    const errno = errnoOf(error);
-    if (errno === 'ENOTEMPTY' || errno === 'EEXIST' || errno === 'ENOTDIR') return conflict('exists');
+    if (request.linked === 'linked') takeBack(context, request);
     throw error;
   }
+}
+
+/** Removes the new name again. The bytes it stood for are kept if someone has given the old one to another file. */
+function takeBack(context: DiskContext, { to, ino, claim }: Move & { readonly claim: string }): string[] {
+  try {
+    renameSync(at(to), claim);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  const stats = lstatSync(claim, { bigint: true });
+  if (stats.ino !== ino) return putBack(context, claim, to);
+  if (stats.nlink === 1n) return [retain(context, claim)];
+  unlinkSync(claim);
+  return [];
+}
+
+function moveFolder(context: DiskContext, from: Place, to: Place): Moved {
+  if (!moveFolderIfFree(at(from), at(to))) return conflict('exists');
+  try {
+    syncBoth(context, from, to);
+  } catch (error) {
+    moveFolderIfFree(at(to), at(from));
+    throw error;
+  }
+  return { ok: true };
+}
+
+function syncBoth(context: DiskContext, from: Place, to: Place): void {
+  context.trace?.('folder-sync');
+  syncFolder(context, to.dir);
+  syncFolder(context, from.dir);
+}
+
+function inodeOf(path: string): bigint {
+  return lstatSync(path, { bigint: true }).ino;
 }

@@ -1,8 +1,9 @@
-import { linkSync, lstatSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing, isTaken } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
+import { moveIfFree } from './free-name.ts';
 import { type LitterLine, logFolder, TEMP_PREFIX } from './litter-log.ts';
 import { retain } from './retain.ts';
 
@@ -22,7 +23,8 @@ export interface Recovered {
 
 /**
  * Cleans up after processes that were killed: gives claimed names back, moves temporary files out of the workspace.
- * Nothing is deleted, for a temporary name may hold a displaced original.
+ * Nothing is deleted but second names of files that are in place, for a temporary name may hold a displaced original.
+ * Several starts may do it at once. What cannot be cleaned up now is left for a later start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
@@ -34,20 +36,41 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     const lines = readLines(path);
     let left = false;
     for (const dir of new Set(lines.map((line) => line.dir))) {
-      const entered = recovery.enter(dir);
-      if (entered === 'elsewhere') left = true;
-      if (typeof entered === 'string') continue;
-      try {
-        const own = lines.filter((line) => line.dir === dir);
-        restored.push(...restoreClaims(entered, own).map((name) => join(dir, name)));
-        removed.push(...removeTemps(context, entered, owner).map((name) => join(dir, name)));
-      } finally {
-        entered.close();
+      const cleaned = cleanFolder(context, recovery, { dir, owner, lines });
+      if (cleaned === 'left') left = true;
+      else {
+        restored.push(...cleaned.restored);
+        removed.push(...cleaned.removed);
       }
     }
     if (!left) unlinkIfThere(path);
   }
   return { restored, removed };
+}
+
+interface Litter {
+  readonly dir: string;
+  readonly owner: string;
+  readonly lines: readonly LitterLine[];
+}
+
+function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): Recovered | 'left' {
+  const { dir, owner } = litter;
+  const entered = recovery.enter(dir);
+  if (entered === 'elsewhere') return 'left';
+  if (entered === 'gone') return { restored: [], removed: [] };
+  try {
+    const own = litter.lines.filter((line) => line.dir === dir);
+    const restored = restoreClaims(entered, own).map((name) => join(dir, name));
+    const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));
+    return { restored, removed };
+  } catch (error) {
+    // A full disk or a folder we may not write to must not keep a session from starting.
+    if (errnoOf(error) === undefined) throw error;
+    return 'left';
+  } finally {
+    entered.close();
+  }
 }
 
 function readLines(path: string): LitterLine[] {
@@ -75,22 +98,48 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    try {
-      linkSync(claim, `${dir.prefix}/${line.name}`);
-      unlinkSync(claim);
-      restored.push(line.name);
-    } catch (error) {
-      // The name is taken: the new file was published. The old one goes where temporaries go.
-      if (!isTaken(error) && !isMissing(error)) throw error;
-    }
+    // A taken name: the new file was published. The old one goes where temporaries go.
+    if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }
   return restored;
 }
 
 function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string): string[] {
-  const names = readdirSync(`${dir.prefix}/.`).filter((name) => name.startsWith(`${TEMP_PREFIX}${owner}-`));
-  for (const name of names) retain(context, `${dir.prefix}/${name}`);
-  return names;
+  const names = readdirSync(`${dir.prefix}/.`);
+  const temps = names.filter((name) => isTempOf(owner, name));
+  const others = names.filter((name) => !name.startsWith(TEMP_PREFIX));
+  return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
+}
+
+/** A name of exactly this owner: another one's may begin with it. */
+function isTempOf(owner: string, name: string): boolean {
+  const prefix = `${TEMP_PREFIX}${owner}-`;
+  return name.startsWith(prefix) && /^[0-9a-z]+$/.test(name.slice(prefix.length));
+}
+
+function removeTemp(
+  context: DiskContext,
+  dir: PinnedDirectory,
+  { name, others }: { readonly name: string; readonly others: readonly string[] },
+): boolean {
+  const path = `${dir.prefix}/${name}`;
+  const { ino, nlink } = lstatSync(path, { bigint: true });
+  const inPlace = (other: string): boolean =>
+    lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
+  // Killed between giving a file its name and taking the temporary one away.
+  if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
+  else retain(context, path);
+  return true;
+}
+
+/** False if the file is gone: another start was faster. */
+function unlessMissing(clean: () => boolean): boolean {
+  try {
+    return clean();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 function unlinkIfThere(path: string): void {

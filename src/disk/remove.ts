@@ -1,12 +1,12 @@
-import { closeSync, lstatSync, readlinkSync, renameSync, unlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { isMissing } from '../model/errno.ts';
-import { at, type Place } from '../model/path.ts';
-import { putBack } from './claim.ts';
+import { closeSync, lstatSync, unlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Place } from '../model/path.ts';
+import { claimName, putBack } from './claim.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
+import { inspect, linkTarget } from './list.ts';
 import { openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
 import { retain } from './retain.ts';
@@ -29,7 +29,7 @@ export function remove(context: DiskContext, place: Place, expected: Expected): 
     if (!holds(old.fd, expected)) return conflict('changed');
     return claimAway(context, place, { fd: old.fd, ino: old.stats.ino, mode: modeOf(old.stats), expected });
   } catch (error) {
-    throw changeFailed(error, place.path);
+    throw changeFailed(context, error, place.path);
   } finally {
     closeSync(old.fd);
   }
@@ -40,41 +40,49 @@ function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected },
 ): Removed | Conflict {
-  const dir = dirname(place.path.absolute);
-  const name = context.litter.tempName(dir);
-  const claim = `${place.dir.prefix}/${name}`;
-  context.litter.claiming(dir, name, place.name);
-  context.trace?.('claim');
-  try {
-    renameSync(at(place), claim);
-  } catch (error) {
-    if (isMissing(error)) return conflict('missing');
-    throw error;
-  }
+  const claim = claimName(context, place);
+  if (claim === undefined) return conflict('missing');
+  let displaced: string;
   try {
     context.trace?.('verify');
     if (lstatSync(claim, { bigint: true }).ino !== old.ino || !holds(old.fd, old.expected)) {
-      return conflict('changed', { retained: putBack(context, claim, at(place)) });
+      return conflict('changed', { retained: putBack(context, claim, place) });
     }
-    const displaced = retain(context, claim);
     context.trace?.('folder-sync');
+    // Before the file leaves the folder: should it fail, the name is given back.
     syncFolder(context, place.dir);
-    return { ok: true, displaced, mode: old.mode };
+    displaced = retain(context, claim);
   } catch (error) {
-    if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, at(place));
+    if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;
+  }
+  settle(context, place);
+  return { ok: true, displaced, mode: old.mode };
+}
+
+/** Makes it durable that the temporary name is gone: after a power cut it would bring the file back. */
+function settle(context: DiskContext, place: Place): void {
+  try {
+    syncFolder(context, place.dir);
+  } catch {
+    // The file is removed and kept. Failing now would report a change that happened as one that did not.
   }
 }
 
 /** Removes a symbolic link, never what it points to, if it still points where it did. */
 export function removeLink(context: DiskContext, place: Place, target: string): Removed | Conflict {
   try {
-    if (readlinkSync(at(place)) !== target) return conflict('changed');
-    unlinkSync(at(place));
-    syncFolder(context, place.dir);
+    if (inspect(place.dir, place.name) === undefined) return conflict('missing');
+    if (linkTarget(place) !== target) return conflict('changed');
+    const claim = claimName(context, place);
+    if (claim === undefined) return conflict('missing');
+    // Another file may have come under the name since we looked: what was taken away decides.
+    if (linkTarget({ dir: place.dir, name: basename(claim) }) !== target)
+      return conflict('changed', { retained: putBack(context, claim, place) });
+    unlinkSync(claim);
+    settle(context, place);
     return { ok: true, mode: 0o777 };
   } catch (error) {
-    if (isMissing(error)) return conflict('missing');
-    throw changeFailed(error, place.path);
+    throw changeFailed(context, error, place.path);
   }
 }

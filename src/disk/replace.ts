@@ -1,17 +1,17 @@
-import { closeSync, fstatSync, lstatSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { FileKind, Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
-import { type Publication, publishByExchange } from './exchange.ts';
+import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
-import { syncFolder } from './folders.ts';
 import { fingerprintOf } from './hash.ts';
+import type { Publication, Published } from './publication.ts';
 import { openRegular } from './read.ts';
 import { isReadOnly, modeOf, stampOf } from './stats.ts';
-import { type TempFile, writeTemp } from './temp-file.ts';
+import { discard, writeTemp } from './temp-file.ts';
 
 export interface Committed {
   readonly ok: true;
@@ -64,35 +64,29 @@ export async function replace(
       closeSync(temp.fd);
     }
   } catch (error) {
-    throw changeFailed(error, place.path);
+    throw changeFailed(context, error, place.path);
   } finally {
     closeSync(old.fd);
   }
 }
 
 function publish(context: DiskContext, publication: Publication): Committed | Conflict {
-  const { place, temp, old, expected, intended } = publication;
-  let published: ReturnType<typeof publishByClaim>;
+  const { temp, old, expected, intended } = publication;
+  let published: Published;
   try {
     context.trace?.('compare');
     // Times as they are when the bytes are known to be right: a later write shows in them.
     const stats = fstatSync(old.fd, { bigint: true });
     if (!holds(old.fd, expected)) {
-      unlinkSync(temp.path);
+      discard(temp);
       return conflict('changed');
     }
-    const current = { ...publication, old: { fd: old.fd, stats } };
-    published =
-      context.native === undefined
-        ? publishByClaim(context, current)
-        : publishByExchange(context, context.native, current);
+    published = exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
   } catch (error) {
     discard(temp);
     throw error;
   }
   if (!published.ok) return conflict('changed', { retained: published.retained });
-  context.trace?.('folder-sync');
-  syncFolder(context, place.dir);
   const stats = fstatSync(temp.fd, { bigint: true });
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
@@ -106,9 +100,10 @@ function publish(context: DiskContext, publication: Publication): Committed | Co
   };
 }
 
-/** Removes our temporary file, and only that: the same name may hold the old file by now. */
-export function discard(temp: TempFile): void {
-  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino) unlinkSync(temp.path);
+function exchangeOrClaim(context: DiskContext, publication: Publication): Published {
+  const published =
+    context.native === undefined ? 'unsupported' : publishByExchange(context, context.native, publication);
+  return published === 'unsupported' ? publishByClaim(context, publication) : published;
 }
 
 export function unreadable(problem: Exclude<ReturnType<typeof openRegular>, { fd: number }>): Conflict {

@@ -1,22 +1,16 @@
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { DiskContext } from './context.ts';
+import { copyOut } from './held-files.ts';
 
-let count = 0;
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Moves a displaced file out of the workspace into our own folder and returns where it is. The inode itself moves, not
- * a copy of its bytes: someone who still has it open writes into what we keep. Across file systems it is copied.
+ * a copy of its bytes: someone who still has it open writes into what we keep. Across file systems it is copied and
+ * held open for a while, so that late writes are kept as well.
  */
 export function retain(context: DiskContext, from: string): string {
   context.trace?.('retain');
@@ -25,14 +19,25 @@ export function retain(context: DiskContext, from: string): string {
     renameSync(from, to);
   } catch (error) {
     if (errnoOf(error) !== 'EXDEV') throw error;
-    copyFileSync(from, to, constants.COPYFILE_EXCL);
-    syncFile(context, to);
-    unlinkSync(from);
+    retainCopy(context, from, to);
   }
   return to;
 }
 
-/** Keeps bytes that have no name any more. */
+function retainCopy(context: DiskContext, from: string, to: string): void {
+  const fd = openSync(from, READ);
+  try {
+    copyOut(fd, to);
+    syncFile(context, to);
+    unlinkSync(from);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  context.held.hold(fd, to);
+}
+
+/** Keeps bytes that have no name of their own. */
 export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   const to = freshName(context);
   const fd = openSync(to, 'wx', 0o600);
@@ -46,8 +51,8 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
 }
 
 function freshName(context: DiskContext): string {
-  count += 1;
-  return join(context.retained, `${Date.now()}-${process.pid}-${count}`);
+  // A name used twice would overwrite what is kept; contexts of one process and its workers share the folder.
+  return join(context.retained, `${Date.now()}-${randomUUID()}`);
 }
 
 function syncFile(context: DiskContext, path: string): void {

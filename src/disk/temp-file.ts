@@ -7,6 +7,7 @@ import {
   fstatSync,
   fsync,
   fsyncSync,
+  lstatSync,
   openSync,
   unlinkSync,
   write,
@@ -18,6 +19,7 @@ import { errnoOf } from '../model/errno.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { DiskContext } from './context.ts';
+import type { NativeFiles } from './native.ts';
 import { modeOf } from './stats.ts';
 
 const writeAsync = promisify(write);
@@ -26,6 +28,10 @@ const fsyncAsync = promisify(fsync);
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const SYNC_BYTES = 1 << 20;
 const SPECIAL_BITS = 0o7000;
+/** The newer setuid: like it, nothing for bytes an agent wrote. */
+const CAPABILITIES = 'security.capability';
+/** Signatures of the old bytes; on new ones they would make the file unreadable. */
+const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
 /** New bytes beside their target, complete and synced, not yet published. */
 export interface TempFile {
@@ -65,9 +71,23 @@ export async function writeTemp(
     return { path, name, fd, ino: fstatSync(fd, { bigint: true }).ino, notices };
   } catch (error) {
     closeSync(fd);
-    unlinkSync(path);
+    removeQuietly(context, path);
     throw error;
   }
+}
+
+/** The failure that led here is the one to report. */
+function removeQuietly(context: DiskContext, path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    context.litter.doubt();
+  }
+}
+
+/** Removes our temporary file, and only that: the same name may hold the old file by now. */
+export function discard(temp: TempFile): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino) unlinkSync(temp.path);
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
@@ -89,18 +109,20 @@ function applyLikeness(context: DiskContext, fd: number, like: Likeness): Notice
     if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
     return [];
   }
-  const notices: Notice[] = [...copyOwner(fd, like.stats), ...copyAttributes(context, like.fd, fd)];
+  const notices: Notice[] = copyOwner(fd, like.stats);
+  const attributes = copyAttributes(context, like.fd, fd);
+  if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
   // After the owner: changing it clears bits. Special bits are not carried over to bytes an agent wrote.
   fchmodSync(fd, mode & ~SPECIAL_BITS);
-  const dropped = mode & SPECIAL_BITS;
-  if (dropped !== 0) notices.push({ kind: 'mode-bits-dropped', bits: specialBits(dropped) });
+  const dropped = [...specialBits(mode), ...attributes.privileges];
+  if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
   return notices;
 }
 
-function specialBits(mode: number): string {
+function specialBits(mode: number): string[] {
   const names = [mode & 0o4000 ? 'setuid' : '', mode & 0o2000 ? 'setgid' : '', mode & 0o1000 ? 'sticky' : ''];
-  return names.filter((name) => name !== '').join(', ');
+  return names.filter((name) => name !== '');
 }
 
 function copyOwner(fd: number, like: BigIntStats): Notice[] {
@@ -116,16 +138,39 @@ function copyOwner(fd: number, like: BigIntStats): Notice[] {
 }
 
 /** Extended attributes and access lists; without the native helper nobody can tell whether there are any. */
-function copyAttributes(context: DiskContext, from: number, to: number): Notice[] {
-  if (context.native === undefined) return [];
+function copyAttributes(
+  context: DiskContext,
+  from: number,
+  to: number,
+): { readonly lost: boolean; readonly privileges: readonly string[] } {
+  const { native } = context;
+  if (native === undefined) return { lost: false, privileges: [] };
+  const privileges: string[] = [];
+  let lost = false;
+  for (const name of attributeNames(native, from)) {
+    if (name === CAPABILITIES) privileges.push('capabilities');
+    else if (!OF_THE_BYTES.has(name) && !copyAttribute(native, { name, from, to })) lost = true;
+  }
+  return { lost, privileges };
+}
+
+function attributeNames(native: NativeFiles, fd: number): readonly string[] {
   try {
-    for (const name of context.native.listAttrsSync(from)) {
-      const value = context.native.getAttrSync(from, name);
-      if (value !== null) context.native.setAttrSync(to, name, value);
-    }
-    return [];
+    return [...native.listAttrsSync(fd)];
   } catch (error) {
+    // A file system without attributes has none to lose.
     if (errnoOf(error) === 'ENOTSUP') return [];
-    return [{ kind: 'xattrs-lost' }];
+    throw error;
+  }
+}
+
+function copyAttribute(native: NativeFiles, copy: { name: string; from: number; to: number }): boolean {
+  try {
+    const value = native.getAttrSync(copy.from, copy.name);
+    if (value !== null) native.setAttrSync(copy.to, copy.name, value);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
   }
 }

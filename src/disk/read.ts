@@ -1,4 +1,14 @@
-import { type BigIntStats, close, closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs';
+import {
+  type BigIntStats,
+  close,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  read,
+  readSync,
+} from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errnoOf } from '../model/errno.ts';
@@ -39,12 +49,20 @@ export type Unreadable =
 export interface ReadLimits {
   readonly clock: FileSystemClock;
   readonly maxBytes?: number;
+  /** An earlier, not racy reading: if the stamp is still the same, its fingerprint is taken and nothing is hashed. */
+  readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint };
 }
 
-/** Opens a regular file without following a link. Whoever gets the descriptor closes it. */
+/**
+ * Opens a regular file without following a link. Anything else is refused before it is opened: opening a FIFO wakes
+ * whoever waits to write into it, opening a device can do anything. Whoever gets the descriptor closes it.
+ */
 export function openRegular(place: Place): { readonly fd: number; readonly stats: BigIntStats } | Unreadable {
   let fd: number;
   try {
+    const stats = lstatSync(at(place));
+    if (stats.isSymbolicLink()) return { problem: 'swapped' };
+    if (!stats.isFile()) return { problem: 'kind', kind: kindOf(stats) };
     fd = openSync(at(place), READ);
   } catch (error) {
     return whyNot(error);
@@ -87,17 +105,14 @@ export async function readSnapshot(place: Place, limits: ReadLimits): Promise<Sn
   if ('problem' in opened) return opened;
   const { fd } = opened;
   try {
-    let before = opened.stats;
-    for (let tries = 1; ; tries += 1) {
+    for (let before = opened.stats, tries = 1; ; tries += 1) {
       const size = Number(before.size);
       if (limits.maxBytes !== undefined && size > limits.maxBytes) return { problem: 'too-large', size };
       const bytes = size <= SYNC_BYTES ? readAllSync(fd, size) : await readAll(fd, size);
       const after = fstatSync(fd, { bigint: true });
       const settled = sameStamp(stampOf(before), stampOf(after)) && bytes.byteLength === size;
-      if (settled || tries === MAX_TRIES) {
-        const racy = !settled || limits.clock.isRacy(after, at(place));
-        return { bytes, fingerprint: fingerprintOf(bytes), stamp: stampOf(after), stats: after, racy };
-      }
+      if (settled) return snapshotOf(bytes, after, { limits, racy: limits.clock.isRacy(after, at(place)) });
+      if (tries === MAX_TRIES) return snapshotOf(bytes, after, { limits: {}, racy: true });
       await setImmediate();
       before = after;
     }
@@ -105,6 +120,20 @@ export async function readSnapshot(place: Place, limits: ReadLimits): Promise<Sn
     if (Number(opened.stats.size) <= SYNC_BYTES) closeSync(fd);
     else await closeAsync(fd);
   }
+}
+
+function snapshotOf(
+  bytes: Buffer,
+  stats: BigIntStats,
+  { limits, racy }: { limits: Pick<ReadLimits, 'known'>; racy: boolean },
+): Snapshot {
+  const stamp = stampOf(stats);
+  const fingerprint = knownFingerprint(limits, stamp) ?? fingerprintOf(bytes);
+  return { bytes, fingerprint, stamp, stats, racy };
+}
+
+function knownFingerprint({ known }: Pick<ReadLimits, 'known'>, stamp: Stamp): Fingerprint | undefined {
+  return known !== undefined && sameStamp(known.stamp, stamp) ? known.fingerprint : undefined;
 }
 
 /** Reads from the beginning to the end of file; a file of the expected size costs one system call. */

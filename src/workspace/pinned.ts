@@ -1,4 +1,5 @@
 import { closeSync, constants, lstatSync, openSync } from 'node:fs';
+import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { O_PATH } from './guarantee.ts';
 
@@ -7,12 +8,18 @@ const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** A directory held by a descriptor; the `walk` tier. */
 export class HeldDirectory implements PinnedDirectory {
-  readonly prefix: string;
+  readonly #prefix: string;
   #fd: number;
 
   private constructor(fd: number) {
     this.#fd = fd;
-    this.prefix = `/proc/self/fd/${fd}`;
+    this.#prefix = `/proc/self/fd/${fd}`;
+  }
+
+  /** Throws once it is closed: the number may stand for any other directory by then. */
+  get prefix(): string {
+    if (this.#fd < 0) throw new Fault('MISUSE', 'the directory was closed');
+    return this.#prefix;
   }
 
   static open(path: string): HeldDirectory {
@@ -50,12 +57,14 @@ export class NamedDirectory implements PinnedDirectory {
 
 /** The same directory, for those who do not own it: closing the view leaves it open. */
 export class BorrowedDirectory implements PinnedDirectory {
-  readonly prefix: string;
   readonly #owner: PinnedDirectory;
 
   constructor(owner: PinnedDirectory) {
-    this.prefix = owner.prefix;
     this.#owner = owner;
+  }
+
+  get prefix(): string {
+    return this.#owner.prefix;
   }
 
   enter(name: string): PinnedDirectory {

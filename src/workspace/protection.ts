@@ -6,7 +6,7 @@ export class Protection {
   readonly #folders: readonly string[];
   readonly #matchers: readonly { readonly glob: string; readonly matches: (path: string) => boolean }[];
 
-  /** `folders`: absolute canonical paths that are off limits with everything below them, such as our own state. */
+  /** `folders`: keys of folders that are off limits with everything below them, such as our own state. */
   constructor(globs: readonly string[], folders: readonly string[]) {
     this.globs = globs;
     this.#folders = folders;
@@ -14,8 +14,8 @@ export class Protection {
   }
 
   /** The glob or folder that protects this file, or undefined. A folder that matches protects what is in it. */
-  protects(relative: string, absolute: string): string | undefined {
-    const folder = this.#folders.find((path) => absolute === path || absolute.startsWith(`${path}/`));
+  protects(relative: string, key: string): string | undefined {
+    const folder = this.#folders.find((path) => key === path || key.startsWith(`${path}/`));
     if (folder !== undefined) return folder;
     for (const { glob, matches } of this.#matchers) {
       for (let end = relative.length; end > 0; end = relative.lastIndexOf('/', end - 1)) {

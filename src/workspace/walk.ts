@@ -1,4 +1,5 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Folding } from './fold.ts';
@@ -112,8 +113,15 @@ function step(state: State): Walked | undefined {
 
 /** `..` comes from link targets only. It leaves the directory we really are in, as the kernel would. */
 function climb(state: State): Walked | undefined {
-  if (state.done.length === 0) return escapes(state);
-  restart(state, state.root, [...state.done.slice(0, -1), ...state.todo.slice(1)]);
+  const rest = state.todo.slice(1);
+  if (state.done.length > 0) {
+    restart(state, state.root, [...state.done.slice(0, -1), ...rest]);
+    return undefined;
+  }
+  // Above a root there may be another one that it lies in.
+  const outer = rootOf(state, dirname(state.root.canonical));
+  if (outer === undefined) return escapes(state);
+  restart(state, outer.root, [...outer.parts, ...rest]);
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, refused } from '../model/verdict.ts';
 import { type Folding, foldPath, platformFolding } from './fold.ts';
 import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
-import { type Lexical, readPath } from './lexical.ts';
+import { type Lexical, partsBelow, readPath } from './lexical.ts';
 import { readWindowsPath } from './lexical-windows.ts';
 import { HeldDirectory, NamedDirectory } from './pinned.ts';
 import { Protection } from './protection.ts';
@@ -55,8 +55,9 @@ export class Workspace {
   private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
     this.#roots = roots;
     this.guarantee = guarantee;
-    this.#protection = new Protection(options.protect ?? [], options.protectFolders ?? []);
     this.#folding = platformFolding(process.platform);
+    const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
+    this.#protection = new Protection(options.protect ?? [], folders);
   }
 
   /** Opens the roots and pins them: they stay the same directories even if their names are given to others. */
@@ -102,7 +103,7 @@ export class Workspace {
       return refused(refusalOf(walked, { path: input, action }));
     }
     const path = this.#resolved(walked.root, walked.parts, input);
-    const glob = this.#protection.protects(path.relative, path.absolute);
+    const glob = this.protects(path);
     if (glob !== undefined) {
       walked.dir.close();
       return refused({ code: 'PROTECTED', action, path: input, next: 'ask_human', detail: { reason: glob } });
@@ -129,7 +130,15 @@ export class Workspace {
 
   /** The glob or folder that keeps this path from every session, or undefined. */
   protects(path: ResolvedPath): string | undefined {
-    return this.#protection.protects(path.relative, path.absolute);
+    const own = this.#protection.protects(path.relative, path.key);
+    if (own !== undefined || this.#roots.length === 1) return own;
+    // Where roots nest, a file has a name in each of them, and a glob may be meant for any.
+    for (const root of this.#roots) {
+      const parts = partsBelow(root.canonical, path.absolute, this.#folding);
+      const glob = parts === undefined ? undefined : this.#protection.protects(parts.join('/'), path.key);
+      if (glob !== undefined) return glob;
+    }
+    return undefined;
   }
 
   close(): void {
@@ -218,5 +227,7 @@ function slashes(path: string): string {
 }
 
 function printable(input: unknown): string {
-  return typeof input === 'string' ? input.replaceAll('\0', '\\0') : String(input);
+  if (typeof input === 'string') return input.replaceAll('\0', '\\0');
+  // Objects are not asked for a string: they may have none, or run code of their own.
+  return typeof input === 'object' && input !== null ? '[object]' : String(input);
 }

@@ -1,0 +1,111 @@
+import { isRecord, type JsonRecord } from './json-value.ts';
+import type { EditArguments, Rule } from './server-table.ts';
+import { tendencyOf } from './tool-name.ts';
+
+/** What a server says of a tool. Hints are untrusted: they may make us stricter, and they spare only a question. */
+export interface ToolTraits {
+  readonly name: string;
+  readonly readOnly?: boolean;
+  readonly openWorld?: boolean;
+}
+
+/** A guess about a tool nobody has described. */
+export interface Inference {
+  readonly rules: readonly Rule[];
+  /** It may change something: the policy for unknown tools applies. */
+  readonly mayChange: boolean;
+}
+
+const PATH = names(
+  'path file filepath filename absolutepath relativepath fullpath targetfile targetpath notebookpath',
+  'directory dir folder dirpath directorypath folderpath cwd workdir workingdirectory',
+);
+const PATHS = names('paths files filepaths filenames');
+const SOURCE = names('source src sourcepath sourcefile oldpath frompath');
+const DESTINATION = names('destination dest destinationpath newpath topath');
+const CONTENT = names('content contents text filetext newcontent filecontent filecontents data body');
+const OLD = names('oldstring oldtext oldstr search find searchtext');
+const NEW = names('newstring newtext newstr replace replacement replacetext');
+const EDITS = names('edits replacements changes');
+const COMMAND = names('command cmd script shellcommand');
+
+/**
+ * Guesses what a call does from its arguments, the tool's name and its annotations. Only what is plain is gated as a
+ * change (a path with a content, an old and a new text, a source and a destination); any other path is kept inside.
+ */
+export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
+  const tendency = tendencyOf(tool.name);
+  const changing = changesOf(tool.name, args);
+  const mayChange =
+    changing.length > 0 || (tool.readOnly === undefined ? tendency !== 'reads' : !tool.readOnly);
+  if (tool.openWorld === true) return { rules: [], mayChange };
+  if (mayChange && changing.length > 0) return { rules: changing, mayChange };
+  return { rules: [...looks(args, !mayChange && tendency === 'reads'), ...runs(args)], mayChange };
+}
+
+function changesOf(name: string, args: JsonRecord): Rule[] {
+  const source = keyOf(args, SOURCE);
+  const destination = keyOf(args, DESTINATION);
+  if (source !== undefined && destination !== undefined)
+    return [{ does: /copy|duplicate/i.test(name) ? 'copy' : 'move', source, destination }];
+  const path = keyOf(args, PATH);
+  if (path === undefined) return [];
+  const edit = editOf(args);
+  if (edit !== undefined) return [{ does: 'edit', path, edit }];
+  const content = keyOf(args, CONTENT);
+  if (content !== undefined) return [{ does: /append/i.test(name) ? 'insert' : 'write', path, content }];
+  if (/(^|[^a-z])(delete|remove|unlink|rm)([^a-z]|$)/i.test(name))
+    return [{ does: 'delete', path, recursive: 'recursive' }];
+  return [];
+}
+
+function editOf(args: JsonRecord): EditArguments | undefined {
+  const old = keyOf(args, OLD);
+  const replacement = keyOf(args, NEW);
+  if (old !== undefined && replacement !== undefined) return { old, new: replacement };
+  for (const [each, items] of Object.entries(args)) {
+    if (!EDITS.has(plain(each)) || !Array.isArray(items) || !isRecord(items[0])) continue;
+    const inner = editOf(items[0]);
+    if (inner !== undefined && inner.each === undefined) return { ...inner, each };
+  }
+  return undefined;
+}
+
+function looks(args: JsonRecord, counts: boolean): Rule[] {
+  const single = Object.keys(args).filter(
+    (key) => [PATH, SOURCE, DESTINATION].some((set) => set.has(plain(key))) && isPath(args[key]),
+  );
+  const many = Object.keys(args).filter((key) => PATHS.has(plain(key)) && Array.isArray(args[key]));
+  const [only] = single;
+  if (counts && only !== undefined && single.length === 1 && many.length === 0)
+    return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
+  return [
+    ...single.map((path): Rule => ({ does: 'look', path })),
+    ...many.flatMap((each): Rule[] => [
+      { does: 'look', each, path: '.' },
+      { does: 'look', each, path: 'path' },
+    ]),
+  ];
+}
+
+function runs(args: JsonRecord): Rule[] {
+  const command = keyOf(args, COMMAND);
+  return command === undefined ? [] : [{ does: 'run', command }];
+}
+
+function keyOf(args: JsonRecord, wanted: ReadonlySet<string>): string | undefined {
+  return Object.keys(args).find((key) => wanted.has(plain(key)) && isPath(args[key]));
+}
+
+/** A string that is not the address of something elsewhere. */
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^file:/i.test(value));
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[_\-.]/g, '');
+}
+
+function names(...lists: string[]): ReadonlySet<string> {
+  return new Set(lists.join(' ').split(' '));
+}

@@ -1,0 +1,31 @@
+import { delivered, type ShownLines } from './delivered.ts';
+import { fieldOf } from './json-value.ts';
+import type { JsonShape } from './server-table.ts';
+
+/** The lines of one file in a result that is JSON. */
+export function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
+  const parsed = parseJson(text);
+  const entry = shape.items === undefined ? parsed : itemOf(shape, path, parsed);
+  const content = fieldOf(entry, shape.content);
+  if (typeof content !== 'string') return [];
+  if (shape.zero !== undefined && (fieldOf(entry, shape.zero) ?? 0) !== 0) return [];
+  const first = shape.from === undefined ? undefined : fieldOf(entry, shape.from);
+  const more = shape.more !== undefined && fieldOf(entry, shape.more) === true;
+  if (typeof first !== 'number' && !more) return [{ path, content }];
+  const from = typeof first === 'number' ? first - (shape.firstLine ?? 1) + 1 : 1;
+  return delivered(path, [{ from, to: undefined }], content);
+}
+
+function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
+  const items = fieldOf(parsed, shape.items ?? '');
+  if (!Array.isArray(items)) return undefined;
+  return items.find((item: unknown) => fieldOf(item, shape.path ?? 'path') === path);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

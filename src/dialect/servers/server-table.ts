@@ -1,0 +1,155 @@
+/**
+ * What a foreign server's tools do to files, as data: which argument is the path, what is read, what is written.
+ * The words here are also those of a user's own table in the policy file.
+ */
+export interface ServerTable {
+  /** Short name, for messages and the journal. */
+  readonly id: string;
+  /** Names the server gives itself (`serverInfo.name`), compared without regard to case. */
+  readonly serverNames: readonly string[];
+  /** Tools that, all present in one list, mark this server; empty: only its name does. */
+  readonly signature: readonly string[];
+  /** What the server takes relative paths to be relative to. */
+  readonly relativeTo: 'root' | 'cwd';
+  /** `~/x` means the home folder to this server. */
+  readonly expandsHome: boolean;
+  /** Its own tools, for the next step of a refusal. */
+  readonly words: ToolWords;
+  readonly tools: Readonly<Record<string, readonly Rule[]>>;
+}
+
+/** What the server's tools and arguments are called, for sentences that name the next call. */
+export interface ToolWords {
+  readonly read: string;
+  readonly write: string;
+  readonly edit: string;
+  readonly insert?: string;
+  readonly delete?: string;
+  readonly list?: string;
+  readonly arguments: {
+    readonly path: string;
+    readonly from?: string;
+    readonly count?: string;
+    readonly to?: string;
+    readonly recursive?: string;
+    readonly replaceAll?: string;
+  };
+}
+
+/** One thing a call does. Selectors are argument names; a rule whose path is absent from the call does not apply. */
+export type Rule = RuleScope &
+  (
+    | { readonly does: 'look' | 'list' | 'mkdir'; readonly path: string }
+    | {
+        readonly does: 'read';
+        readonly path: string;
+        readonly lines?: LineArguments;
+        readonly shown: Shown;
+      }
+    | { readonly does: 'write'; readonly path: string; readonly content: string }
+    | { readonly does: 'edit'; readonly path: string; readonly edit: EditArguments }
+    | {
+        readonly does: 'insert';
+        readonly path: string;
+        readonly content: string;
+        /** Absent: at the end of the file. */
+        readonly after?: LineArgument;
+      }
+    | { readonly does: 'touch'; readonly path: string; readonly lines?: LineArguments }
+    | { readonly does: 'delete'; readonly path: string; readonly recursive?: string }
+    | { readonly does: 'move' | 'copy'; readonly source: string; readonly destination: string }
+    | { readonly does: 'run'; readonly command: string }
+    | { readonly does: 'unknown' | 'nothing' }
+  );
+
+/** To which part of the arguments a rule applies, and when. */
+export interface RuleScope {
+  /** The rule holds for each item of this array argument; `.` then selects an item that is itself a string. */
+  readonly each?: string;
+  readonly when?: ArgumentIs;
+  readonly unless?: ArgumentIs;
+}
+
+export interface ArgumentIs {
+  readonly argument: string;
+  /** The exact values that count; absent: the argument is given at all. */
+  readonly is?: readonly (string | number | boolean)[];
+}
+
+/** Arguments that name lines. At most one of the ways is used by a call. */
+export interface LineArguments {
+  /** The lines are in each item of this array argument. */
+  readonly each?: string;
+  /** A number of lines from the top, or from the end. */
+  readonly head?: string;
+  readonly tail?: string;
+  /** First line, and last line (included) or number of lines. A negative first line counts from the end. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly count?: string;
+  /** What the server calls the first line; default 1. */
+  readonly firstLine?: 0 | 1;
+  /** How many lines the server gives when none are asked for; default: all. */
+  readonly defaultCount?: number;
+}
+
+/** A line argument and what to add to it. */
+export interface LineArgument {
+  readonly argument: string;
+  readonly plus: number;
+}
+
+export interface EditArguments {
+  /** The array of edits; default: the arguments themselves are one edit. */
+  readonly each?: string;
+  readonly old: string;
+  readonly new: string;
+  /** A flag that means every occurrence, and what it is when absent (default false). */
+  readonly all?: string;
+  readonly allByDefault?: boolean;
+  /** A number of expected occurrences; more than one means every occurrence. */
+  readonly occurrences?: string;
+}
+
+/** How the text of a result relates to the lines of the file. `PATH` in a mark stands for the path as it was asked for. */
+export type Shown =
+  /** The text is the lines asked for. */
+  | ({ readonly as: 'verbatim' } & Decoration)
+  /** One text, a section for each file in the order asked for. */
+  | ({ readonly as: 'sections' } & SectionMarks & Decoration)
+  /** A text block of its own for each file that could be read, or two: the mark alone, then the text. */
+  | ({ readonly as: 'blocks'; readonly open: string } & Decoration)
+  /** The text is JSON. */
+  | ({ readonly as: 'json' } & JsonShape)
+  /** In some other form: only the arguments tell which lines were shown. */
+  | { readonly as: 'described' };
+
+/** What a server adds around the lines. */
+export interface Decoration {
+  /** A first line that begins like this, and the empty line after it, are not of the file. */
+  readonly header?: string;
+  /** Last lines that begin with one of these, and the empty line before them, are not of the file. */
+  readonly footers?: readonly string[];
+}
+
+export interface SectionMarks {
+  readonly open: string;
+  readonly failed: string;
+  readonly close: string;
+  readonly between: string;
+}
+
+/** Field names in a JSON result; dots lead inside. */
+export interface JsonShape {
+  readonly content: string;
+  /** An array of files, each with its `path` and `content`. */
+  readonly items?: string;
+  readonly path?: string;
+  /** The first line shown, counted as `firstLine` (default 1). */
+  readonly from?: string;
+  readonly firstLine?: 0 | 1;
+  /** True when lines follow that are not shown. */
+  readonly more?: string;
+  /** Anything but 0 or absent: the text begins somewhere inside the file, and shows no known lines. */
+  readonly zero?: string;
+}

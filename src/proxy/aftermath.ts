@@ -1,0 +1,111 @@
+import { fieldOf, isRecord } from '../dialect/servers/json-value.ts';
+import { shownLines } from '../dialect/servers/shown-lines.ts';
+import type { Notice } from '../model/results.ts';
+import { endingOf, withNotices } from './answers.ts';
+import type { Call } from './call.ts';
+import type { ForeignSession } from './foreign-session.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { receiptsFor, withReceipts } from './receipts.ts';
+import { parseLine } from './rpc.ts';
+import { commandOf, readsOf } from './understand.ts';
+import type { Wire } from './wire.ts';
+import { Witnesses } from './witnesses.ts';
+
+/**
+ * What follows an answer. A read's answer goes out at once, untouched, and is noted a moment later: until then its turn
+ * is kept, so that no change can overtake the note. A change's answer goes out when the journal has it.
+ */
+export class Aftermath {
+  readonly #options: Pick<InterceptOptions, 'receipts' | 'log'>;
+  readonly #wire: Wire;
+  readonly #witnesses = new Witnesses();
+
+  constructor(options: Pick<InterceptOptions, 'receipts' | 'log'>, wire: Wire) {
+    this.#options = options;
+    this.#wire = wire;
+  }
+
+  async of(call: Call, line: Buffer): Promise<void> {
+    if (call.change !== undefined) return this.#changed(call, line);
+    if (this.#options.receipts && readsOf(call.understanding).length > 0) return this.#receipted(call, line);
+    this.#wire.toClient(line);
+    if (isWorthNoting(call)) this.#witnesses.later(() => this.#noted(call, parseLine(line)));
+    else call.release?.();
+  }
+
+  /** No answer will come, or none that counts. */
+  async unanswered(call: Call): Promise<void> {
+    try {
+      if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
+      const command = commandOf(call.understanding, call.tool);
+      if (command !== undefined) await call.session?.witness({ kind: 'command', command });
+    } finally {
+      call.release?.();
+    }
+  }
+
+  drain(): Promise<void> {
+    return this.#witnesses.drain();
+  }
+
+  async #changed(call: Call, line: Buffer): Promise<void> {
+    const response = parseLine(line);
+    let notices: readonly Notice[] = [];
+    try {
+      const settled = await call.session?.settle(call.change ?? '', endingOf(response));
+      notices = settled?.ok === true ? [...call.notices, ...settled.notices] : call.notices;
+    } catch (error) {
+      // The upstream has already done it: the client must learn so, whatever became of our record.
+      this.#options.log(`${call.tool} was done and could not be recorded: ${String(error)}`);
+      notices = [{ kind: 'not-recorded' }];
+    }
+    const result = fieldOf(response, 'result');
+    const telling = notices.length > 0 && endingOf(response) === 'done' && isRecord(result);
+    this.#wire.toClient(telling ? withNotices(call.id, result, notices) : line);
+    await this.#noted(call, response);
+  }
+
+  async #receipted(call: Call, line: Buffer): Promise<void> {
+    const response = parseLine(line);
+    await this.#noted(call, response);
+    const result = fieldOf(response, 'result');
+    const { session } = call;
+    if (session === undefined || !isRecord(result) || endingOf(response) !== 'done')
+      return this.#wire.toClient(line);
+    const receipts = await receiptsFor(session, call.understanding, result);
+    this.#wire.toClient(receipts === '' ? line : withReceipts(call.id, result, receipts));
+  }
+
+  /** Notes reads, listings and commands; gives the turn back. Never throws: nothing noted means nothing seen. */
+  async #noted(call: Call, response: unknown): Promise<void> {
+    try {
+      if (call.session !== undefined) await this.#witness(call, call.session, response);
+    } catch (error) {
+      this.#options.log(`${call.tool} could not be noted: ${String(error)}`);
+    } finally {
+      call.release?.();
+    }
+  }
+
+  async #witness(call: Call, session: ForeignSession, response: unknown): Promise<void> {
+    const { understanding } = call;
+    const command = commandOf(understanding, call.tool);
+    if (command !== undefined) await session.witness({ kind: 'command', command });
+    if (endingOf(response) !== 'done') return;
+    for (const step of understanding.steps)
+      if (step.does === 'list') await session.witness({ kind: 'list', path: understanding.place(step.path) });
+    for (const shown of shownLines(readsOf(understanding), fieldOf(response, 'result.content'))) {
+      const path = understanding.place(shown.path);
+      const seen = await session.witness({ kind: 'read', ...shown, path });
+      // A guess at how a strange server shows a file may be wrong: then it was shown, but we cannot say what.
+      if (!seen.ok && understanding.guessed) await session.witness({ kind: 'read', path, clamped: true });
+    }
+  }
+}
+
+function isWorthNoting(call: Call): boolean {
+  const { steps, unexplained } = call.understanding;
+  return (
+    unexplained || steps.some((step) => step.does === 'read' || step.does === 'list' || step.does === 'run')
+  );
+}

@@ -1,0 +1,58 @@
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { Fault } from '../model/fault.ts';
+import type { Notice } from '../model/results.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { describeNotice } from '../report/describe-notice.ts';
+import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
+import { isModern, resultLine } from './rpc.ts';
+
+/** A request that can be answered: its message, and the JSON text of its id. */
+export interface Answerable {
+  readonly message: JsonRecord;
+  readonly id: string;
+}
+
+/** A tool result that says no. It has no structuredContent: clients ask for none where `isError` is set. */
+export function refusalLine(request: Answerable, refusal: Refusal, text: string): Buffer {
+  return resultLine(request.id, toolError(request, text, { ...refusalOutcome(refusal) }));
+}
+
+/** The check itself failed: refused all the same. Details go to stderr, not to the model. */
+export function faultLine(request: Answerable, fault: Fault | undefined): Buffer {
+  const code = fault?.code ?? 'IO_FAILED';
+  const text = `The check itself failed, so this call was refused and nothing was changed [${code}]. Tell your user; Lookfirst's standard error has the details.`;
+  return resultLine(request.id, toolError(request, text, { ok: false, code, next: 'ask_human' }));
+}
+
+function toolError(request: Answerable, text: string, outcome: JsonRecord): JsonRecord {
+  return {
+    ...(isModern(request.message) ? { resultType: 'complete' } : {}),
+    content: [{ type: 'text', text }],
+    isError: true,
+    _meta: { [OUTCOME_KEY]: outcome },
+  };
+}
+
+/** The upstream's own result with its notices in one more text block; everything else in it stays as it was. */
+export function withNotices(id: string, result: JsonRecord, notices: readonly Notice[]): Buffer {
+  const content = Array.isArray(result['content']) ? result['content'] : [];
+  const meta = isRecord(result['_meta']) ? result['_meta'] : {};
+  const text = notices
+    .map((notice) => describeNotice(notice))
+    .filter((sentence) => sentence !== '')
+    .join('\n');
+  return resultLine(id, {
+    ...result,
+    ...(text === '' ? {} : { content: [...content, { type: 'text', text }] }),
+    _meta: { ...meta, [OUTCOME_KEY]: successOutcome({ notices }) },
+  });
+}
+
+/** How a call ended, by its answer: a task or a question to the user is no end, so nothing is known of the files. */
+export function endingOf(response: unknown): 'done' | 'failed' | 'unknown' {
+  const result = fieldOf(response, 'result');
+  if (!isRecord(result) || result['isError'] === true) return 'failed';
+  const type = result['resultType'];
+  if (isRecord(result['task']) || (type !== undefined && type !== 'complete')) return 'unknown';
+  return 'done';
+}

@@ -1,0 +1,39 @@
+import type { Arguments } from '../dialect/servers/interpret-call.ts';
+import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { Notice } from '../model/results.ts';
+import type { Answerable } from './answers.ts';
+import type { ForeignSession } from './foreign-session.ts';
+import { idKey, paramsOf } from './rpc.ts';
+import { idIn } from './scan.ts';
+import type { Understanding } from './understand.ts';
+
+/** One `tools/call` on its way through the gate. */
+export interface Call extends Answerable {
+  readonly key: string;
+  readonly line: Buffer;
+  readonly tool: string;
+  readonly args: Arguments;
+  readonly understanding: Understanding;
+  /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
+  stage: 'waiting' | 'sent' | 'over';
+  session?: ForeignSession;
+  /** Gives back the turn at its files. */
+  release?: () => void;
+  /** The prepared change, until it is settled. */
+  change?: string;
+  notices: readonly Notice[];
+}
+
+/** The id of a request, for the answer and for lookups. */
+export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; key: string } | undefined {
+  const key = idKey(message['id']);
+  if (key === undefined) return undefined;
+  return { id: idIn(line) ?? key, key };
+}
+
+/** Which tool is called with what. */
+export function toolOf(message: JsonRecord): { tool: string; args: Arguments } {
+  const params = paramsOf(message);
+  const tool = typeof params['name'] === 'string' ? params['name'] : '';
+  return { tool, args: isRecord(params['arguments']) ? params['arguments'] : {} };
+}

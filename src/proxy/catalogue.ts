@@ -1,0 +1,81 @@
+import type { ToolTraits } from '../dialect/servers/infer-rules.ts';
+import { fieldOf, isRecord } from '../dialect/servers/json-value.ts';
+import { recognise } from '../dialect/servers/known-servers.ts';
+import type { Rule, ServerTable, ToolWords } from '../dialect/servers/server-table.ts';
+import { guessWords } from '../dialect/servers/tool-words.ts';
+
+/** What has been learnt of the upstream from the messages that passed: its name, its tools, the tables that fit. */
+export class Catalogue {
+  readonly #tables: readonly ServerTable[];
+  readonly #tools = new Map<string, ToolTraits>();
+  #name: string | undefined;
+  #listed = false;
+  #fitting: readonly ServerTable[] = [];
+
+  /** Tables are tried in this order where they fit equally well. */
+  constructor(tables: readonly ServerTable[]) {
+    this.#tables = tables;
+  }
+
+  /** Takes the result of `initialize` or `server/discover`. */
+  sawServer(result: unknown): void {
+    const name = fieldOf(result, 'serverInfo.name');
+    if (typeof name !== 'string') return;
+    this.#name = name;
+    this.#recognise();
+  }
+
+  /** Takes one page of a tool list. Tools that have gone since are kept: nobody can call them. */
+  sawTools(result: unknown): void {
+    const tools = fieldOf(result, 'tools');
+    if (!Array.isArray(tools)) return;
+    this.#listed = true;
+    for (const tool of tools) {
+      const traits = traitsIn(tool);
+      if (traits !== undefined) this.#tools.set(traits.name, traits);
+    }
+    this.#recognise();
+  }
+
+  /** The best fitting table, for its way of reading paths and its words. */
+  get table(): ServerTable | undefined {
+    return this.#fitting[0];
+  }
+
+  get serverName(): string {
+    return this.#name ?? this.table?.id ?? 'the upstream server';
+  }
+
+  get words(): ToolWords {
+    return this.table?.words ?? guessWords([...this.#tools.keys()]);
+  }
+
+  /** The rules of a tool that some fitting table describes. */
+  rulesOf(tool: string): readonly Rule[] | undefined {
+    for (const table of this.#fitting) if (Object.hasOwn(table.tools, tool)) return table.tools[tool];
+    return undefined;
+  }
+
+  traitsOf(tool: string): ToolTraits {
+    return this.#tools.get(tool) ?? { name: tool };
+  }
+
+  #recognise(): void {
+    const traits = {
+      ...(this.#name === undefined ? {} : { name: this.#name }),
+      ...(this.#listed ? { tools: [...this.#tools.keys()] } : {}),
+    };
+    this.#fitting = recognise(traits, this.#tables);
+  }
+}
+
+function traitsIn(tool: unknown): ToolTraits | undefined {
+  if (!isRecord(tool) || typeof tool['name'] !== 'string') return undefined;
+  const readOnly = fieldOf(tool, 'annotations.readOnlyHint');
+  const openWorld = fieldOf(tool, 'annotations.openWorldHint');
+  return {
+    name: tool['name'],
+    ...(typeof readOnly === 'boolean' ? { readOnly } : {}),
+    ...(typeof openWorld === 'boolean' ? { openWorld } : {}),
+  };
+}

@@ -1,0 +1,39 @@
+import type { ForeignIntent } from '../dialect/servers/step.ts';
+import type { Notice, StatusResult, WitnessEvent } from '../model/results.ts';
+import type { Outcome } from '../model/verdict.ts';
+
+/**
+ * What the proxy needs of a session: it never changes files itself, another server does. `prepare` and `settle` stand
+ * around that server's call, so that the journal has a before and an after although we were not the writer.
+ */
+export interface ForeignSession {
+  readonly id: string;
+  /** Where a path leads, if the session may look there. Records nothing, reads nothing. */
+  locate(path: string): Promise<Outcome<{ readonly key: string }>>;
+  /**
+   * May all of these changes be made? Changes nothing, but keeps the bytes they would destroy.
+   * Every prepared change is settled exactly once.
+   */
+  prepare(
+    intents: readonly ForeignIntent[],
+  ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
+  /** The other server has answered, or never will. */
+  settle(change: string, ending: Ending): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  /** Notes what the other server showed or ran. A read whose content is not what is on disk is refused as STALE. */
+  witness(event: WitnessEvent | ListingEvent): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  /** Writes one sentence into the journal. */
+  note(text: string, path?: string): Promise<void>;
+  status(path?: string): Promise<Outcome<StatusResult>>;
+}
+
+/**
+ * `done`: what is on disk now is recorded as this change, and what was intended as seen, if it is there. `failed` and
+ * `unknown`: nothing the session saw of these files is trusted any more; what changed all the same is recorded.
+ */
+export type Ending = 'done' | 'failed' | 'unknown';
+
+/** A folder was listed in full. */
+export interface ListingEvent {
+  readonly kind: 'list';
+  readonly path: string;
+}

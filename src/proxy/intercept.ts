@@ -1,0 +1,197 @@
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { Fault } from '../model/fault.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { Aftermath } from './aftermath.ts';
+import { faultLine, refusalLine } from './answers.ts';
+import { type Call, idOfRequest, toolOf } from './call.ts';
+import { type InterceptOptions, inWords } from './intercept-options.ts';
+import { fileAddress, readResource } from './resources.ts';
+import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
+import { Turns } from './turns.ts';
+import { commandOf, intentsOf, pathsOf, understand } from './understand.ts';
+import { unknownToolRefusal } from './unknown-refusal.ts';
+import { AskedOnce } from './unknown-tools.ts';
+import type { Wire } from './wire.ts';
+
+/**
+ * Stands before every tool call: vets it, lets it pass unchanged or answers it itself, and notes what came of it.
+ * Check, forward and answer are one turn per file; calls that only read share it. Another process that writes the same
+ * file in between is not shut out: the upstream's own race stays (see LIMITS.md).
+ */
+export class Intercept {
+  readonly #options: InterceptOptions;
+  readonly #wire: Wire;
+  readonly #turns = new Turns();
+  readonly #asked = new AskedOnce();
+  readonly #calls = new Map<string, Call>();
+  readonly #aftermath: Aftermath;
+  /** Calls take their places in the order they came, however long it takes to find their files. */
+  #arrivals: Promise<unknown> = Promise.resolve();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(options: InterceptOptions, wire: Wire) {
+    this.#options = options;
+    this.#wire = wire;
+    this.#aftermath = new Aftermath(options, wire);
+  }
+
+  /** Takes a `tools/call`; it is forwarded, now or later, or answered. One without an id cannot be answered, and is dropped. */
+  call(line: Buffer, message: JsonRecord): void {
+    const ids = idOfRequest(line, message);
+    if (ids === undefined) {
+      this.#options.log('a tools/call without an id was dropped');
+      return;
+    }
+    if (this.#calls.has(ids.key)) {
+      this.#wire.toClient(errorLine(ids.id, INVALID_REQUEST, 'this id is in use'));
+      return;
+    }
+    const request = toolOf(message);
+    const understanding = understand(this.#options.catalogue, request, this.#options.cwd);
+    if (understanding.steps.length === 0 && !understanding.unexplained) {
+      this.#wire.toUpstream(line);
+      return;
+    }
+    const call: Call = { ...ids, ...request, line, message, understanding, stage: 'waiting', notices: [] };
+    this.#calls.set(call.key, call);
+    this.#track(this.#handle(call));
+  }
+
+  /** Takes a `resources/read` of a `file:` address: kept inside like any other read. */
+  resource(line: Buffer, message: JsonRecord): void {
+    const uri = fileAddress(message);
+    if (uri === undefined) this.#wire.toUpstream(line);
+    else this.#track(readResource(this.#options, this.#wire, { line, message, uri }));
+  }
+
+  /** The client no longer wants an answer. A call that has not gone out yet never will. */
+  cancelled(key: string): void {
+    const call = this.#calls.get(key);
+    if (call === undefined) return;
+    if (call.stage === 'waiting') call.stage = 'over';
+    if (call.stage === 'sent') this.#abandon(call);
+  }
+
+  /** Nothing is being judged or noted any more; what the upstream has may still be unanswered. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    await this.#aftermath.drain();
+  }
+
+  get unanswered(): number {
+    return this.#calls.size;
+  }
+
+  /** The upstream is gone: what it was doing may or may not have happened. */
+  async close(): Promise<void> {
+    for (const call of this.#calls.values()) this.cancelled(call.key);
+    await this.idle();
+  }
+
+  async #handle(call: Call): Promise<void> {
+    try {
+      const refusal = (await this.#unexplained(call)) ?? (await this.#admit(call));
+      if (refusal !== undefined) this.#refuse(call, refusal);
+      else await this.#send(call);
+    } catch (error) {
+      this.#options.log(`refused ${call.tool}, for the check failed: ${String(error)}`);
+      if (call.stage !== 'over')
+        this.#wire.toClient(faultLine(call, error instanceof Fault ? error : undefined));
+      await this.#settleUnsent(call).catch((again) => this.#options.log(String(again)));
+      this.#finish(call);
+    }
+  }
+
+  async #unexplained(call: Call): Promise<Refusal | undefined> {
+    call.session = await this.#options.session(metaOf(call.message));
+    const what = commandOf(call.understanding, call.tool);
+    if (what === undefined) return undefined;
+    const { unknownTools, catalogue } = this.#options;
+    const through =
+      unknownTools === 'allow' || (unknownTools === 'ask' && this.#asked.again(call.tool, call.args));
+    const done = through ? 'let through' : 'refused';
+    await call.session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
+    return through ? undefined : unknownToolRefusal(call.tool, unknownTools);
+  }
+
+  /** Finds the call's files and waits for a turn at them. */
+  async #admit(call: Call): Promise<Refusal | undefined> {
+    const { session, understanding } = call;
+    if (session === undefined) return undefined;
+    const found = this.#arrivals.then(async () => {
+      const keys: string[] = [];
+      for (const path of pathsOf(understanding)) {
+        const located = await session.locate(path);
+        if (!located.ok) return { refusal: located.refusal };
+        keys.push(located.key);
+      }
+      const changes = understanding.steps.some((step) => step.does === 'change');
+      const waits = changes || understanding.steps.some((step) => step.does === 'read');
+      if (changes) void this.#aftermath.drain();
+      return { turn: this.#turns.take(waits ? keys : [], changes ? 'alone' : 'shared') };
+    });
+    this.#arrivals = found.catch(() => undefined);
+    const { refusal, turn } = await found;
+    if (turn !== undefined) call.release = await turn;
+    return refusal;
+  }
+
+  /** Vets the call's changes and forwards it. */
+  async #send(call: Call): Promise<void> {
+    const intents = intentsOf(call.understanding);
+    if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
+      await this.#aftermath.drain();
+      const prepared = await call.session.prepare(intents);
+      if (!prepared.ok) return this.#refuse(call, prepared.refusal);
+      call.change = prepared.change;
+      call.notices = prepared.notices;
+    }
+    // Cancelled while it was being judged: it must not reach the upstream any more.
+    if (call.stage === 'over') {
+      await this.#settleUnsent(call);
+      return this.#finish(call);
+    }
+    call.stage = 'sent';
+    this.#wire.expect(call.key, (line) => this.#track(this.#answered(call, line)));
+    this.#wire.toUpstream(call.line);
+  }
+
+  async #answered(call: Call, line: Buffer): Promise<void> {
+    if (call.stage === 'over') return this.#wire.toClient(line);
+    call.stage = 'over';
+    this.#calls.delete(call.key);
+    await this.#aftermath.of(call, line);
+  }
+
+  #abandon(call: Call): void {
+    call.stage = 'over';
+    this.#wire.forget(call.key);
+    this.#calls.delete(call.key);
+    this.#track(this.#aftermath.unanswered(call));
+  }
+
+  async #settleUnsent(call: Call): Promise<void> {
+    const { change } = call;
+    delete call.change;
+    if (change !== undefined) await call.session?.settle(change, 'failed');
+  }
+
+  #refuse(call: Call, refusal: Refusal): void {
+    if (call.stage !== 'over')
+      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options)));
+    this.#finish(call);
+  }
+
+  #finish(call: Call): void {
+    call.stage = 'over';
+    this.#calls.delete(call.key);
+    call.release?.();
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error) => this.#options.log(String(error)))
+      .finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+}

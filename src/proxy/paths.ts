@@ -1,0 +1,32 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServerTable } from '../dialect/servers/server-table.ts';
+
+/** How the upstream server reads a path. */
+export interface PathReading {
+  readonly relativeTo: ServerTable['relativeTo'];
+  readonly expandsHome: boolean;
+  /** The upstream's working directory. */
+  readonly cwd: string;
+}
+
+/**
+ * The path our session must judge, so that it is the one the upstream will open: a path we read otherwise than the
+ * upstream does would be a way out. Paths relative to the root go to the session as they are.
+ */
+export function upstreamPath(path: string, reading: PathReading): string {
+  if (/^file:\/\//i.test(path)) return fromFileUrl(path);
+  if (reading.expandsHome && (path === '~' || path.startsWith('~/'))) return join(homedir(), path.slice(1));
+  if (isAbsolute(path) || reading.relativeTo === 'root') return path;
+  return join(reading.cwd, path);
+}
+
+function fromFileUrl(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    // Not a URL of a local file: judged as the odd relative name that it is.
+    return url;
+  }
+}

@@ -1,0 +1,150 @@
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { Intercept } from './intercept.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { errorLine, INVALID_REQUEST, idKey, idKeyOfText, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
+import { idIn, isPlainlyResponse, looksLikeJson, methodsIn } from './scan.ts';
+import type { Wire } from './wire.ts';
+
+/** Methods that are more than bytes to us. */
+const HEEDED = new Set([
+  'tools/call',
+  'tools/list',
+  'initialize',
+  'server/discover',
+  'resources/read',
+  'notifications/cancelled',
+]);
+
+/** Where lines go. */
+export interface Ends {
+  toUpstream(line: Buffer): void;
+  toClient(line: Buffer): void;
+}
+
+/**
+ * Passes messages between a client and a server as the bytes they came in: ids, tokens, unknown methods and everything
+ * else stay as they are. Only tool calls stop at the gate, and only answers somebody waits for are looked into.
+ */
+export class Pump {
+  readonly #ends: Ends;
+  readonly #options: InterceptOptions;
+  readonly #waiting = new Map<string, (line: Buffer) => void>();
+  readonly #intercept: Intercept;
+
+  constructor(ends: Ends, options: InterceptOptions) {
+    this.#ends = ends;
+    this.#options = options;
+    const wire: Wire = {
+      toUpstream: (line) => ends.toUpstream(line),
+      toClient: (line) => ends.toClient(line),
+      expect: (key, take) => this.#waiting.set(key, take),
+      forget: (key) => this.#waiting.delete(key),
+    };
+    this.#intercept = new Intercept(options, wire);
+  }
+
+  /** A message from the client. */
+  fromClient(line: Buffer): void {
+    if (!methodsIn(line).some((method) => method === undefined || HEEDED.has(method))) {
+      this.#ends.toUpstream(line);
+      return;
+    }
+    const message = parseLine(line);
+    if (isRecord(message)) this.#heed(line, message);
+    else if (Array.isArray(message)) this.#batch(line, message);
+    else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
+  }
+
+  /** A message from the server. Anything that is none is not the client's business. */
+  fromUpstream(line: Buffer): void {
+    if (!looksLikeJson(line)) {
+      this.#options.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
+      return;
+    }
+    const taker = this.#waiting.size === 0 ? undefined : this.#takerOf(line);
+    if (taker === undefined) this.#ends.toClient(line);
+    else taker(line);
+  }
+
+  /** Everything that has come from the client has been forwarded or answered. */
+  idle(): Promise<void> {
+    return this.#intercept.idle();
+  }
+
+  /** Calls the upstream has not answered yet. */
+  get unanswered(): number {
+    return this.#intercept.unanswered;
+  }
+
+  /** The upstream is gone. */
+  close(): Promise<void> {
+    return this.#intercept.close();
+  }
+
+  #heed(line: Buffer, message: JsonRecord): void {
+    switch (message['method']) {
+      case 'tools/call':
+        this.#intercept.call(line, message);
+        return;
+      case 'resources/read':
+        this.#intercept.resource(line, message);
+        return;
+      case 'tools/list':
+        this.#watch(message, (result) => this.#options.catalogue.sawTools(result));
+        break;
+      case 'initialize':
+      case 'server/discover':
+        this.#watch(message, (result) => this.#options.catalogue.sawServer(result));
+        break;
+      case 'notifications/cancelled': {
+        const key = idKey(paramsOf(message)['requestId']);
+        if (key !== undefined) this.#intercept.cancelled(key);
+        break;
+      }
+    }
+    this.#ends.toUpstream(line);
+  }
+
+  /** Looks at the answer while it passes. */
+  #watch(message: JsonRecord, look: (result: unknown) => void): void {
+    const key = idKey(message['id']);
+    if (key === undefined) return;
+    this.#waiting.set(key, (line) => {
+      look(fieldOf(parseLine(line), 'result'));
+      this.#ends.toClient(line);
+    });
+  }
+
+  /** Batches were legal in one revision only. One with a tool call in it would pass the gate unseen: refused whole. */
+  #batch(line: Buffer, messages: readonly unknown[]): void {
+    if (!messages.some((message) => fieldOf(message, 'method') === 'tools/call')) {
+      this.#ends.toUpstream(line);
+      return;
+    }
+    const text = 'send tool calls one by one, not in a batch';
+    const answers = messages.flatMap((message) => {
+      const key = idKey(fieldOf(message, 'id'));
+      const asks = typeof fieldOf(message, 'method') === 'string';
+      return key === undefined || !asks ? [] : [errorLine(key, INVALID_REQUEST, text).toString()];
+    });
+    if (answers.length > 0) this.#ends.toClient(Buffer.from(`[${answers.join(',')}]`));
+  }
+
+  #takerOf(line: Buffer): ((line: Buffer) => void) | undefined {
+    const text = idIn(line);
+    const key = text === undefined ? undefined : idKeyOfText(text);
+    if (key !== undefined && !this.#waiting.has(key)) return undefined;
+    if (key !== undefined && isPlainlyResponse(line)) return this.#take(key);
+    // Ids of requests in the other direction are of another series, and may be the same.
+    const message = parseLine(line);
+    if (!isRecord(message) || message['method'] !== undefined) return undefined;
+    const parsed = idKey(message['id']);
+    return parsed === undefined ? undefined : this.#take(parsed);
+  }
+
+  #take(key: string): ((line: Buffer) => void) | undefined {
+    const taker = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    return taker;
+  }
+}

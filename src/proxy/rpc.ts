@@ -1,0 +1,51 @@
+import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+
+/** Present in every request of the 2026-07-28 revision and in none before it. */
+const MODERN = 'io.modelcontextprotocol/protocolVersion';
+
+/** A parsed message or batch; undefined when the line is not JSON. */
+export function parseLine(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** An id as a key for lookups, or undefined when there is none to answer to. */
+export function idKey(id: unknown): string | undefined {
+  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined;
+}
+
+/** The same key from an id's JSON text. */
+export function idKeyOfText(text: string): string {
+  return text.startsWith('"') ? text : JSON.stringify(Number(text));
+}
+
+export function paramsOf(message: JsonRecord): JsonRecord {
+  return isRecord(message['params']) ? message['params'] : {};
+}
+
+export function metaOf(message: JsonRecord): JsonRecord {
+  const meta = paramsOf(message)['_meta'];
+  return isRecord(meta) ? meta : {};
+}
+
+/** True when the sender speaks the revision without sessions, whose results say that they are complete. */
+export function isModern(message: JsonRecord): boolean {
+  return typeof metaOf(message)[MODERN] === 'string';
+}
+
+/** One answer of our own. `id` is the JSON text of the request's id, so that it goes back as it came. */
+export function resultLine(id: string, result: JsonRecord): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`);
+}
+
+export function errorLine(id: string, code: number, message: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message })}}`);
+}
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;

@@ -1,0 +1,67 @@
+/**
+ * Cheap looks at a message's bytes, so that most messages need no parsing. Inside a JSON string every quote is escaped,
+ * so a quoted key found here is a real key, though perhaps of an inner object.
+ */
+
+const METHOD = Buffer.from('"method"');
+const QUOTE = 0x22;
+const COLON = 0x3a;
+
+/**
+ * Every value of a `"method"` key in the line, at any depth; `undefined` stands for one that must be parsed to be known.
+ * Methods the caller does not care about need no further look.
+ */
+export function methodsIn(line: Buffer): (string | undefined)[] {
+  const found: (string | undefined)[] = [];
+  for (let at = line.indexOf(METHOD); at >= 0; at = line.indexOf(METHOD, at + METHOD.length)) {
+    const value = stringAfterColon(line, at + METHOD.length);
+    if (value !== null) found.push(value);
+  }
+  return found;
+}
+
+/** Null: no colon and string follow, so that this was no key with a text. */
+function stringAfterColon(line: Buffer, from: number): string | undefined | null {
+  let at = skipSpace(line, from);
+  if (line[at] !== COLON) return null;
+  at = skipSpace(line, at + 1);
+  if (line[at] !== QUOTE) return null;
+  const end = line.indexOf(QUOTE, at + 1);
+  if (end < 0) return undefined;
+  const value = line.toString('latin1', at + 1, end);
+  return value.includes('\\') ? undefined : value;
+}
+
+function skipSpace(line: Buffer, from: number): number {
+  let at = from;
+  while (line[at] === 0x20 || line[at] === 0x09 || line[at] === 0x0d) at++;
+  return at;
+}
+
+const HEAD = /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*[,}]/;
+const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
+const WINDOW = 160;
+
+/**
+ * The id of a message as JSON text, if it stands first or last among the keys, where every known implementation puts it.
+ * Undefined means "not there": parse to be sure.
+ */
+export function idIn(line: Buffer): string | undefined {
+  const head = HEAD.exec(line.toString('latin1', 0, Math.min(line.length, WINDOW)))?.[1];
+  if (head !== undefined) return head;
+  return TAIL.exec(line.toString('latin1', Math.max(0, line.length - WINDOW)))?.[1];
+}
+
+const RESPONSE =
+  /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"(?:result|error)"\s*:/;
+
+/** True when the first keys already show that this is an answer. False means "not seen": parse to be sure. */
+export function isPlainlyResponse(line: Buffer): boolean {
+  return RESPONSE.test(line.toString('latin1', 0, Math.min(line.length, WINDOW)));
+}
+
+/** True for something that may be a JSON-RPC message or batch; servers sometimes print other things. */
+export function looksLikeJson(line: Buffer): boolean {
+  const first = line[skipSpace(line, 0)];
+  return first === 0x7b || first === 0x5b;
+}

@@ -1,0 +1,65 @@
+type Mode = 'shared' | 'alone';
+
+interface Waiting {
+  readonly mode: Mode;
+  start(): void;
+}
+
+interface Queue {
+  shared: number;
+  alone: boolean;
+  readonly waiting: Waiting[];
+}
+
+/**
+ * Turns at files, by key: calls that only read share a turn, a call that changes has it alone. First come, first served;
+ * a call that needs several files joins all their queues in one step, so that two such calls cannot wait for each other.
+ */
+export class Turns {
+  readonly #queues = new Map<string, Queue>();
+
+  /** Waits for a turn at all keys; the function returned gives them back. Joining the queues happens before this returns. */
+  take(keys: readonly string[], mode: Mode): Promise<() => void> {
+    const ordered = [...new Set(keys)].sort();
+    const started = ordered.map((key) => this.#enter(key, mode));
+    return Promise.all(started).then(() => () => {
+      for (const key of ordered) this.#leave(key, mode);
+    });
+  }
+
+  #enter(key: string, mode: Mode): Promise<void> | undefined {
+    const queue = this.#queues.get(key) ?? { shared: 0, alone: false, waiting: [] };
+    this.#queues.set(key, queue);
+    if (queue.waiting.length === 0 && this.#fits(queue, mode)) {
+      this.#begin(queue, mode);
+      return undefined;
+    }
+    return new Promise((start) => queue.waiting.push({ mode, start }));
+  }
+
+  #fits(queue: Queue, mode: Mode): boolean {
+    return !queue.alone && (mode === 'shared' || queue.shared === 0);
+  }
+
+  #begin(queue: Queue, mode: Mode): void {
+    if (mode === 'alone') queue.alone = true;
+    else queue.shared++;
+  }
+
+  #leave(key: string, mode: Mode): void {
+    const queue = this.#queues.get(key);
+    if (queue === undefined) return;
+    if (mode === 'alone') queue.alone = false;
+    else queue.shared--;
+    for (
+      let next = queue.waiting[0];
+      next !== undefined && this.#fits(queue, next.mode);
+      next = queue.waiting[0]
+    ) {
+      queue.waiting.shift();
+      this.#begin(queue, next.mode);
+      next.start();
+    }
+    if (queue.waiting.length === 0 && queue.shared === 0 && !queue.alone) this.#queues.delete(key);
+  }
+}

@@ -1,0 +1,78 @@
+import { inferRules } from '../dialect/servers/infer-rules.ts';
+import { type Arguments, interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts';
+import type { ForeignIntent, ReadStep, Step } from '../dialect/servers/step.ts';
+import type { Catalogue } from './catalogue.ts';
+import { upstreamPath } from './paths.ts';
+
+/** What a call will do, and how sure we are of it. */
+export interface Understanding {
+  readonly steps: readonly Step[];
+  /** Nobody has described this tool: the steps are a guess. */
+  readonly guessed: boolean;
+  /** The policy for unknown tools applies: something may change that no step names. */
+  readonly unexplained: boolean;
+  /** The file the upstream will open for a path of the call. */
+  place(path: string): string;
+}
+
+/** What a call does, by a table if one has the tool, otherwise by a guess. */
+export function understand(
+  catalogue: Catalogue,
+  call: { readonly tool: string; readonly args: Arguments },
+  cwd: string,
+): Understanding {
+  const { relativeTo = 'cwd', expandsHome = true } = catalogue.table ?? {};
+  const place = (path: string): string => upstreamPath(path, { relativeTo, expandsHome, cwd });
+  const rules = catalogue.rulesOf(call.tool);
+  if (rules === undefined) {
+    const inference = inferRules(catalogue.traitsOf(call.tool), call.args);
+    const steps = interpretCall(inference.rules, call.args);
+    return { steps, guessed: true, unexplained: inference.mayChange, place };
+  }
+  const steps = interpretCall(rules, call.args);
+  const lost = steps.length === 0 && !isHarmless(rules, call.args);
+  const unexplained = lost || steps.some((step) => step.does === 'unknown' || step.does === 'run');
+  return { steps, guessed: false, unexplained, place };
+}
+
+/** Every path a call is about, as the upstream reads it. */
+export function pathsOf(understanding: Understanding): string[] {
+  return understanding.steps.flatMap(stepPaths).map(understanding.place);
+}
+
+function stepPaths(step: Step): string[] {
+  switch (step.does) {
+    case 'look':
+    case 'list':
+    case 'read':
+      return [step.path];
+    case 'change':
+      return step.intent.kind === 'move' ? [step.intent.source, step.intent.destination] : [step.intent.path];
+    case 'run':
+    case 'unknown':
+      return [];
+    default:
+      return step satisfies never;
+  }
+}
+
+/** The changes a call will make, with their paths as the upstream reads them. */
+export function intentsOf({ steps, place }: Understanding): ForeignIntent[] {
+  return steps.flatMap((step): ForeignIntent[] => {
+    if (step.does !== 'change') return [];
+    const { intent } = step;
+    if (intent.kind !== 'move') return [{ ...intent, path: place(intent.path) }];
+    return [{ ...intent, source: place(intent.source), destination: place(intent.destination) }];
+  });
+}
+
+export function readsOf({ steps }: Understanding): ReadStep[] {
+  return steps.filter((step) => step.does === 'read');
+}
+
+/** What the journal calls something that ran and may have changed anything; undefined: nothing such. */
+export function commandOf({ steps, unexplained }: Understanding, tool: string): string | undefined {
+  const run = steps.find((step) => step.does === 'run');
+  if (run !== undefined) return `${tool}: ${run.command}`;
+  return unexplained ? tool : undefined;
+}

@@ -1,0 +1,30 @@
+import type { Refusal } from '../model/verdict.ts';
+import type { UnknownTools } from './unknown-tools.ts';
+
+const REASON = 'unknown tool';
+
+/** A tool that no table describes was not let through. */
+export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal {
+  const once = policy === 'ask';
+  return {
+    code: once ? 'UNVERIFIABLE' : 'PROTECTED',
+    action: 'run',
+    path: tool,
+    next: once ? 'retry_later' : 'ask_human',
+    detail: { reason: REASON },
+  };
+}
+
+export function isUnknownTool(refusal: Refusal): boolean {
+  return refusal.action === 'run' && refusal.detail?.reason === REASON;
+}
+
+/** Its sentences: what was refused, why, and what to do. */
+export function unknownToolText(refusal: Refusal): string {
+  const first = `refusing to run ${refusal.path}: nobody has described what this tool does to files [${refusal.code}]`;
+  const next =
+    refusal.code === 'UNVERIFIABLE'
+      ? 'Send the same call once more if you mean it; it will then be let through and written into the journal.'
+      : 'Use a tool that is described, or ask your user to describe this one in the policy file.';
+  return `${first}\n${next}`;
+}

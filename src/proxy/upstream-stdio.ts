@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { LineReader, LineWriter } from './lines.ts';
+import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
+
+export interface StdioUpstreamOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly maxLineBytes: number;
+  /** Where its standard error goes; `inherit` hands over our own. */
+  readonly stderr: Writable | 'inherit';
+  /** How long it may be silent after the end of its input, and how long after each signal; default 1 s. */
+  readonly graceMs?: number;
+}
+
+/** How long a server that owes answers may work on after the end of its input. */
+const BUSY_LIMIT_MS = 10_000;
+const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
+
+/**
+ * A server started as a child process, with the whole environment and no shell in between. It leads a process group of
+ * its own, so that whatever it started ends with it. If we are killed outright, it sees the end of its input.
+ */
+export class StdioUpstream implements Upstream {
+  readonly ended: Promise<UpstreamEnd>;
+  readonly #options: StdioUpstreamOptions;
+  readonly #graceMs: number;
+  #child: ChildProcess | undefined;
+  #writer: LineWriter | undefined;
+  #reader: LineReader | undefined;
+  #lastHeard = Date.now();
+  #timer: NodeJS.Timeout | undefined;
+  #resolve: (end: UpstreamEnd) => void = () => {};
+  #reject: (error: Error) => void = () => {};
+
+  constructor(options: StdioUpstreamOptions) {
+    this.#options = options;
+    this.#graceMs = options.graceMs ?? 1000;
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  open(events: UpstreamEvents): void {
+    const { command, args, cwd, env, stderr } = this.#options;
+    const child = spawn(command, args, {
+      cwd,
+      env: env ?? process.env,
+      stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.on('error', (error) => this.#reject(error));
+    const { stdin, stdout } = child;
+    if (stdin === null || stdout === null) return;
+    if (stderr !== 'inherit') child.stderr?.pipe(stderr, { end: false });
+    this.#writer = new LineWriter(stdin);
+    const silent = this.#read(stdout, events);
+    const endGroup = (): void => this.#signalGroup('SIGKILL');
+    process.once('exit', endGroup);
+    child.once('exit', (code, signal) => {
+      clearTimeout(this.#timer);
+      // What it left behind in its group may still hold our pipe open.
+      this.#climb(LADDER);
+      void silent.then(() => {
+        clearTimeout(this.#timer);
+        process.removeListener('exit', endGroup);
+        this.#signalGroup('SIGKILL');
+        this.#resolve({ code, signal });
+      });
+    });
+  }
+
+  send(line: Buffer): void {
+    this.#writer?.write(line);
+  }
+
+  get full(): boolean {
+    return this.#writer?.full ?? false;
+  }
+
+  whenDrained(then: () => void): void {
+    if (this.#writer === undefined) then();
+    else this.#writer.whenDrained(then);
+  }
+
+  pause(): void {
+    this.#reader?.pause();
+  }
+
+  resume(): void {
+    this.#reader?.resume();
+  }
+
+  close(busy: () => boolean): void {
+    this.#writer?.end();
+    const started = Date.now();
+    this.#lastHeard = started;
+    const look = (): void => {
+      const now = Date.now();
+      const quiet = now - this.#lastHeard >= this.#graceMs;
+      if (quiet && (!busy() || now - started >= BUSY_LIMIT_MS)) this.#climb(LADDER);
+      else this.#timer = setTimeout(look, Math.min(this.#graceMs, 100));
+    };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(look, this.#graceMs);
+  }
+
+  stop(signal: NodeJS.Signals): void {
+    this.#writer?.end();
+    this.#climb([signal, ...LADDER.filter((next) => next !== signal)]);
+  }
+
+  #read(stdout: Readable, events: UpstreamEvents): Promise<void> {
+    return new Promise((resolve) => {
+      this.#reader = new LineReader(stdout, {
+        maxBytes: this.#options.maxLineBytes,
+        onLine: (line) => {
+          this.#lastHeard = Date.now();
+          events.onLine(line);
+        },
+        onTooLong: () => {
+          events.log(`the server sent a message of over ${this.#options.maxLineBytes} bytes; ending it`);
+          this.stop('SIGTERM');
+        },
+        onEnd: resolve,
+      });
+    });
+  }
+
+  /** Sends the signals one after the other, with time to react to each. */
+  #climb(signals: readonly NodeJS.Signals[]): void {
+    clearTimeout(this.#timer);
+    const [first, ...rest] = signals;
+    if (first === undefined) return;
+    this.#signalGroup(first);
+    this.#timer = setTimeout(() => this.#climb(rest), this.#graceMs);
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      if (process.platform === 'win32') this.#child?.kill(signal);
+      else process.kill(-pid, signal);
+    } catch {
+      // The group is gone: nothing is left to end.
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash, hash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Fingerprint } from '../model/fingerprint.ts';
+
+/** Above this the thread pool is worth its delay, and memory its saving. */
+export const SMALL_BYTES: number = 1 << 20;
+const CHUNK_BYTES = 1 << 18;
+/** A link or a pipe in the place of a file must neither be followed nor waited for. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** The first `size` bytes of a file and its whole length; fewer bytes if it is shorter. For small sizes. */
+export function readStart(
+  file: string,
+  size: number,
+): { readonly bytes: Uint8Array; readonly total: number } {
+  const fd = openSync(file, READ);
+  try {
+    const bytes = new Uint8Array(size);
+    let done = 0;
+    for (;;) {
+      const count = done < size ? readSync(fd, bytes, done, size - done, done) : 0;
+      if (count === 0) return { bytes: bytes.subarray(0, done), total: fstatSync(fd).size };
+      done += count;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The first `size` bytes of a file in pieces. */
+export async function* startChunks(file: string, size: number): AsyncGenerator<Uint8Array> {
+  const handle = await open(file, READ);
+  try {
+    for (let done = 0; done < size; ) {
+      const chunk = await readChunk(handle, done, Math.min(CHUNK_BYTES, size - done));
+      if (chunk.byteLength === 0) return;
+      done += chunk.byteLength;
+      yield chunk;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readChunk(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** True when the file begins with exactly these bytes, whatever follows. */
+export async function beginsWith(file: string, { sha256, size }: Fingerprint): Promise<boolean> {
+  if (size <= SMALL_BYTES) return hash('sha256', readStart(file, size).bytes) === sha256;
+  const digest = createHash('sha256');
+  for await (const chunk of startChunks(file, size)) digest.update(chunk);
+  return digest.digest('hex') === sha256;
+}

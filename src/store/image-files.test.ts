@@ -1,0 +1,259 @@
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  fingerprintOf,
+  imagesConformance,
+  listed,
+  NOTHING_NEEDED,
+} from '../../test/store/images-conformance.ts';
+import { scratch } from '../../test/support/tree.ts';
+import { FileImages } from './image-files.ts';
+import type { Images } from './images.ts';
+
+for (const durability of ['full', 'file', 'none'] as const)
+  imagesConformance(`images in files (${durability})`, (home) => new FileImages(home, { durability }));
+
+const OLD = 'the old bytes\n';
+const PRINT = fingerprintOf(OLD);
+
+interface Setting {
+  readonly images: Images;
+  readonly root: string;
+  /** A workspace file with the old bytes. */
+  readonly file: string;
+  /** Where its image is, or will be. */
+  readonly image: string;
+}
+
+function setting(): Setting {
+  const { home, root } = scratch();
+  const file = join(root, 'a.txt');
+  writeFileSync(file, OLD);
+  const image = join(home, 'images', PRINT.sha256.slice(0, 2), PRINT.sha256);
+  return { images: new FileImages(home, { durability: 'none' }), root, file, image };
+}
+
+describe('a retained inode', () => {
+  it.each(['keepLink', 'adopt'] as const)('is the file itself, not a copy of it (%s)', async (way) => {
+    const { images, file, image } = setting();
+    const { ino } = statSync(file);
+    expect(await images[way](file, PRINT)).toBe('linked');
+    expect(statSync(image).ino).toBe(ino);
+  });
+
+  it('can be kept through a folder handle', async () => {
+    const { images, root, image } = setting();
+    const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
+    expect(await images.keepLink(`/proc/self/fd/${fd}/a.txt`, PRINT)).toBe('linked');
+    closeSync(fd);
+    expect(readFileSync(image, 'utf8')).toBe(OLD);
+  });
+
+  it('gives the original when a late writer has appended to it, and says that someone did', async () => {
+    const { images, root, file, image } = setting();
+    const late = openSync(file, 'a');
+    await images.adopt(file, PRINT);
+    writeSync(late, 'too late');
+    closeSync(late);
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+    await images.copyTo(PRINT, join(root, 'restored'));
+    expect(readFileSync(join(root, 'restored'), 'utf8')).toBe(OLD);
+    expect(await images.check(PRINT)).toBe('appended');
+    expect(readFileSync(image, 'utf8')).toBe(`${OLD}too late`);
+  });
+
+  it.each([
+    ['overwritten', 'THE'],
+    ['cut short', ''],
+  ])('is a fault when a late writer has %s it', async (_what, text) => {
+    const { images, root, file, image } = setting();
+    await images.adopt(file, PRINT);
+    writeFileSync(image, text, { flag: text === '' ? 'w' : 'r+' });
+    await expect(images.read(PRINT)).rejects.toMatchObject({ code: 'STORE_FAILED', path: image });
+    await expect(images.read(PRINT)).rejects.toThrow(/overwritten after they were kept/);
+    await expect(images.copyTo(PRINT, join(root, 'restored'))).rejects.toThrow(/overwritten/);
+    expect(existsSync(join(root, 'restored')), 'no half-restored file').toBe(false);
+    expect(await images.check(PRINT)).toBe('changed');
+  });
+
+  it.each(['keepLink', 'adopt', 'keepBytes'] as const)(
+    'that was overwritten does not stand for the same bytes kept again (%s), and is not lost',
+    async (way) => {
+      const { images, file, image, root } = setting();
+      await images.adopt(file, PRINT);
+      writeFileSync(image, 'late!');
+      writeFileSync(join(root, 'again'), OLD);
+      if (way === 'keepBytes') await images.keepBytes(Buffer.from(OLD), PRINT);
+      else await images[way](join(root, 'again'), PRINT);
+      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+      const names = readdirSync(join(image, '..'));
+      const aside = names.find((name) => name.includes('.late-')) ?? '';
+      expect(readFileSync(join(image, '..', aside), 'utf8')).toBe('late!');
+      expect(await images.usage()).toEqual({ count: 1, bytes: OLD.length + 5 });
+      expect(await images.remove([PRINT.sha256], NOTHING_NEEDED)).toEqual({
+        count: 1,
+        bytes: OLD.length + 5,
+      });
+    },
+  );
+
+  it('takes the place of an equal copy: only it is what late writers still hold', async () => {
+    const { images, file, image } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    const { ino } = statSync(file);
+    expect(await images.adopt(file, PRINT)).toBe('linked');
+    expect(statSync(image).ino).toBe(ino);
+  });
+});
+
+describe('a file is copied, and the copy checked,', () => {
+  const tmpfs = mountedElsewhere();
+
+  it.skipIf(tmpfs === undefined).each(['keepLink', 'adopt'] as const)(
+    'when it is on another file system (%s)',
+    async (way) => {
+      const { home } = scratch();
+      const elsewhere = mkdtempSync(`${tmpfs}/lookfirst-test-`);
+      onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+      const images = new FileImages(home, { durability: 'full' });
+      for (const text of [OLD, 'large '.repeat(400_000)]) {
+        const file = join(elsewhere, 'a.txt');
+        writeFileSync(file, text);
+        expect(await images[way](file, fingerprintOf(text))).toBe('copied');
+        expect(existsSync(file)).toBe(way === 'keepLink');
+        writeFileSync(file, 'changed afterwards');
+        expect(Buffer.from(await images.read(fingerprintOf(text))).toString()).toBe(text);
+      }
+    },
+  );
+
+  it('when it has another name, through which it could be written', async () => {
+    const { images, root, file } = setting();
+    linkSync(file, join(root, 'other-name'));
+    expect(await images.keepLink(file, PRINT)).toBe('copied');
+    writeFileSync(join(root, 'other-name'), 'written through');
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
+
+  it('when it looks like one of our own copies, which are trusted unread', async () => {
+    const { images, file } = setting();
+    chmodSync(file, 0o400);
+    expect(await images.keepLink(file, PRINT)).toBe('copied');
+  });
+
+  it.each([
+    ['small', 'x'],
+    ['large', 'large '.repeat(400_000)],
+  ])('and nothing is kept when it is not what the caller said: %s', async (_size, text) => {
+    const { images, root } = setting();
+    const file = join(root, 'b.txt');
+    writeFileSync(file, text);
+    linkSync(file, join(root, 'other-name'));
+    for (const wrong of [fingerprintOf(`${text}!`), fingerprintOf(text.slice(1))]) {
+      await expect(images.keepLink(file, wrong)).rejects.toMatchObject({ code: 'IO_FAILED', path: file });
+      expect(await images.has(wrong.sha256)).toBe(false);
+    }
+    expect(await images.usage()).toEqual({ count: 0, bytes: 0 });
+  });
+
+  it('only if it is a file', async () => {
+    const { images, root, file } = setting();
+    symlinkSync(file, join(root, 'link'));
+    for (const name of ['link', '.', 'missing'])
+      await expect(images.keepLink(join(root, name), PRINT)).rejects.toMatchObject({ code: 'MISUSE' });
+  });
+});
+
+describe('the folder of images', () => {
+  it('is for its owner alone, and copies cannot be written', async () => {
+    const { images, image } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    expect(statSync(join(image, '../..')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(image, '..')).mode & 0o777).toBe(0o700);
+    expect(statSync(image).mode & 0o777).toBe(0o400);
+  });
+
+  it('has no temporary files afterwards, and loses those of dead writers with the next removal', async () => {
+    const { images, file, image } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    await images.keepLink(file, PRINT);
+    const temps = join(image, '../../tmp');
+    expect(readdirSync(temps)).toEqual([]);
+    writeFileSync(join(temps, '999999999-1-dead'), 'half a fi');
+    expect(await listed(images)).toHaveLength(1);
+    await images.remove([], NOTHING_NEEDED);
+    expect(readdirSync(temps)).toEqual([]);
+  });
+
+  it('still gives an image that a removal has set aside and not decided on', async () => {
+    const { images } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    await images.remove([PRINT.sha256], async () => {
+      expect(await images.has(PRINT.sha256)).toBe(true);
+      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+      return new Set();
+    });
+    expect(await images.has(PRINT.sha256)).toBe(false);
+  });
+
+  it('keeps an image that was kept anew during its removal', async () => {
+    const { images } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    await images.remove([PRINT.sha256], async () => {
+      expect(await images.keepBytes(Buffer.from(OLD), PRINT)).toBe('copied');
+      return new Set();
+    });
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
+
+  it('many keepers of the same bytes do each other no harm', async () => {
+    const { images, root, image } = setting();
+    const keeping = Array.from({ length: 40 }, async (_, i) => {
+      const own = join(root, `${i}.txt`);
+      writeFileSync(own, OLD);
+      if (i % 3 === 0) await images.keepBytes(Buffer.from(OLD), PRINT);
+      else await images[i % 3 === 1 ? 'adopt' : 'keepLink'](own, PRINT);
+    });
+    await Promise.all(keeping);
+    expect(readFileSync(image, 'utf8')).toBe(OLD);
+    expect(await images.usage()).toMatchObject({ count: 1 });
+    expect(readdirSync(join(image, '../../tmp'))).toEqual([]);
+  });
+
+  it('that cannot be written is a fault that names it and not the handle', async () => {
+    const { home } = scratch();
+    writeFileSync(join(home, 'images'), 'a file in the way');
+    const images = new FileImages(home, { durability: 'none' });
+    const keeping = images.keepBytes(Buffer.from(OLD), PRINT);
+    await expect(keeping).rejects.toMatchObject({ code: 'STORE_FAILED', path: join(home, 'images') });
+    await expect(images.has(PRINT.sha256)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    appendFileSync(join(home, 'images'), '');
+  });
+});
+
+/** A file system other than the one the tests run on. */
+function mountedElsewhere(): string | undefined {
+  if (!existsSync('/dev/shm')) return undefined;
+  const TMPFS_MAGIC = 0x01021994;
+  return statfsSync('/dev/shm').type === TMPFS_MAGIC && statSync('/dev/shm').dev !== statSync('/tmp').dev
+    ? '/dev/shm'
+    : undefined;
+}

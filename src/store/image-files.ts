@@ -1,0 +1,258 @@
+import { createHash, hash } from 'node:crypto';
+import { join } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Durability } from '../model/policy.ts';
+import { beginsWith, readStart, SMALL_BYTES, startChunks } from './image-bytes.ts';
+import { changedWhileKept, damagedImage, missingImage, notKeepable } from './image-fault.ts';
+import {
+  COPY_MODE,
+  ImageFolder,
+  moveUnlessTaken,
+  removeIfThere,
+  setAside,
+  statsOf,
+  tryRename,
+  tryReplace,
+  writeNew,
+  writeNewSmall,
+} from './image-folder.ts';
+import { removeImages } from './image-removal.ts';
+import type { ImageHealth, Images, ImageUsage, Kept, KeptImage } from './images.ts';
+
+/** Images as files under `<home>/images`, for all processes that share the home. */
+export class FileImages implements Images {
+  readonly #folder: ImageFolder;
+  readonly #durability: Durability;
+
+  constructor(home: string, options: { readonly durability: Durability }) {
+    this.#folder = new ImageFolder(join(home, 'images'));
+    this.#durability = options.durability;
+  }
+
+  keepBytes(
+    bytes: Uint8Array,
+    fingerprint: Fingerprint,
+    durability: Durability = this.#durability,
+  ): Promise<Kept> {
+    return this.#attempt('keep', fingerprint.sha256, async () => {
+      if (await this.#isThere(fingerprint)) return this.#shared(fingerprint, durability);
+      const temp = this.#folder.temp();
+      if (bytes.byteLength <= SMALL_BYTES) writeNewSmall(temp, bytes, durability);
+      else await writeNew(this.#folder.ready(temp), [bytes], { durability, mode: COPY_MODE });
+      return this.#publish(temp, fingerprint, durability);
+    });
+  }
+
+  keepLink(
+    fromPath: string,
+    fingerprint: Fingerprint,
+    durability: Durability = this.#durability,
+  ): Promise<Kept> {
+    return this.#attempt('keep', fingerprint.sha256, async () => {
+      const image = this.#folder.image(fingerprint.sha256);
+      if (isLinkable(fromPath)) {
+        await this.#makeRoom(image, fingerprint);
+        if (tryReplace(fromPath, image, this.#folder.temp())) return this.#retained(image, durability);
+      }
+      return this.#copyIn(fromPath, fingerprint, durability);
+    });
+  }
+
+  adopt(
+    fromPath: string,
+    fingerprint: Fingerprint,
+    durability: Durability = this.#durability,
+  ): Promise<Kept> {
+    return this.#attempt('keep', fingerprint.sha256, async () => {
+      const image = this.#folder.image(fingerprint.sha256);
+      if (isLinkable(fromPath)) {
+        await this.#makeRoom(image, fingerprint);
+        if (tryRename(fromPath, image)) return this.#retained(image, durability);
+      }
+      const kept = await this.#copyIn(fromPath, fingerprint, durability);
+      removeIfThere(fromPath);
+      return kept;
+    });
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return this.#attempt('look for', sha256, async () => this.#find(sha256) !== undefined);
+  }
+
+  read(fingerprint: Fingerprint): Promise<Uint8Array> {
+    return this.#attempt('read', fingerprint.sha256, async () => {
+      const file = this.#mustFind(fingerprint.sha256);
+      if (fingerprint.size > SMALL_BYTES) return gather(this.chunks(fingerprint), fingerprint.size);
+      const { bytes } = readStart(file, fingerprint.size);
+      if (hash('sha256', bytes) !== fingerprint.sha256) throw damagedImage(fingerprint.sha256, file);
+      return bytes;
+    });
+  }
+
+  async *chunks({ sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
+    const file = this.#mustFind(sha256);
+    const digest = createHash('sha256');
+    for await (const chunk of startChunks(file, size)) {
+      digest.update(chunk);
+      yield chunk;
+    }
+    if (digest.digest('hex') !== sha256) throw damagedImage(sha256, file);
+  }
+
+  copyTo(fingerprint: Fingerprint, toPath: string): Promise<void> {
+    return this.#attempt('restore', fingerprint.sha256, () =>
+      writeNew(toPath, this.chunks(fingerprint), { durability: 'none', mode: 0o600 }),
+    );
+  }
+
+  check(fingerprint: Fingerprint): Promise<ImageHealth> {
+    return this.#attempt('check', fingerprint.sha256, async () => {
+      const file = this.#find(fingerprint.sha256);
+      if (file === undefined) return 'missing';
+      if (!(await beginsWith(file, fingerprint))) return 'changed';
+      return statsOf(file)?.size === fingerprint.size ? 'intact' : 'appended';
+    });
+  }
+
+  async *list(): AsyncGenerator<KeptImage> {
+    for (const { sha256, paths } of this.#folder.names()) {
+      const stats = paths.map(statsOf).filter((each) => each !== undefined);
+      yield {
+        sha256,
+        bytes: stats.reduce((sum, each) => sum + each.size, 0),
+        // The change time, for linking sets it while the time of modification stays what it was in the workspace.
+        sinceMs: Math.max(0, ...stats.map((each) => each.ctimeMs)),
+      };
+    }
+  }
+
+  async usage(): Promise<ImageUsage> {
+    let [count, bytes] = [0, 0];
+    for await (const image of this.list()) {
+      count++;
+      bytes += image.bytes;
+    }
+    return { count, bytes };
+  }
+
+  remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
+    return this.#attempt('remove', hashes[0] ?? '', () => removeImages(this.#folder, hashes, needed));
+  }
+
+  async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
+    if (await this.#isThere(fingerprint)) return this.#shared(fingerprint, durability);
+    const temp = this.#folder.temp();
+    if (fingerprint.size <= SMALL_BYTES) {
+      const { bytes, total } = readStart(fromPath, fingerprint.size);
+      if (total !== fingerprint.size || hash('sha256', bytes) !== fingerprint.sha256)
+        throw changedWhileKept(fromPath);
+      writeNewSmall(temp, bytes, durability);
+    } else {
+      const chunks = verified(fromPath, fingerprint);
+      await writeNew(this.#folder.ready(temp), chunks, { durability, mode: COPY_MODE });
+    }
+    return this.#publish(temp, fingerprint, durability);
+  }
+
+  /** Gives a finished copy its name; whoever was first with the same bytes keeps it. */
+  #publish(temp: string, { sha256 }: Fingerprint, durability: Durability): Kept {
+    const image = this.#folder.image(sha256);
+    moveUnlessTaken(temp, image);
+    // Its bytes were synced before it had a name.
+    if (durability === 'full') this.#folder.sync(image, durability);
+    return 'copied';
+  }
+
+  #retained(image: string, durability: Durability): Kept {
+    this.#folder.sync(image, durability);
+    return 'linked';
+  }
+
+  /**
+   * Late writers hold the inode that comes in now, so it may replace an equal image; one that another late writer has
+   * changed goes aside, for what was written into it is nowhere else.
+   */
+  async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
+    if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
+    if ((await this.check(fingerprint)) !== 'intact') setAside(image, this.#folder.late(fingerprint.sha256));
+  }
+
+  #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
+    // Whoever kept it first may not have asked for as much.
+    this.#folder.sync(this.#folder.image(sha256), durability);
+    return 'shared';
+  }
+
+  /** True when the bytes can be had from what is kept; what a late writer has destroyed is put out of the way. */
+  async #isThere(fingerprint: Fingerprint): Promise<boolean> {
+    const image = this.#folder.image(fingerprint.sha256);
+    if (statsOf(image) === undefined) return false;
+    if (isCopy(image, fingerprint) || (await beginsWith(image, fingerprint))) return true;
+    setAside(image, this.#folder.late(fingerprint.sha256));
+    return false;
+  }
+
+  /** An image being removed still counts until it is: it may yet be put back. */
+  #find(sha256: string): string | undefined {
+    return [this.#folder.image(sha256), this.#folder.gone(sha256)].find(
+      (file) => statsOf(file) !== undefined,
+    );
+  }
+
+  #mustFind(sha256: string): string {
+    const file = this.#find(sha256);
+    if (file === undefined) throw missingImage(sha256);
+    return file;
+  }
+
+  async #attempt<T>(what: string, sha256: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Fault || errnoOf(error) === undefined) throw error;
+      throw new Fault(
+        'STORE_FAILED',
+        `cannot ${what} the bytes ${sha256.slice(0, 12)} in ${this.#folder.path}: ${errnoOf(error)}`,
+        { cause: error, path: this.#folder.path },
+      );
+    }
+  }
+}
+
+/**
+ * Only a file with no further name: through another name anyone could change what we keep. And none that would look
+ * like one of our copies, which are trusted without a look at their bytes.
+ */
+function isLinkable(fromPath: string): boolean {
+  const stats = statsOf(fromPath);
+  if (stats === undefined || !stats.isFile()) throw notKeepable(fromPath);
+  return stats.nlink === 1 && (stats.mode & 0o777) !== COPY_MODE;
+}
+
+/** True for a file that only we have ever written. */
+function isCopy(image: string, fingerprint: Fingerprint): boolean {
+  const stats = statsOf(image);
+  return stats !== undefined && (stats.mode & 0o777) === COPY_MODE && stats.size === fingerprint.size;
+}
+
+async function* verified(fromPath: string, { sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
+  const digest = createHash('sha256');
+  // One byte more than it should have shows a file that grew.
+  for await (const chunk of startChunks(fromPath, size + 1)) {
+    digest.update(chunk);
+    yield chunk;
+  }
+  if (digest.digest('hex') !== sha256) throw changedWhileKept(fromPath);
+}
+
+async function gather(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let done = 0;
+  for await (const chunk of chunks) {
+    bytes.set(chunk, done);
+    done += chunk.byteLength;
+  }
+  return bytes;
+}

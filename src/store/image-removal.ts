@@ -1,0 +1,45 @@
+import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, statsOf } from './image-folder.ts';
+import type { ImageUsage } from './images.ts';
+
+/**
+ * Takes images out of sight, asks once more which of them are needed, puts those back and removes the others.
+ * Whoever announced a change before it looked for an image is seen by the question; whoever looks later finds the
+ * image missing and keeps the bytes anew.
+ */
+export async function removeImages(
+  folder: ImageFolder,
+  hashes: readonly string[],
+  needed: () => Promise<ReadonlySet<string>>,
+): Promise<ImageUsage> {
+  for (const sha256 of hashes) setAside(folder.image(sha256), folder.gone(sha256));
+  const kept = await needed();
+  const doomed = new Set<string>();
+  for (const sha256 of hashes) {
+    if (kept.has(sha256)) putBack(folder, sha256);
+    else doomed.add(sha256);
+  }
+  const removed = discard(folder, doomed);
+  folder.sweepTemps();
+  return removed;
+}
+
+function putBack(folder: ImageFolder, sha256: string): void {
+  const gone = folder.gone(sha256);
+  if (statsOf(gone) !== undefined) moveUnlessTaken(gone, folder.image(sha256));
+}
+
+function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
+  let [count, bytes] = [0, 0];
+  const starts = new Set([...doomed].map((sha256) => sha256.slice(0, 2)));
+  for (const { sha256, paths } of folder.names(starts)) {
+    if (!doomed.has(sha256)) continue;
+    count++;
+    for (const path of paths) {
+      // An image under its own name was made anew since: someone needs it.
+      if (path === folder.image(sha256)) continue;
+      bytes += statsOf(path)?.size ?? 0;
+      removeIfThere(path);
+    }
+  }
+  return { count, bytes };
+}

@@ -1,0 +1,57 @@
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Durability } from '../model/policy.ts';
+
+/**
+ * The bytes of files as they were, by content. Equal contents are kept once, whoever keeps them.
+ * Keeping needs an announced change first (Store.record): only then is a clean-up that runs at the same time sure to
+ * see that the bytes are needed.
+ */
+export interface Images {
+  /** Keeps bytes whose fingerprint the caller has computed. */
+  keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
+  /**
+   * Keeps the file with this name, and its inode where possible: a writer that still has it open then writes into what
+   * is kept, and nothing is lost. Copies when it is on another file system or has further names, which could be
+   * written through. Keeps nothing and throws if a copy turns out to be other bytes than the fingerprint says.
+   */
+  keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
+  /** Like keepLink, and the file's old name is gone afterwards: one step less for a file already out of the way. */
+  adopt(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
+  has(sha256: string): Promise<boolean>;
+  /**
+   * Exactly the bytes that were kept, or a Fault: the digest is checked. What a late writer appended is left out;
+   * what it overwrote cannot be brought back, and the Fault says so.
+   */
+  read(fingerprint: Fingerprint): Promise<Uint8Array>;
+  /** The same in pieces, for files too large to hold; the Fault comes at the end, so use nothing before it. */
+  chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
+  /** Writes the bytes to a new file (0600; fails if the name is taken) and leaves none behind if they are damaged. */
+  copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
+  /** Whether a late writer has touched what is kept. */
+  check(fingerprint: Fingerprint): Promise<ImageHealth>;
+  list(): AsyncIterable<KeptImage>;
+  usage(): Promise<ImageUsage>;
+  /**
+   * Removes images, except those that `needed` still names after they were taken out of everyone's sight: between the
+   * plan and the removal someone may have begun to rely on one. Returns what was removed.
+   */
+  remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
+}
+
+/** `shared`: the same contents were there already. */
+export type Kept = 'linked' | 'copied' | 'shared';
+
+/** `appended`: the original is still in front. `changed`: it is not. */
+export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
+
+export interface KeptImage {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** When it was last kept or touched. */
+  readonly sinceMs: number;
+}
+
+export interface ImageUsage {
+  readonly count: number;
+  readonly bytes: number;
+}

@@ -35,53 +35,58 @@ const CONTENT: readonly Rule[] = [content];
  * Pure: the same facts and policy always give the same verdict.
  */
 export function judge(facts: Facts, policy: Policy): Verdict {
-  const always = consult(ALWAYS, facts, policy);
+  // Filled by the rules in turn; copying lists together would cost more than all rules do.
+  const notices: Notice[] = [];
+  const always = consult(ALWAYS, { facts, policy, notices });
   if (always.refusal !== undefined) return { outcome: 'refuse', refusal: always.refusal };
 
-  const licensed = license(facts, policy);
+  const licensed = license({ facts, policy, notices });
   if (licensed.refusal !== undefined) return { outcome: 'refuse', refusal: licensed.refusal };
 
-  const last = consult(CONTENT, facts, policy);
+  const last = consult(CONTENT, { facts, policy, notices });
   if (last.refusal !== undefined) return { outcome: 'refuse', refusal: last.refusal };
-  return {
-    outcome: 'allow',
-    licence: licensed.licence,
-    notices: [...always.notices, ...licensed.notices, ...last.notices],
-  };
+  return { outcome: 'allow', licence: licensed.licence, notices };
+}
+
+interface Hearing {
+  readonly facts: Facts;
+  readonly policy: Policy;
+  readonly notices: Notice[];
 }
 
 interface Consulted {
-  readonly refusal?: Refusal;
-  readonly notices: readonly Notice[];
+  readonly refusal: Refusal | undefined;
   readonly carry: boolean;
 }
 
-function consult(rules: readonly Rule[], facts: Facts, policy: Policy): Consulted {
-  const notices: Notice[] = [];
+function consult(rules: readonly Rule[], { facts, policy, notices }: Hearing): Consulted {
   let carry = false;
   for (const rule of rules) {
     const ruling = rule(facts, policy);
-    if (ruling.kind === 'refuse') return { refusal: ruling.refusal, notices, carry };
+    if (ruling.kind === 'refuse') return { refusal: ruling.refusal, carry };
     if (ruling.kind === 'note') notices.push(...ruling.notices);
     if (ruling.kind === 'carry') carry = true;
   }
-  return { notices, carry };
+  return { refusal: undefined, carry };
 }
 
 interface Licensed {
   readonly licence: Licence;
-  readonly notices: readonly Notice[];
-  readonly refusal?: Refusal;
+  readonly refusal: Refusal | undefined;
 }
 
-function license(facts: Facts, policy: Policy): Licensed {
+function license({ facts, policy, notices }: Hearing): Licensed {
   const exempt = exemption(facts, policy);
-  if (exempt !== undefined) return { licence: exempt, notices: [] };
-  const asked = consult(SEEING, facts, policy);
+  if (exempt !== undefined) return { licence: exempt, refusal: undefined };
+  const said: Notice[] = [];
+  const { refusal, carry } = consult(SEEING, { facts, policy, notices: said });
   // The bypass is used, and journalled, only where the session's own knowledge does not suffice.
-  if (facts.bypassedBy !== undefined && (asked.refusal !== undefined || asked.carry))
-    return { licence: 'bypass', notices: [{ kind: 'bypassed', glob: facts.bypassedBy }] };
-  return { ...asked, licence: asked.carry ? 'carry' : 'seen' };
+  if (facts.bypassedBy !== undefined && (refusal !== undefined || carry)) {
+    notices.push({ kind: 'bypassed', glob: facts.bypassedBy });
+    return { licence: 'bypass', refusal: undefined };
+  }
+  notices.push(...said);
+  return { licence: carry ? 'carry' : 'seen', refusal };
 }
 
 /** Grounds that need no sighting: nothing is there to destroy, or the caller has other proof. */

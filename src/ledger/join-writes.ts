@@ -5,15 +5,20 @@ import type { Writes } from '../store/store.ts';
  * wins. A store forgets before it records, so a fragment must not forget what an earlier one records.
  */
 export function joinWrites(...parts: readonly Writes[]): Writes {
-  const sightings = parts.flatMap((part) => part.sightings ?? []);
-  const forget = parts.flatMap((part) => part.forget ?? []);
-  const entries = parts.flatMap((part) => part.entries ?? []);
-  const settle = parts.flatMap((part) => part.settle ?? []);
+  const given = parts.filter(hasAny);
+  // Nearly every call: one fragment beside empty ones.
+  if (given.length < 2) return given[0] ?? {};
+  const joined: Writes = Object.assign({}, ...given);
   return {
-    ...Object.assign({}, ...parts),
-    ...(sightings.length === 0 ? {} : { sightings }),
-    ...(forget.length === 0 ? {} : { forget }),
-    ...(entries.length === 0 ? {} : { entries }),
-    ...(settle.length === 0 ? {} : { settle }),
+    ...joined,
+    ...(joined.sightings && { sightings: given.flatMap((part) => part.sightings ?? []) }),
+    ...(joined.forget && { forget: given.flatMap((part) => part.forget ?? []) }),
+    ...(joined.entries && { entries: given.flatMap((part) => part.entries ?? []) }),
+    ...(joined.settle && { settle: given.flatMap((part) => part.settle ?? []) }),
   };
+}
+
+function hasAny(writes: Writes): boolean {
+  for (const _ in writes) return true;
+  return false;
 }

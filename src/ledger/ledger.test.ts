@@ -115,6 +115,13 @@ describe('compaction', () => {
     expect((await ledger.recall('a'))?.coverage).toEqual(NOTHING);
   });
 
+  it('leaves no refused content: the model no longer knows what it sent', async () => {
+    const { ledger } = open();
+    await ledger.record([seen('a', 1, { refusedContent: 'h' })]);
+    await ledger.compacted();
+    expect(await ledger.recall('a')).not.toHaveProperty('refusedContent');
+  });
+
   it('keeps tombstones, which are no context', async () => {
     const { ledger, store } = open({ compaction: 'clear' });
     await store.record(ledger.tombstoneWrites('a', 5));
@@ -183,6 +190,17 @@ describe('a bounded ledger', () => {
     expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
   });
 
+  it('recounts after a failure, for what it meant to evict is still there', async () => {
+    const store = new MemoryStore();
+    const healthy = open({ store, maxSightings: 10 }).ledger;
+    for (let i = 0; i < 10; i++) await healthy.record([seen(`f${i}`, i)]);
+    const broken = failing(store, 10);
+    await expect(broken.ledger.record([seen('new')])).rejects.toThrow('disk full');
+    broken.heal();
+    await broken.ledger.record([seen('new', 99)]);
+    expect((await healthy.all()).length).toBeLessThanOrEqual(10);
+  });
+
   it('does not count another view of a known file', async () => {
     const { ledger } = open({ maxSightings: 2 });
     await ledger.record([seen('a'), seen('b')]);
@@ -245,7 +263,7 @@ function exportOf(changes: object): string {
 }
 
 /** A real store whose `record` fails until it is healed. */
-function failing(store: Store): { ledger: Ledger; heal: () => void } {
+function failing(store: Store, maxSightings = 100): { ledger: Ledger; heal: () => void } {
   let broken = true;
   const record = (writes: Writes) =>
     broken ? Promise.reject(new Fault('STORE_FAILED', 'disk full')) : store.record(writes);
@@ -257,7 +275,7 @@ function failing(store: Store): { ledger: Ledger; heal: () => void } {
     },
   });
   return {
-    ledger: open({ store: faulty }).ledger,
+    ledger: open({ store: faulty, maxSightings }).ledger,
     heal: () => {
       broken = false;
     },

@@ -191,6 +191,17 @@ describe('first sentences that the contract fixes', () => {
   });
 });
 
+it.each([
+  ['a.txt', '.'],
+  ['src/a.txt', 'src'],
+  ['/a.txt', '/'],
+  ['src/deep/', 'src'],
+  ['src\\deep\\a.txt', 'src\\deep'],
+])('NOT_FOUND of %s points to the folder %s', (path, folder) => {
+  const text = explain(refusal(['NOT_FOUND', 'read', 'list'], path), { nowMs: NOW });
+  expect(text).toContain(`list_directory ${JSON.stringify({ path: folder })}`);
+});
+
 describe('seed sentences', () => {
   const say = (wording: (typeof PRESET_NAMES)[number], given: Partial<Refusal>): string =>
     explain(

@@ -40,6 +40,12 @@ describe('table', () => {
       expect([...line].length).toBeLessThanOrEqual(width);
   });
 
+  it('cuts no column that may not be cut, while another gives', () => {
+    const columns = [{ title: 'id' }, { title: 'path', cut: 'end' as const }];
+    const rows = [['x'.repeat(20), 'some/other/path']];
+    expect(table({ columns, rows, width: 32 }).split('\n')[1]).toBe(`${'x'.repeat(20)}  some/othe…`);
+  });
+
   it('keeps control characters and newlines of a cell out of the terminal', () => {
     const text = table({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
     expect(text).toBe('path\na [31mb c');

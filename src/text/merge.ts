@@ -1,0 +1,108 @@
+import { diffLines, type Hunk } from './diff.ts';
+import { endingUsed } from './endings.ts';
+import { splitLines } from './lines.ts';
+
+/** A merge: clean, or with conflicts between markers that show both sides and the base. */
+export type Merged =
+  | { readonly clean: true; readonly text: string }
+  | { readonly clean: false; readonly text: string; readonly conflicts: number };
+
+export interface MergeOptions {
+  /** Comparisons each of the two diffs may cost; beyond, everything between a side's first and last change is one change. */
+  readonly maxCost?: number;
+}
+
+/**
+ * Merges two descendants of a text by lines: what one side changed is taken from it, what both changed alike is taken
+ * once, and anything else, changes that only touch included, is a conflict.
+ */
+export function merge3(base: string, ours: string, theirs: string, options: MergeOptions = {}): Merged {
+  const lines = splitLines(base);
+  const left = sideOf(base, ours, options);
+  const right = sideOf(base, theirs, options);
+  const newline = endingUsed(base) === '\r\n' ? '\r\n' : '\n';
+  const out: string[] = [];
+  let conflicts = 0;
+  let done = 0;
+  for (let start = nextStart(left, right); start !== undefined; start = nextStart(left, right)) {
+    out.push(...lines.slice(done, start));
+    const region = takeRegion(left, right, start);
+    done = region.end;
+    const [a, b] = [region.ours, region.theirs].map((part) => part?.join(''));
+    if (a === undefined || b === undefined || a === b) out.push(a ?? b ?? '');
+    else {
+      out.push(conflictText({ ours: a, base: lines.slice(start, done).join(''), theirs: b }, newline));
+      conflicts += 1;
+    }
+  }
+  out.push(...lines.slice(done));
+  const text = out.join('');
+  return conflicts === 0 ? { clean: true, text } : { clean: false, text, conflicts };
+}
+
+/** One descendant, and how far it has been walked. */
+interface Side {
+  readonly lines: readonly string[];
+  readonly hunks: readonly Hunk[];
+  next: number;
+  /** Its line number minus the base's, after the hunks walked so far. */
+  shift: number;
+}
+
+function sideOf(base: string, text: string, options: MergeOptions): Side {
+  return { lines: splitLines(text), hunks: diffLines(base, text, options).hunks, next: 0, shift: 0 };
+}
+
+function nextStart(a: Side, b: Side): number | undefined {
+  const starts = [a, b].flatMap((side) => side.hunks[side.next]?.beforeStart ?? []);
+  return starts.length === 0 ? undefined : Math.min(...starts);
+}
+
+interface Region {
+  /** First base line after it. */
+  readonly end: number;
+  /** Each side's lines for it; undefined if that side changed nothing in it. */
+  readonly ours: readonly string[] | undefined;
+  readonly theirs: readonly string[] | undefined;
+}
+
+/** Walks both sides over all changes that meet the one at `start`, directly or through others. */
+function takeRegion(ours: Side, theirs: Side, start: number): Region {
+  const sides = [ours, theirs];
+  const shifts = sides.map((side) => side.shift);
+  const firsts = sides.map((side) => side.next);
+  let end = start;
+  for (let side = meeting(sides, end); side !== undefined; side = meeting(sides, end)) {
+    const hunk = side.hunks[side.next];
+    if (hunk === undefined) break;
+    end = Math.max(end, hunk.beforeEnd);
+    side.shift = hunk.afterEnd - hunk.beforeEnd;
+    side.next += 1;
+  }
+  const [mine, others] = sides.map((side, index) =>
+    side.next === firsts[index]
+      ? undefined
+      : side.lines.slice(start + (shifts[index] ?? 0), end + side.shift),
+  );
+  return { end, ours: mine, theirs: others };
+}
+
+function meeting(sides: readonly Side[], end: number): Side | undefined {
+  return sides.find((side) => (side.hunks[side.next]?.beforeStart ?? Number.POSITIVE_INFINITY) <= end);
+}
+
+function conflictText(
+  parts: { readonly ours: string; readonly base: string; readonly theirs: string },
+  newline: string,
+): string {
+  const whole = (text: string): string => (text === '' || text.endsWith('\n') ? text : text + newline);
+  return [
+    `<<<<<<< ours${newline}`,
+    whole(parts.ours),
+    `||||||| base${newline}`,
+    whole(parts.base),
+    `=======${newline}`,
+    whole(parts.theirs),
+    `>>>>>>> theirs${newline}`,
+  ].join('');
+}

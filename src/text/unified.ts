@@ -1,0 +1,159 @@
+import { type LineRange, mergeRanges } from '../model/coverage.ts';
+import { clampLine } from './clamp.ts';
+import { diffMiddle, type Hunk, type LineDiff } from './diff.ts';
+import { endingOf, splitLines, withoutEnding } from './lines.ts';
+import { type Content, linesBefore, linesFrom, type Middle, middleOf } from './middle.ts';
+
+export interface UnifiedOptions {
+  /** Rows at most, `@@` rows included; one more says how many are missing. */
+  readonly maxLines: number;
+  /** Unchanged lines around each change; default 3. */
+  readonly context?: number;
+  /** Longer lines are cut and marked, and then do not count as shown; default 500. */
+  readonly maxLineChars?: number;
+}
+
+export interface UnifiedDiff {
+  /** Empty when nothing changed. No `---`/`+++` rows: only the caller knows names. */
+  readonly text: string;
+  readonly truncated: boolean;
+  /** Lines of the text after that stand in `text` whole, as context or as new lines. */
+  readonly shownAfter: readonly LineRange[];
+  readonly diff: LineDiff;
+}
+
+/**
+ * A bounded unified diff for reading. Bytes are taken for UTF-8; a line that is not does not count as shown.
+ * The `\r` of line endings is left out, unless endings differ within what is shown: then it is a visible `␍`.
+ */
+export function unifiedDiff<T extends Content>(before: T, after: T, options: UnifiedOptions): UnifiedDiff {
+  const middle = middleOf(before, after);
+  if (middle === undefined)
+    return { text: '', truncated: false, shownAfter: [], diff: { hunks: [], rough: false } };
+  const diff = diffMiddle(middle);
+  const window = widen(middle, before, options.context ?? 3);
+  const groups = grouped(diff.hunks, window.context).map((hunks) => groupRows(hunks, window));
+  return { ...page(groups, typeof before !== 'string', options), diff };
+}
+
+/** The changed part with its context, split into lines; `base` lines stand before it. */
+interface Window {
+  readonly base: number;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly context: number;
+}
+
+interface Row {
+  readonly sign: ' ' | '-' | '+';
+  readonly line: string;
+  /** 1-based number in the text after; for `-` rows none. */
+  readonly number?: number;
+}
+
+interface Group {
+  readonly header: string;
+  readonly rows: readonly Row[];
+}
+
+function widen(middle: Middle, before: Content, context: number): Window {
+  const lead = splitLines(linesBefore(before, middle.head, context));
+  const trail = splitLines(linesFrom(before, before.length - middle.tail, context));
+  return {
+    base: middle.headLines - lead.length,
+    before: [...lead, ...splitLines(middle.before), ...trail],
+    after: [...lead, ...splitLines(middle.after), ...trail],
+    context,
+  };
+}
+
+/** Hunks whose contexts meet are shown together. */
+function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
+  const groups: Hunk[][] = [];
+  for (const hunk of hunks) {
+    const last = groups.at(-1);
+    const end = last?.at(-1)?.beforeEnd;
+    if (last !== undefined && end !== undefined && hunk.beforeStart - end <= 2 * context) last.push(hunk);
+    else groups.push([hunk]);
+  }
+  return groups;
+}
+
+function groupRows(hunks: readonly Hunk[], window: Window): Group {
+  const { base, before, after, context } = window;
+  const first = hunks[0] ?? { beforeStart: 0, afterStart: 0 };
+  const lead = Math.min(context, first.beforeStart - base);
+  const start = { before: first.beforeStart - base - lead, after: first.afterStart - base - lead };
+  const rows: Row[] = [];
+  let at = start.before;
+  let number = start.after;
+  const keep = (end: number): void => {
+    for (; at < end; at += 1, number += 1)
+      rows.push({ sign: ' ', line: before[at] ?? '', number: base + number + 1 });
+  };
+  for (const hunk of hunks) {
+    keep(hunk.beforeStart - base);
+    for (; at < hunk.beforeEnd - base; at += 1) rows.push({ sign: '-', line: before[at] ?? '' });
+    for (; number < hunk.afterEnd - base; number += 1)
+      rows.push({ sign: '+', line: after[number] ?? '', number: base + number + 1 });
+  }
+  keep(Math.min(before.length, at + context));
+  const from = extent(base + start.before, at - start.before);
+  const to = extent(base + start.after, number - start.after);
+  return { header: `@@ -${from} +${to} @@`, rows };
+}
+
+/** As git writes it: an empty extent names the line before it, and a count of one goes without saying. */
+function extent(start: number, count: number): string {
+  if (count === 0) return `${start},0`;
+  return count === 1 ? `${start + 1}` : `${start + 1},${count}`;
+}
+
+function page(
+  groups: readonly Group[],
+  bytes: boolean,
+  options: UnifiedOptions,
+): Pick<UnifiedDiff, 'text' | 'truncated' | 'shownAfter'> {
+  const endings = new Set(groups.flatMap((group) => group.rows.map((row) => endingOf(row.line))));
+  const style = {
+    showCr: endings.has('\n') && endings.has('\r\n'),
+    bytes,
+    maxChars: options.maxLineChars ?? 500,
+  };
+  const out: string[] = [];
+  const shown: LineRange[] = [];
+  let missing = 0;
+  const put = (text: string): boolean => {
+    if (out.length < options.maxLines) return out.push(text) > 0;
+    missing += 1;
+    return false;
+  };
+  for (const group of groups) {
+    put(group.header);
+    for (const row of group.rows) {
+      const { text, whole } = rendered(row.line, style);
+      if (put(row.sign + text) && whole && row.number !== undefined)
+        shown.push({ from: row.number, to: row.number });
+      if (endingOf(row.line) === '') put('\\ No newline at end of file');
+    }
+  }
+  if (missing > 0) out.push(`… ${missing} more lines of this diff not shown`);
+  return { text: out.join('\n'), truncated: missing > 0, shownAfter: mergeRanges(shown) };
+}
+
+interface RowStyle {
+  readonly showCr: boolean;
+  /** Lines are bytes as Latin-1, to be decoded only now that they are shown. */
+  readonly bytes: boolean;
+  readonly maxChars: number;
+}
+
+function rendered(line: string, style: RowStyle): { readonly text: string; readonly whole: boolean } {
+  const content = withoutEnding(line);
+  const decoded = style.bytes ? Buffer.from(content, 'latin1').toString('utf8') : content;
+  const broken =
+    style.bytes && decoded.includes('\ufffd') && Buffer.from(decoded).toString('latin1') !== content;
+  const { text, clamped } = clampLine(decoded, style.maxChars);
+  const cr = style.showCr && endingOf(line) === '\r\n' ? '␍' : '';
+  return { text: text + cr, whole: !clamped && !broken };
+}

@@ -190,6 +190,15 @@ describe('a bounded ledger', () => {
     expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
   });
 
+  it('stays bounded, within a tenth or so, when every record comes from a ledger of its own', async () => {
+    const store = new MemoryStore();
+    for (let i = 0; i < 1500; i++)
+      await open({ store, maxSightings: 700 }).ledger.record([seen(`/repo/src/file-${i}.ts`, i)]);
+    const live = await open({ store }).ledger.all();
+    expect(live.length).toBeGreaterThan(500);
+    expect(live.length).toBeLessThan(900);
+  });
+
   it('recounts after a failure, for what it meant to evict is still there', async () => {
     const store = new MemoryStore();
     const healthy = open({ store, maxSightings: 10 }).ledger;

@@ -6,6 +6,7 @@ import type { Store, Writes } from '../store/store.ts';
 import { evict } from './evict.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
+import { isSampled, SAMPLE } from './sample.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
 import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
 
@@ -35,6 +36,8 @@ export class Ledger {
   readonly #policy: LedgerOptions['policy'];
   /** Sightings in the store that count, as far as this ledger knows; undefined = to be counted. */
   #live: number | undefined;
+  /** New ones recorded while they were not counted. */
+  #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: LedgerOptions) {
@@ -142,6 +145,7 @@ export class Ledger {
 
   async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
     if (added === 0) return {};
+    if (this.#live === undefined && !this.#mustCount(added, current)) return {};
     this.#live ??= (await this.all()).length;
     this.#live += added;
     if (this.#live <= this.#policy.maxSightings) return {};
@@ -151,6 +155,13 @@ export class Ledger {
     return joinWrites(this.#write(evicted.stubs), {
       forget: evicted.forgotten.map((key) => ({ session: this.session, key })),
     });
+  }
+
+  /** Counting reads every sighting; a process that records one (a hook) need not each time, the bound is soft by a tenth. */
+  #mustCount(added: number, current: ReadonlyMap<string, Sighting>): boolean {
+    this.#uncounted += added;
+    if (this.#uncounted >= Math.min(SAMPLE, this.#policy.maxSightings / 10)) return true;
+    return [...current.keys()].some(isSampled);
   }
 
   async #rewrite(

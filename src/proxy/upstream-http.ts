@@ -1,17 +1,264 @@
+import type { IncomingMessage } from 'node:http';
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { bodyOf, type Exchange, HttpClient, mediaType } from './http-exchange.ts';
+import { type HeaderParameter, type Headers, headerParameters, modernHeaders } from './http-headers.ts';
+import { ServerStream } from './http-stream.ts';
+import { errorLine, INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine } from './rpc.ts';
+import { onOneLine } from './sse.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
+
+export interface HttpUpstreamOptions {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly maxBytes: number;
+}
+
+interface Open {
+  readonly exchange: Exchange;
+  readonly modern: boolean;
+}
+
+/** How long open requests may go on after the client has gone, and how long the good-bye may take. */
+const FAREWELL_MS = 10_000;
+const GOODBYE_MS = 1_000;
+const STREAM = 'text/event-stream';
+
+/**
+ * A server behind a Streamable HTTP address, of either era. Every message is posted as the bytes it came in; answers
+ * come back as JSON or as a stream of events. It must see the same files as we do.
+ */
 export class HttpUpstream implements Upstream {
-  readonly ended: Promise<UpstreamEnd> = new Promise(() => {});
+  readonly ended: Promise<UpstreamEnd>;
   readonly full: boolean = false;
-  constructor(options: { url: string; headers: Readonly<Record<string, string>>; maxBytes: number }) {
-    void options;
+  readonly #options: HttpUpstreamOptions;
+  readonly #url: URL;
+  readonly #http = new HttpClient();
+  readonly #open = new Map<string, Open>();
+  readonly #parameters = new Map<string, readonly HeaderParameter[]>();
+  #events: UpstreamEvents = { onLine: () => {}, log: () => {} };
+  #streams = new Set<ServerStream>();
+  #session: string | undefined;
+  #version: string | undefined;
+  /** The handshake goes first: what follows it waits until the server has taken it. */
+  #handshake: Promise<unknown> = Promise.resolve();
+  #posting = new Set<Promise<void>>();
+  #over = false;
+  #resolve: (end: UpstreamEnd) => void = () => {};
+
+  constructor(options: HttpUpstreamOptions) {
+    this.#options = options;
+    this.#url = new URL(options.url);
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
   }
-  open(_events: UpstreamEvents): void {}
-  send(_line: Buffer): void {}
+
+  open(events: UpstreamEvents): void {
+    this.#events = events;
+  }
+
+  send(line: Buffer): void {
+    const parsed = parseLine(line);
+    const message: JsonRecord = isRecord(parsed) ? parsed : {};
+    if (message['method'] === 'notifications/cancelled' && this.#aborted(message)) return;
+    const posted = this.#handshake.then(() => this.#post(line, message));
+    if (message['method'] === 'initialize' || message['method'] === 'notifications/initialized')
+      this.#handshake = posted;
+    const tracked = posted.finally(() => this.#posting.delete(tracked));
+    this.#posting.add(tracked);
+  }
+
   whenDrained(then: () => void): void {
     then();
   }
-  pause(): void {}
-  resume(): void {}
-  close(): void {}
-  stop(): void {}
+
+  pause(): void {
+    for (const stream of this.#streams) stream.pause();
+  }
+
+  resume(): void {
+    for (const stream of this.#streams) stream.resume();
+  }
+
+  close(): void {
+    const timer = setTimeout(() => this.#end({ code: 0, signal: null }), FAREWELL_MS);
+    void Promise.allSettled(this.#posting).then(() => {
+      clearTimeout(timer);
+      this.#end({ code: 0, signal: null });
+    });
+  }
+
+  stop(signal: NodeJS.Signals): void {
+    this.#end({ code: null, signal });
+  }
+
+  /** Never rejects: a request that cannot be sent is answered with an error, anything else is reported. */
+  async #post(line: Buffer, message: JsonRecord): Promise<void> {
+    if (this.#over) return;
+    const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
+    const exchange = this.#http.send({
+      method: 'POST',
+      url: this.#url,
+      headers: this.#headersFor(message),
+      body: line,
+    });
+    if (key !== undefined) this.#open.set(key, { exchange, modern: isModern(message) });
+    try {
+      await this.#received(await exchange.response, message, key);
+    } catch (error) {
+      this.#failed(key, error instanceof Error ? error.message : String(error));
+    } finally {
+      if (key !== undefined) this.#open.delete(key);
+    }
+  }
+
+  async #received(response: IncomingMessage, message: JsonRecord, key: string | undefined): Promise<void> {
+    const status = response.statusCode ?? 0;
+    const good = status >= 200 && status < 300;
+    if (good && message['method'] === 'initialize') this.#session = headerOf(response, 'mcp-session-id');
+    if (good && mediaType(response) === STREAM) return this.#stream(response, message, key);
+    const body = await bodyOf(response, this.#options.maxBytes);
+    if (good && message['method'] === 'notifications/initialized' && !isModern(message)) this.#listen();
+    if (key === undefined) {
+      if (!good) this.#events.log(`${message['method'] ?? 'a message'} was answered with HTTP ${status}`);
+      return;
+    }
+    this.#deliverBody(body, { message, key, status });
+  }
+
+  /** The answer to a request as one JSON body, which may be an error with the id left out. */
+  #deliverBody(body: Buffer, to: { message: JsonRecord; key: string; status: number }): void {
+    const parsed = parseLine(body);
+    if (Array.isArray(parsed) || (isRecord(parsed) && idKey(parsed['id']) !== undefined)) {
+      this.#deliver(onOneLine(body), to.message);
+      return;
+    }
+    const error = fieldOf(parsed, 'error');
+    if (isRecord(error)) {
+      this.#events.onLine(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: to.message['id'], error })));
+      return;
+    }
+    this.#failed(to.key, `HTTP ${to.status}: ${body.toString('utf8', 0, 500)}`);
+  }
+
+  async #stream(response: IncomingMessage, message: JsonRecord, key: string | undefined): Promise<void> {
+    const stream = new ServerStream({
+      maxBytes: this.#options.maxBytes,
+      awaits: key,
+      onLine: (line) => this.#deliver(line, message),
+      again: (lastEventId) => this.#get(lastEventId),
+    });
+    this.#streams.add(stream);
+    const answered = await stream.run(response);
+    this.#streams.delete(stream);
+    if (!answered && !this.#over) this.#failed(key, 'the stream ended without an answer');
+  }
+
+  /** Opens the stream for what the server says of its own accord; a server may have none. */
+  #listen(): void {
+    const stream = new ServerStream({
+      maxBytes: this.#options.maxBytes,
+      awaits: undefined,
+      onLine: (line) => this.#events.onLine(line),
+      again: (lastEventId) => this.#get(lastEventId),
+    });
+    this.#streams.add(stream);
+    void this.#get(undefined)
+      .then((response) => (response === undefined ? false : stream.run(response)))
+      .catch((error: unknown) => this.#events.log(`no stream from the server: ${String(error)}`))
+      .finally(() => this.#streams.delete(stream));
+  }
+
+  async #get(lastEventId: string | undefined): Promise<IncomingMessage | undefined> {
+    if (this.#over) return undefined;
+    const headers = { ...this.#commonHeaders(), accept: STREAM };
+    const resume: Headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    const exchange = this.#http.send({ method: 'GET', url: this.#url, headers: { ...headers, ...resume } });
+    const response = await exchange.response;
+    if (response.statusCode === 200 && mediaType(response) === STREAM) return response;
+    response.resume();
+    return undefined;
+  }
+
+  #deliver(line: Buffer, message: JsonRecord): void {
+    if (message['method'] === 'initialize') {
+      const version = fieldOf(parseLine(line), 'result.protocolVersion');
+      if (typeof version === 'string') this.#version = version;
+    }
+    if (message['method'] === 'tools/list' && isModern(message)) this.#learn(line);
+    this.#events.onLine(line);
+  }
+
+  #learn(line: Buffer): void {
+    const tools = fieldOf(parseLine(line), 'result.tools');
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      const name = fieldOf(tool, 'name');
+      if (typeof name === 'string')
+        this.#parameters.set(name, headerParameters(fieldOf(tool, 'inputSchema')));
+    }
+  }
+
+  /** Ends the request itself where that is how the era cancels. */
+  #aborted(message: JsonRecord): boolean {
+    const open = this.#open.get(idKey(paramsOf(message)['requestId']) ?? '');
+    if (open?.modern !== true) return false;
+    this.#open.delete(idKey(paramsOf(message)['requestId']) ?? '');
+    open.exchange.abort();
+    return true;
+  }
+
+  #failed(key: string | undefined, why: string): void {
+    if (this.#over) return;
+    if (key === undefined) this.#events.log(`${this.#url.origin}: ${why}`);
+    // A request that was aborted is no longer open, and wants no answer.
+    else if (this.#open.has(key))
+      this.#events.onLine(errorLine(key, INTERNAL_ERROR, `${this.#url.origin}: ${why}`));
+  }
+
+  #headersFor(message: JsonRecord): Headers {
+    const tool = paramsOf(message)['name'];
+    const parameters = typeof tool === 'string' ? (this.#parameters.get(tool) ?? []) : [];
+    return {
+      ...(message['method'] === 'initialize' ? this.#options.headers : this.#commonHeaders()),
+      ...modernHeaders(message, parameters),
+      'content-type': 'application/json',
+      accept: `application/json, ${STREAM}`,
+    };
+  }
+
+  #commonHeaders(): Headers {
+    return {
+      ...this.#options.headers,
+      ...(this.#session === undefined ? {} : { 'mcp-session-id': this.#session }),
+      ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
+    };
+  }
+
+  #end(end: UpstreamEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const { exchange } of this.#open.values()) exchange.abort();
+    for (const stream of this.#streams) stream.stop();
+    void this.#goodbye().finally(() => {
+      this.#http.close();
+      this.#resolve(end);
+    });
+  }
+
+  /** Ends the server's session; it forgets idle ones anyway, so that failing here is harmless. */
+  async #goodbye(): Promise<void> {
+    if (this.#session === undefined) return;
+    const exchange = this.#http.send({ method: 'DELETE', url: this.#url, headers: this.#commonHeaders() });
+    const timer = setTimeout(() => exchange.abort(), GOODBYE_MS);
+    await exchange.response.then(
+      (response) => response.resume(),
+      () => undefined,
+    );
+    clearTimeout(timer);
+  }
+}
+
+function headerOf(response: IncomingMessage, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
 }

@@ -1,0 +1,88 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { Headers } from './http-headers.ts';
+
+/** One request and what comes back; `abort` ends it at any time. */
+export interface Exchange {
+  readonly response: Promise<IncomingMessage>;
+  abort(): void;
+}
+
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body?: Buffer;
+}
+
+const REDIRECTS = 3;
+
+/** Plain HTTP without time limits: a tool may take as long as it takes, and an event stream has no end. */
+export class HttpClient {
+  readonly #http = new HttpAgent({ keepAlive: true });
+  readonly #https = new HttpsAgent({ keepAlive: true });
+
+  send(request: ExchangeRequest): Exchange {
+    let current: { destroy(): void } | undefined;
+    let aborted = false;
+    const go = (url: URL, left: number): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        const secure = url.protocol === 'https:';
+        const sent = (secure ? requestHttps : requestHttp)(
+          url,
+          { method: request.method, headers: request.headers, agent: secure ? this.#https : this.#http },
+          (response) => {
+            const next = left > 0 ? redirectOf(url, response) : undefined;
+            if (next === undefined || aborted) resolve(response);
+            else {
+              response.resume();
+              resolve(go(next, left - 1));
+            }
+          },
+        );
+        current = sent;
+        sent.on('error', reject);
+        sent.end(request.body);
+      });
+    return {
+      response: go(request.url, REDIRECTS),
+      abort: () => {
+        aborted = true;
+        current?.destroy();
+      },
+    };
+  }
+
+  close(): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+}
+
+/** Where a redirect leads that keeps method and body; another origin is not followed, for it would get our headers. */
+function redirectOf(from: URL, response: IncomingMessage): URL | undefined {
+  if (response.statusCode !== 307 && response.statusCode !== 308) return undefined;
+  const { location } = response.headers;
+  if (location === undefined || !URL.canParse(location, from.href)) return undefined;
+  const to = new URL(location, from);
+  return to.origin === from.origin ? to : undefined;
+}
+
+/** The whole body; rejects when it is over the limit. */
+export async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response) {
+    // The stream has no encoding set: its parts are buffers.
+    const buffer = part as Buffer;
+    bytes += buffer.length;
+    if (bytes > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
+    parts.push(buffer);
+  }
+  return Buffer.concat(parts, bytes);
+}
+
+/** The media type without its parameters. */
+export function mediaType(response: IncomingMessage): string {
+  return (response.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}

@@ -1,0 +1,62 @@
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { metaOf, paramsOf } from './rpc.ts';
+
+export type Headers = Record<string, string>;
+
+/** A tool parameter that a server wants to see in a header as well. */
+export interface HeaderParameter {
+  readonly path: readonly string[];
+  readonly header: string;
+}
+
+/** Which field of the parameters the `Mcp-Name` header repeats. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** The headers that the 2026-07-28 revision wants beside a request; none for an earlier one. */
+export function modernHeaders(message: JsonRecord, parameters: readonly HeaderParameter[]): Headers {
+  const version = metaOf(message)['io.modelcontextprotocol/protocolVersion'];
+  const method = message['method'];
+  if (typeof version !== 'string' || typeof method !== 'string') return {};
+  const headers: Headers = { 'mcp-protocol-version': version, 'mcp-method': method };
+  const params = paramsOf(message);
+  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
+  const name = field === undefined ? undefined : params[field];
+  if (typeof name === 'string') headers['mcp-name'] = headerValue(name);
+  for (const { path, header } of parameters) {
+    const text = scalarText(path.reduce<unknown>((value, key) => fieldOf(value, key), params['arguments']));
+    if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = headerValue(text);
+  }
+  return headers;
+}
+
+/** The `x-mcp-header` marks in a tool's input schema. */
+export function headerParameters(schema: unknown, path: readonly string[] = []): HeaderParameter[] {
+  const properties = fieldOf(schema, 'properties');
+  if (!isRecord(properties)) return [];
+  return Object.entries(properties).flatMap(([key, property]) => {
+    const header = isRecord(property) ? property['x-mcp-header'] : undefined;
+    const here = [...path, key];
+    const own =
+      typeof header === 'string' && /^[\w!#$%&'*+\-.^`|~]+$/.test(header) ? [{ path: here, header }] : [];
+    return [...own, ...headerParameters(property, here)];
+  });
+}
+
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+}
+
+/** A text as a header may carry it: printable ASCII as it is, anything else as base64 in a marked form. */
+function headerValue(text: string): string {
+  const plain = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/.test(text);
+  return plain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}

@@ -1,0 +1,96 @@
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
+
+/** One server-sent event. */
+export interface ServerEvent {
+  readonly id: string | undefined;
+  readonly type: string;
+  /** The data as one line: line breaks between JSON tokens mean nothing, and inside a JSON string there are none. */
+  readonly data: Buffer;
+}
+
+export interface EventSink {
+  readonly maxBytes: number;
+  onEvent(event: ServerEvent): void;
+  /** The server asks to wait this long before connecting again. */
+  onRetry(ms: number): void;
+  onTooLong(): void;
+}
+
+/** Takes an event stream apart in linear time, however it is chunked. */
+export class EventParser {
+  readonly #sink: EventSink;
+  #parts: Buffer[] = [];
+  #data: Buffer[] = [];
+  #bytes = 0;
+  #id: string | undefined;
+  #type = '';
+
+  constructor(sink: EventSink) {
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      this.#parts.push(chunk.subarray(from, at));
+      const line = this.#parts.length === 1 ? (this.#parts[0] ?? chunk) : Buffer.concat(this.#parts);
+      this.#parts = [];
+      from = at + 1;
+      this.#line(line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line);
+    }
+    if (from === chunk.length) return;
+    this.#parts.push(chunk.subarray(from));
+    this.#hold(chunk.length - from);
+  }
+
+  #line(line: Buffer): void {
+    if (line.length === 0) {
+      this.#dispatch();
+      return;
+    }
+    const colon = line.indexOf(':');
+    if (colon === 0) return;
+    const name = line.toString('latin1', 0, colon < 0 ? line.length : colon);
+    const start = colon < 0 ? line.length : colon + (line[colon + 1] === 0x20 ? 2 : 1);
+    if (name === 'data') {
+      this.#data.push(line.subarray(start));
+      this.#hold(line.length - start);
+    } else if (name === 'id') this.#id = line.toString('utf8', start);
+    else if (name === 'event') this.#type = line.toString('utf8', start);
+    else if (name === 'retry') this.#retry(line.toString('latin1', start));
+  }
+
+  #dispatch(): void {
+    const [only] = this.#data;
+    const data = this.#data.length === 1 && only !== undefined ? only : joined(this.#data);
+    const event = { id: this.#id, type: this.#type, data };
+    this.#data = [];
+    this.#bytes = 0;
+    this.#type = '';
+    if (event.data.length > 0 || event.id !== undefined) this.#sink.onEvent(event);
+  }
+
+  #retry(text: string): void {
+    if (/^\d+$/.test(text)) this.#sink.onRetry(Number(text));
+  }
+
+  #hold(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#sink.maxBytes) this.#sink.onTooLong();
+  }
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  const space = Buffer.from(' ');
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [space, part])));
+}
+
+/** A JSON text as one line. */
+export function onOneLine(json: Buffer): Buffer {
+  if (!json.includes(NEWLINE) && !json.includes(CARRIAGE_RETURN)) return json;
+  const line = Buffer.from(json);
+  for (let at = 0; at < line.length; at++)
+    if (line[at] === NEWLINE || line[at] === CARRIAGE_RETURN) line[at] = 0x20;
+  return line;
+}

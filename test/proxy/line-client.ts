@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+
+/** One JSON-RPC message, parsed. */
+export interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+  // Results are read by tests that know what they asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is the test's own expectation
+  readonly result?: any;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+/** A client without any SDK in it: lines to a stream, lines from another, and everything it saw in order. */
+export class LineClient {
+  /** Every line received, as it came. */
+  readonly lines: string[] = [];
+  /** Answers the server's own requests, by method. */
+  readonly replies: Map<string, (params: Record<string, unknown>) => unknown> = new Map();
+  readonly #input: Writable;
+  readonly #output: Readable;
+  readonly #messages: Message[] = [];
+  #waiting: { match: (message: Message) => boolean; found: (message: Message) => void }[] = [];
+  #parts: string[] = [];
+  #id = 0;
+  #ended = false;
+
+  constructor(input: Writable, output: Readable) {
+    this.#input = input;
+    this.#output = output;
+    input.on('error', () => {});
+    output.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
+    output.on('end', () => {
+      this.#ended = true;
+    });
+  }
+
+  send(message: unknown): void {
+    this.#input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  }
+
+  /** Sends a request and resolves to its answer. */
+  request(method: string, params: object = {}, id: string | number = ++this.#id): Promise<Message> {
+    this.send({ jsonrpc: '2.0', id, method, params });
+    return this.next((message) => message.id === id && message.method === undefined);
+  }
+
+  notify(method: string, params: object = {}): void {
+    this.send({ jsonrpc: '2.0', method, params });
+  }
+
+  async initialize(capabilities: object = {}): Promise<Message> {
+    const answer = await this.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities,
+      clientInfo: { name: 'test', version: '1' },
+    });
+    this.notify('notifications/initialized');
+    return answer;
+  }
+
+  async call(name: string, args: object = {}): Promise<Called> {
+    const answer = await this.request('tools/call', { name, arguments: args });
+    const blocks = (answer.result?.content ?? []) as { text?: string }[];
+    const outcome = answer.result?._meta?.['dev.lookfirst/outcome'];
+    return {
+      ok: answer.error === undefined && answer.result?.isError !== true,
+      text: blocks.map((block) => block.text ?? '').join('\n'),
+      code: outcome?.code,
+      outcome,
+      answer,
+    };
+  }
+
+  /** The first message that matches, waiting for it if needed; it is then taken. */
+  next(match: (message: Message) => boolean = () => true): Promise<Message> {
+    const at = this.#messages.findIndex(match);
+    if (at >= 0) return Promise.resolve(this.#messages.splice(at, 1)[0] as Message);
+    return new Promise((found) => this.#waiting.push({ match, found }));
+  }
+
+  end(): void {
+    this.#input.end();
+  }
+
+  async ended(): Promise<void> {
+    if (!this.#ended) await once(this.#output, 'end');
+  }
+
+  #take(chunk: string): void {
+    const lines = chunk.split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      const whole = this.#parts.join('') + line;
+      this.#parts = [];
+      this.lines.push(whole);
+      this.#deliver(JSON.parse(whole));
+    }
+    this.#parts.push(last);
+  }
+
+  #deliver(message: Message): void {
+    const reply = message.method === undefined ? undefined : this.replies.get(message.method);
+    if (reply !== undefined && message.id !== undefined)
+      this.send({ jsonrpc: '2.0', id: message.id, result: reply(message.params ?? {}) });
+    const at = this.#waiting.findIndex(({ match }) => match(message));
+    if (at < 0) this.#messages.push(message);
+    else this.#waiting.splice(at, 1)[0]?.found(message);
+  }
+}
+
+export interface Called {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly code: string | undefined;
+  readonly outcome: Record<string, unknown> | undefined;
+  readonly answer: Message;
+}

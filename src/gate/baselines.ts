@@ -1,0 +1,61 @@
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Images } from '../store/images.ts';
+
+const MAX_BYTES_IN_MEMORY = 64 << 20;
+/** Larger files are compared by hash only; a diff of them would not be shown anyway. */
+const MAX_FILE_BYTES = 8 << 20;
+
+/**
+ * The bytes sessions were shown, by fingerprint, so that a later change can be shown as a diff. A convenience with a
+ * bound: what is no longer here only makes a refusal say less, never a verdict go another way than STALE.
+ */
+export class Baselines {
+  readonly #images: Images;
+  readonly #share: boolean;
+  readonly #recent = new Map<string, Uint8Array>();
+  #bytes = 0;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  /** `share`: also keep them where other processes and later starts find them. */
+  constructor(images: Images, options: { readonly share: boolean }) {
+    this.#images = images;
+    this.#share = options.share;
+  }
+
+  remember(fingerprint: Fingerprint, bytes: Uint8Array): void {
+    if (bytes.byteLength > MAX_FILE_BYTES) return;
+    const known = this.#recent.delete(fingerprint.sha256);
+    this.#recent.set(fingerprint.sha256, bytes);
+    if (known) return;
+    this.#bytes += bytes.byteLength;
+    this.#shrink();
+    if (this.#share) this.#writeLater(fingerprint, bytes);
+  }
+
+  async recall(fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
+    const recent = this.#recent.get(fingerprint.sha256);
+    if (recent !== undefined) return recent;
+    if (fingerprint.size > MAX_FILE_BYTES || !(await this.#images.has(fingerprint.sha256))) return undefined;
+    return this.#images.read(fingerprint);
+  }
+
+  /** Waits for what is still being written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  #shrink(): void {
+    for (const [sha256, bytes] of this.#recent) {
+      if (this.#bytes <= MAX_BYTES_IN_MEMORY) return;
+      this.#recent.delete(sha256);
+      this.#bytes -= bytes.byteLength;
+    }
+  }
+
+  /** Behind the answer, one after the other: a reader should not wait for a convenience. */
+  #writeLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
+    this.#writing = this.#writing
+      .then(() => this.#images.keepBytes(bytes, fingerprint, 'none'))
+      .catch(() => undefined);
+  }
+}

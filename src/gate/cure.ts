@@ -1,0 +1,51 @@
+import type { Snapshot } from '../disk/read.ts';
+import { revisionOf } from '../model/fingerprint.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { View } from './look.ts';
+import { type OutsideChange, outsideChange } from './outside-change.ts';
+import { no, type Prepared } from './prepared.ts';
+import type { World } from './world.ts';
+
+/**
+ * Makes a STALE refusal carry its own cure: the diff since the file was seen. What the diff shows counts as seen, so
+ * the next try needs no other read; the content that was refused stays refused, for it was written before.
+ */
+export async function cure(
+  world: World,
+  view: View,
+  refused: { readonly refusal: Refusal; readonly contentHash?: string },
+): Promise<Prepared> {
+  const { sighting, snapshot } = view;
+  if (sighting === undefined || snapshot === undefined) return no(refused.refusal);
+  const change = await outsideChange(world, sighting, snapshot);
+  if (change === undefined) return no(refused.refusal);
+  const credit = creditFor(world, { sighting, snapshot, change });
+  const content = refused.contentHash === undefined ? {} : { refusedContent: refused.contentHash };
+  const whole = change.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
+  const detail = {
+    ...refused.refusal.detail,
+    ...(change.diff === '' ? {} : { diff: change.diff }),
+    ...(whole ? { revision: revisionOf(snapshot.fingerprint) } : {}),
+  };
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  return no({ ...refused.refusal, detail }, { ...credit, ...content });
+}
+
+/** What the session has seen of the file as it is now, once the change was shown. */
+export function creditFor(
+  world: World,
+  { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },
+): Sighting {
+  return {
+    key: sighting.key,
+    fingerprint: snapshot.fingerprint,
+    stamp: snapshot.stamp,
+    racy: snapshot.racy,
+    coverage: change.coverage,
+    totalLines: change.totalLines,
+    flags: sighting.flags,
+    how: 'cure',
+    atMs: world.now(),
+  };
+}

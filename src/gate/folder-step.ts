@@ -1,0 +1,75 @@
+import { type MadeFolders, makeFolders, removeFolder } from '../disk/folders.ts';
+import type { Effect } from '../model/entry.ts';
+import type { Absent, Found } from '../workspace/workspace.ts';
+import { ABSENT } from './sides.ts';
+import type { Step } from './step.ts';
+import type { World } from './world.ts';
+import { folderEffects } from './write-step.ts';
+
+/** Makes a folder and those above it. */
+export function makeFolderStep(world: World, located: Absent): Step {
+  const { place } = located;
+  let folders: MadeFolders | undefined;
+  const own: Effect = {
+    key: place.path.key,
+    relative: place.path.relative,
+    before: ABSENT,
+    after: { kind: 'directory', mode: 0o755 },
+  };
+  return {
+    action: 'mkdir',
+    path: place.path,
+    effects: [...folderEffects(located), own],
+    run: async () => {
+      folders = makeFolders(world.disk, place, located.missing);
+      const result = { path: place.path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
+      return { ok: true, result, sightings: [], tombstones: [], displaced: [] };
+    },
+    revert: async () => folders?.undo(),
+    close: () => {
+      folders?.close();
+      place.dir.close();
+    },
+  };
+}
+
+/** Nothing to do: what was asked for is there already. */
+export function nothingStep(located: Found, action: Step['action']): Step {
+  const { place } = located;
+  const result = { path: place.path.given, changed: false, created: false, sizeBytes: 0, notices: [] };
+  return {
+    action,
+    path: place.path,
+    effects: [],
+    run: async () => ({ ok: true, result, sightings: [], tombstones: [], displaced: [] }),
+    revert: async () => {},
+    close: () => place.dir.close(),
+  };
+}
+
+/** Removes an empty folder. */
+export function removeFolderStep(world: World, located: Found): Step {
+  const { place } = located;
+  const mode = Number(located.stats.mode & 0o777n);
+  return {
+    action: 'delete',
+    path: place.path,
+    effects: [
+      {
+        key: place.path.key,
+        relative: place.path.relative,
+        before: { kind: 'directory', mode },
+        after: ABSENT,
+      },
+    ],
+    run: async () => {
+      if (!removeFolder(world.disk, place)) return { ok: false, reason: 'changed', retained: [] };
+      const result = { path: place.path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+      return { ok: true, result, sightings: [], tombstones: [place.path.key], displaced: [] };
+    },
+    revert: async () => {
+      makeFolders(world.disk, place, [place.name]).close();
+    },
+    close: () => place.dir.close(),
+  };
+}

@@ -1,0 +1,96 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { FileIntent, Intent } from '../model/intent.ts';
+import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { carryOut } from './carry-out.ts';
+import { dryRun } from './dry-run.ts';
+import { keysOf } from './keys.ts';
+import { prepare } from './prepare.ts';
+import type { Prepared } from './prepared.ts';
+import { Refusals } from './refusals.ts';
+import { vetOne } from './vet.ts';
+import { witness } from './witness.ts';
+import type { World } from './world.ts';
+
+/**
+ * The one way a file is changed. `vet` answers, `perform` answers and acts under one lock, `witness` notes what others did.
+ * Minutes may pass between a vet and a perform: perform judges again.
+ */
+export class Gate {
+  readonly refusals: Refusals;
+  readonly #world: World;
+  readonly #ledger: Ledger;
+
+  constructor(world: World, ledger: Ledger) {
+    this.#world = world;
+    this.#ledger = ledger;
+    this.refusals = new Refusals(world, ledger);
+  }
+
+  /** May this be done? Nothing is changed, and a refusal is only counted, not cured. */
+  async vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const notices: Notice[] = [];
+    const refusals: Refusal[] = [];
+    for (const change of changesOf(intent)) {
+      const outcome = await vetOne(this.#world, this.#ledger, change);
+      if (outcome.ok) notices.push(...outcome.notices);
+      else refusals.push((await this.refusals.record(outcome)).refusal);
+    }
+    const refusal = combined(intent, refusals);
+    return refusal === undefined ? { ok: true, notices } : refused(refusal);
+  }
+
+  /** Judges every change, then does all of them or none, under the locks of all their files. */
+  async perform(intent: Intent): Promise<Outcome<ApplyResult>> {
+    const changes = changesOf(intent);
+    const keys = keysOf(this.#world, changes);
+    if (!keys.ok) return keys;
+    const release = await this.#world.locks.acquire(keys.keys, this.#world.policy.lockTimeoutMs);
+    if (release === undefined) return refused(busy(changes));
+    try {
+      return await this.#performLocked(intent, changes);
+    } finally {
+      release();
+    }
+  }
+
+  /** Notes what someone else read, wrote or ran, so that the next verdict is right. */
+  witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return witness(this.#world, this.#ledger, event);
+  }
+
+  async #performLocked(intent: Intent, changes: readonly FileIntent[]): Promise<Outcome<ApplyResult>> {
+    const prepared: Prepared[] = [];
+    try {
+      for (const change of changes) prepared.push(await prepare(this.#world, this.#ledger, change));
+      const refusals: Refusal[] = [];
+      for (const item of prepared) if (!item.ok) refusals.push((await this.refusals.record(item)).refusal);
+      const refusal = combined(intent, refusals);
+      if (refusal !== undefined) return refused(refusal);
+      const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
+      if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(steps) };
+      const outcome = await carryOut(this.#world, this.#ledger, { steps, batch: intent.kind === 'apply' });
+      if (outcome.ok) return outcome;
+      return refused((await this.refusals.record(outcome)).refusal);
+    } finally {
+      for (const item of prepared) if (item.ok) item.step.close();
+    }
+  }
+}
+
+function changesOf(intent: Intent): readonly FileIntent[] {
+  return intent.kind === 'apply' ? intent.changes : [intent];
+}
+
+/** A refused batch is one refusal that names every refused file. */
+function combined(intent: Intent, refusals: readonly Refusal[]): Refusal | undefined {
+  const [first] = refusals;
+  if (first === undefined || intent.kind !== 'apply' || refusals.length === 1) return first;
+  return { ...first, detail: { ...first.detail, refusals } };
+}
+
+function busy(changes: readonly FileIntent[]): Refusal {
+  const [first] = changes;
+  const path = first === undefined ? '' : 'path' in first ? first.path : first.destination;
+  return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
+}

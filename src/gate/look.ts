@@ -1,0 +1,156 @@
+import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import { isReadOnly, kindOf, stampOf } from '../disk/stats.ts';
+import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
+import { isStub } from '../judge/knowledge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import {
+  type Fingerprint,
+  revisionOf,
+  type Stamp,
+  sameFingerprint,
+  sameStamp,
+} from '../model/fingerprint.ts';
+import type { ResolvedPath } from '../model/path.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Outcome } from '../model/verdict.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
+import { matchingGlob } from './globs.ts';
+import { siblingOf } from './sibling.ts';
+import type { World } from './world.ts';
+
+/** What is at a path now, and what the session knows of it. The holder closes `located.place.dir`. */
+export interface View {
+  readonly path: ResolvedPath;
+  readonly located: Located;
+  readonly sighting: Sighting | undefined;
+  /** Present once the bytes were read, which happens only for those who may be told about them. */
+  readonly snapshot: Snapshot | undefined;
+  readonly facts: Facts;
+}
+
+export interface LookRequest {
+  readonly path: string;
+  readonly action: JudgedAction;
+  readonly expectedRevision?: string | undefined;
+  /** `parents`: a link in the last place is looked at itself. */
+  readonly links?: 'all' | 'parents';
+  /** `glance`: a trustworthy stamp will do. `bytes`: read them, because a change follows. */
+  readonly depth: 'glance' | 'bytes';
+}
+
+/**
+ * Gathers the facts for a verdict. Bytes are read only if the session has a sighting, a revision or another claim to
+ * them: a session without one is refused before anything derived from content exists.
+ */
+export async function look(
+  world: World,
+  ledger: Ledger,
+  request: LookRequest,
+): Promise<Outcome<{ view: View }>> {
+  const outcome = world.workspace.locate(request.path, request.action, request.links);
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  try {
+    const sighting = await ledger.recall(located.place.path.key);
+    return { ok: true, view: await viewOf(world, ledger.session, { request, located, sighting }) };
+  } catch (error) {
+    located.place.dir.close();
+    throw error;
+  }
+}
+
+interface Looking<Where extends Located> {
+  readonly request: LookRequest;
+  readonly located: Where;
+  readonly sighting: Sighting | undefined;
+}
+
+async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<View> {
+  const { request, located, sighting } = looking;
+  const { path } = located.place;
+  const facts: Facts = {
+    action: request.action,
+    path: request.path,
+    nowMs: world.now(),
+    target: located.exists ? targetOf(located) : { exists: false },
+    sighting,
+    isRoot: path.relative === '',
+    expectedRevision: request.expectedRevision,
+    bypassedBy: matchingGlob(world.policy.bypass, path.relative),
+  };
+  const view = { path, located, sighting, snapshot: undefined, facts };
+  if (!located.exists || !located.stats.isFile()) return view;
+  const known = countingSighting(sighting);
+  const times = { mtimeNewer: known?.stamp && located.stats.mtimeNs > known.stamp.mtimeNs };
+  if (request.depth === 'glance' && known !== undefined && request.expectedRevision === undefined) {
+    if (hasStampOf(known, located)) return { ...view, facts: { ...facts, ...times, freshness: 'same' } };
+  }
+  if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, ...times } };
+  const read = await readBytes(world, session, { located, known });
+  return { ...view, snapshot: read.snapshot, facts: { ...facts, ...times, ...read.facts } };
+}
+
+function targetOf(found: Found): Target {
+  return {
+    exists: true,
+    kind: kindOf(found.stats),
+    sizeBytes: Number(found.stats.size),
+    readOnly: isReadOnly(found.stats),
+    empty: found.stats.size === 0n,
+    mtimeMs: Number(found.stats.mtimeNs / 1_000_000n),
+  };
+}
+
+function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
+  return sighting === undefined || isStub(sighting) || sighting.tombstone === true ? undefined : sighting;
+}
+
+/** An equal stamp that is not racy spares the hash. Pages of a huge file have no hash: for them it is all there is. */
+function hasStampOf(sighting: Sighting, found: Found): boolean {
+  if (sighting.stamp === undefined || (sighting.racy && sighting.fingerprint !== undefined)) return false;
+  return sameStamp(sighting.stamp, stampOf(found.stats));
+}
+
+function mayRead(world: World, facts: Facts, known: Sighting | undefined): boolean {
+  if (!facts.target.exists || facts.target.sizeBytes > world.policy.maxEditBytes) return false;
+  return (
+    known !== undefined ||
+    facts.target.empty ||
+    facts.expectedRevision !== undefined ||
+    facts.bypassedBy !== undefined ||
+    world.policy.seen === 'optional'
+  );
+}
+
+async function readBytes(
+  world: World,
+  session: string,
+  { located, known }: { located: Found; known: Sighting | undefined },
+): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
+  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spared(known) });
+  if ('problem' in snapshot) {
+    return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
+  }
+  const currentRevision = revisionOf(snapshot.fingerprint);
+  if (known === undefined) return { snapshot, facts: { currentRevision } };
+  if (isAsSeen(known, snapshot)) return { snapshot, facts: { currentRevision, freshness: 'same' } };
+  const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
+  return { snapshot, facts: { currentRevision, freshness: 'changed', writer } };
+}
+
+/** A reading whose fingerprint need not be computed again if the stamp is the same. */
+export function spared(
+  known: Sighting | undefined,
+): { readonly known: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } } | Record<string, never> {
+  if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return {};
+  return { known: { stamp: known.stamp, fingerprint: known.fingerprint } };
+}
+
+function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {
+  if (known.fingerprint !== undefined) return sameFingerprint(known.fingerprint, snapshot.fingerprint);
+  return known.stamp !== undefined && sameStamp(known.stamp, snapshot.stamp);
+}
+
+function whyUnread(problem: Unreadable): string {
+  return problem.problem === 'denied' ? problem.errno : problem.problem;
+}

@@ -1,0 +1,126 @@
+import { create } from '../disk/create.ts';
+import { type MadeFolders, makeFolders } from '../disk/folders.ts';
+import { move } from '../disk/move.ts';
+import type { Snapshot } from '../disk/read.ts';
+import { remove } from '../disk/remove.ts';
+import type { Conflict } from '../disk/replace.ts';
+import { modeOf } from '../disk/stats.ts';
+import type { Effect, Side } from '../model/entry.ts';
+import type { Place } from '../model/path.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
+import { ABSENT, sideOf } from './sides.ts';
+import type { Displaced, Done, Step } from './step.ts';
+import type { World } from './world.ts';
+import { folderEffects } from './write-step.ts';
+
+export interface Move {
+  readonly source: Found;
+  readonly destination: Located;
+  /** What the source is, for the journal. */
+  readonly side: Side;
+  /** The file at the destination that the session may overwrite. */
+  readonly overwrites: Snapshot | undefined;
+  /** What the session has seen of the source, and below it if it is a folder. */
+  readonly sightings: readonly Sighting[];
+}
+
+/** Gives a file, link or folder another place. What it replaces there is kept; what was seen of it stays seen. */
+export function moveStep(world: World, change: Move): Step {
+  const { source, destination } = change;
+  const from = source.place;
+  let folders: MadeFolders | undefined;
+  let to: Place | undefined;
+  let moved = false;
+
+  const restoreDestination = async (): Promise<void> => {
+    if (change.overwrites === undefined || to === undefined) return;
+    await create(world.disk, to, { bytes: change.overwrites.bytes, mode: modeOf(change.overwrites.stats) });
+  };
+
+  return {
+    action: 'move',
+    path: destination.place.path,
+    effects: effectsOf(change),
+    run: async () => {
+      const target = placeOf();
+      to = target;
+      const displaced = clear(world, target, change.overwrites);
+      if ('reason' in displaced) return displaced;
+      const outcome = move(world.disk, from, target);
+      if (!outcome.ok) {
+        await restoreDestination();
+        folders?.undo();
+        return outcome;
+      }
+      moved = true;
+      return done(change, displaced);
+    },
+    revert: async () => {
+      if (!moved || to === undefined) return;
+      move(world.disk, to, from);
+      await restoreDestination();
+      folders?.undo();
+    },
+    close: () => {
+      folders?.close();
+      from.dir.close();
+      destination.place.dir.close();
+    },
+  };
+
+  function placeOf(): Place {
+    if (destination.exists || destination.missing.length === 1) return destination.place;
+    folders = makeFolders(world.disk, destination.place, destination.missing.slice(0, -1));
+    return { path: destination.place.path, dir: folders.dir, name: destination.missing.at(-1) ?? '' };
+  }
+}
+
+/** Takes the overwritten file out of the way; it is kept. */
+function clear(world: World, place: Place, overwrites: Snapshot | undefined): Displaced[] | Conflict {
+  if (overwrites === undefined) return [];
+  const { fingerprint, bytes } = overwrites;
+  const outcome = remove(world.disk, place, { fingerprint, bytes });
+  if (!outcome.ok) return outcome;
+  return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
+}
+
+function effectsOf({ source, destination, side, overwrites }: Move): Effect[] {
+  const from = source.place.path;
+  const to = destination.place.path;
+  return [
+    ...folderEffects(destination),
+    { key: from.key, relative: from.relative, before: side, after: ABSENT },
+    {
+      key: to.key,
+      relative: to.relative,
+      before: overwrites === undefined ? ABSENT : sideOf(overwrites),
+      after: side,
+    },
+  ];
+}
+
+function done(change: Move, displaced: readonly Displaced[]): Done {
+  const from = change.source.place.path;
+  const to = change.destination.place.path;
+  const rekeyed = change.sightings.map((sighting) => ({
+    ...sighting,
+    key: `${to.key}${sighting.key.slice(from.key.length)}`,
+    // The change of name shows in the stamp; the bytes are the same, and the next look confirms it by hash.
+    racy: true,
+  }));
+  const result = {
+    path: to.given,
+    changed: true,
+    created: false,
+    sizeBytes: Number(change.source.stats.size),
+    notices: [],
+  };
+  return {
+    ok: true,
+    result,
+    sightings: rekeyed,
+    tombstones: change.sightings.map((sighting) => sighting.key),
+    displaced,
+  };
+}

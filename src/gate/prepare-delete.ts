@@ -1,0 +1,117 @@
+import { listNames } from '../disk/list.ts';
+import type { FolderFacts } from '../judge/facts.ts';
+import { judge } from '../judge/judge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { FileIntent } from '../model/intent.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Found } from '../workspace/workspace.ts';
+import { cure } from './cure.ts';
+import { removeFolderStep } from './folder-step.ts';
+import { look, type View } from './look.ts';
+import { unverifiable } from './prepare-write.ts';
+import { no, type Prepared } from './prepared.ts';
+import { removeFileStep, removeLinkStep } from './remove-step.ts';
+import { readTree, type TreeNode } from './tree.ts';
+import { doom, removeTreeStep } from './tree-step.ts';
+import type { World } from './world.ts';
+
+type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
+
+/** Judges a delete: of a file, of a link as a link, or of a folder that this session was shown in full. */
+export async function prepareDelete(world: World, ledger: Ledger, intent: DeleteIntent): Promise<Prepared> {
+  const outcome = await look(world, ledger, {
+    path: intent.path,
+    action: 'delete',
+    links: 'parents',
+    depth: 'bytes',
+  });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  const prepared = await judged(world, ledger, { intent, view });
+  if (!prepared.ok) view.located.place.dir.close();
+  return prepared;
+}
+
+async function judged(
+  world: World,
+  ledger: Ledger,
+  { intent, view }: { intent: DeleteIntent; view: View },
+): Promise<Prepared> {
+  const { located, snapshot } = view;
+  const folder =
+    located.exists && located.stats.isDirectory()
+      ? await lookInside(world, ledger, { intent, located })
+      : undefined;
+  const verdict = judge(
+    { ...view.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
+    world.policy,
+  );
+  if (verdict.outcome === 'refuse') {
+    const { refusal } = verdict;
+    return refusal.code === 'STALE' && folder === undefined ? cure(world, view, { refusal }) : no(refusal);
+  }
+  if (!located.exists)
+    return no({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
+  if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
+  if (folder !== undefined) return prepareFolder(world, located, folder.nodes);
+  if (snapshot === undefined) return no(unverifiable(intent.path, view.facts.errno));
+  return { ok: true, step: removeFileStep(world, located, snapshot) };
+}
+
+interface Inside {
+  readonly facts: FolderFacts;
+  readonly nodes: readonly TreeNode[];
+}
+
+async function lookInside(
+  world: World,
+  ledger: Ledger,
+  { intent, located }: { intent: DeleteIntent; located: Found },
+): Promise<Inside> {
+  const dir = located.place.name === '.' ? located.place.dir : located.place.dir.enter(located.place.name);
+  try {
+    const recursive = intent.recursive === true;
+    const empty = listNames(dir).length === 0;
+    if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
+    const nodes = readTree(world, dir, located.place.path);
+    const listings = await Promise.all(
+      nodes.map((node) => (node.kind === 'folder' ? ledger.recall(node.path.key) : undefined)),
+    );
+    return { facts: { empty, recursive, ...listingFacts(nodes, listings) }, nodes };
+  } finally {
+    if (dir !== located.place.dir) dir.close();
+  }
+}
+
+/** Every folder of the tree was listed in full, and has the same names now. */
+function listingFacts(
+  nodes: readonly TreeNode[],
+  listings: readonly (Sighting | undefined)[],
+): Pick<FolderFacts, 'listedFull' | 'listingUnchanged'> {
+  const folders = nodes.flatMap((node, index) =>
+    node.kind === 'folder' ? [{ node, seen: listings[index] }] : [],
+  );
+  return {
+    listedFull: folders.every(({ seen }) => seen?.how === 'listing' && seen.coverage.kind === 'whole'),
+    listingUnchanged: folders.every(({ node, seen }) => seen?.fingerprint?.sha256 === node.listing.sha256),
+  };
+}
+
+async function prepareFolder(world: World, located: Found, nodes: readonly TreeNode[]): Promise<Prepared> {
+  if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
+  const blocked = nodes.find(
+    (node) => node.kind === 'other' || world.workspace.protects(node.path) !== undefined,
+  );
+  if (blocked !== undefined) return no(blockedRefusal(located, blocked));
+  const doomed = await doom(world, nodes);
+  if ('reason' in doomed) return no(unverifiable(located.place.path.given));
+  return { ok: true, step: removeTreeStep(world, located, doomed) };
+}
+
+function blockedRefusal(located: Found, node: TreeNode): Refusal {
+  const path = located.place.path.given;
+  const reason = `${node.path.relative} in it may not be deleted`;
+  const code = node.kind === 'other' ? 'NOT_A_FILE' : 'PROTECTED';
+  return { code, action: 'delete', path, next: 'ask_human', detail: { reason } };
+}

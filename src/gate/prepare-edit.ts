@@ -1,0 +1,189 @@
+import { judge } from '../judge/judge.ts';
+import { carryCoverage } from '../ledger/carry-coverage.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { covers, NOTHING } from '../model/coverage.ts';
+import type { Edit, FileIntent } from '../model/intent.ts';
+import type { Notice } from '../model/results.ts';
+import { NO_FLAGS } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { countLines } from '../text/byte-lines.ts';
+import { straightenQuotes } from '../text/quotes.ts';
+import { creditFor, cure } from './cure.ts';
+import { totalAfter, touchedLines } from './line-changes.ts';
+import { look, type View } from './look.ts';
+import { type OutsideChange, outsideChange } from './outside-change.ts';
+import { planRefusal } from './plan-refusal.ts';
+import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
+import { placeholderIn, unverifiable } from './prepare-write.ts';
+import { no, type Prepared } from './prepared.ts';
+import type { Step } from './step.ts';
+import type { World } from './world.ts';
+import { writeStep } from './write-step.ts';
+
+export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
+
+/** Judges an edit or an insert. If the file changed since it was seen, it is carried over the change, or STALE. */
+export async function prepareText(world: World, ledger: Ledger, intent: TextIntent): Promise<Prepared> {
+  const { path, kind, expectedRevision } = intent;
+  const outcome = await look(world, ledger, { path, action: kind, expectedRevision, depth: 'bytes' });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  const prepared = await judged(world, intent, view);
+  if (!prepared.ok) view.located.place.dir.close();
+  return prepared;
+}
+
+async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {
+  const first = judge(view.facts, world.policy);
+  if (first.outcome === 'refuse') return refusedAs(world, view, first.refusal);
+  const { snapshot, sighting } = view;
+  if (snapshot === undefined) return no(unverifiable(intent.path, view.facts.errno));
+  const carried = first.licence === 'carry';
+  const change = carried && sighting ? await outsideChange(world, sighting, snapshot) : undefined;
+  if (carried && change === undefined) return refusedAs(world, view, stale(view));
+
+  const authored = author(world, intent);
+  const planned = plan(snapshot.bytes, authored.intent, change);
+  if (!planned.ok) {
+    return refusedAs(world, view, carried ? stale(view) : planRefusal(planned, intent.kind, intent.path));
+  }
+  const touching: Touching = { world, intent: authored.intent, view, planned, change };
+  const second = judgeTouched(touching);
+  if ('code' in second) return refusedAs(world, view, second);
+  return { ok: true, step: stepFor(touching, [...second, ...authored.notices]) };
+}
+
+async function refusedAs(world: World, view: View, refusal: Refusal): Promise<Prepared> {
+  return refusal.code === 'STALE' ? cure(world, view, { refusal }) : no(refusal);
+}
+
+function stale(view: View): Refusal {
+  const { action, path, writer } = view.facts;
+  const seenAtMs = view.sighting?.atMs;
+  const detail = {
+    ...(seenAtMs === undefined ? {} : { seenAtMs }),
+    ...(writer === undefined ? {} : { writer }),
+  };
+  return { code: 'STALE', action, path, next: 'read_again', detail };
+}
+
+/** Straightens quotes in what the model wrote, unless its own anchor shows that the file uses others on purpose. */
+function author(
+  world: World,
+  intent: TextIntent,
+): { readonly intent: TextIntent; readonly notices: readonly Notice[] } {
+  let straightened = 0;
+  const straight = (text: string): string => {
+    const result = straightenQuotes(intent.path, text, world.policy.quotes);
+    straightened += result.count;
+    return result.text;
+  };
+  const mine =
+    intent.kind === 'insert'
+      ? { ...intent, content: straight(intent.content) }
+      : {
+          ...intent,
+          edits: intent.edits.map((edit) =>
+            hasQuotes(edit) ? edit : { ...edit, newString: straight(edit.newString) },
+          ),
+        };
+  return {
+    intent: mine,
+    notices: straightened === 0 ? [] : [{ kind: 'quotes-straightened', count: straightened }],
+  };
+}
+
+function hasQuotes(edit: Edit): boolean {
+  return /[\u2018\u2019\u201c\u201d\u2032\u2033]/.test(edit.oldString);
+}
+
+/** Never anything but exact on a file that changed: a tolerant match could land on text nobody meant. */
+function plan(
+  bytes: Uint8Array,
+  intent: TextIntent,
+  change: OutsideChange | undefined,
+): PlannedText | PlanFailure {
+  if (intent.kind === 'edit')
+    return planEdits(bytes, intent.edits, { loosest: change ? 'exact' : 'punctuation' });
+  const { afterLine } = intent;
+  if (change === undefined || afterLine === undefined || afterLine === 0)
+    return planInsert(bytes, intent.content, afterLine);
+  const line = change.carryLine(afterLine);
+  return line === undefined ? { ok: false, kind: 'no-such-line' } : planInsert(bytes, intent.content, line);
+}
+
+interface Touching {
+  readonly world: World;
+  readonly intent: TextIntent;
+  readonly view: View;
+  readonly planned: PlannedText;
+  readonly change: OutsideChange | undefined;
+}
+
+/** The second look, now that the lines are known: notices, or the refusal. */
+function judgeTouched({ world, intent, view, planned, change }: Touching): readonly Notice[] | Refusal {
+  const totalLines = totalBefore(view);
+  const touched = touchedLines(planned.changes, totalLines);
+  if (change !== undefined) {
+    const seen = { kind: 'lines', ranges: change.stillSeen } as const;
+    if (!touched.every((range) => covers(seen, range))) return stale(view);
+  }
+  const text =
+    intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
+  const facts = { ...view.facts, touched, totalLines, placeholder: placeholderIn(text, view) };
+  const verdict = judge(
+    facts,
+    mustSee(intent, planned) ? { ...world.policy, partial: 'lines' } : world.policy,
+  );
+  return verdict.outcome === 'refuse' ? verdict.refusal : verdict.notices;
+}
+
+/** Only a unique, exact anchor proves by itself that the model knows the lines it changes. */
+function mustSee(intent: TextIntent, planned: PlannedText): boolean {
+  if (intent.kind === 'insert') return false;
+  return planned.tier !== 'exact' || intent.edits.some((edit) => edit.replaceAll === true);
+}
+
+function totalBefore(view: View): number {
+  const { sighting, snapshot, facts } = view;
+  if (facts.freshness === 'same' && sighting?.totalLines !== undefined) return sighting.totalLines;
+  return snapshot === undefined ? 0 : countLines(snapshot.bytes);
+}
+
+function stepFor({ world, intent, view, planned, change }: Touching, notices: readonly Notice[]): Step {
+  const totalLines = totalBefore(view);
+  const credit =
+    change && view.sighting && view.snapshot
+      ? creditFor(world, { sighting: view.sighting, snapshot: view.snapshot, change })
+      : undefined;
+  const known =
+    credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
+  return writeStep(world, {
+    action: intent.kind,
+    located: view.located,
+    before: view.snapshot,
+    bytes: planned.bytes,
+    sighting: {
+      coverage: carryCoverage(known, { changes: planned.changes, addedAre: 'seen', totalLines }),
+      totalLines: totalAfter(totalLines, planned.changes),
+      flags: view.sighting?.flags ?? NO_FLAGS,
+      how: 'edit',
+    },
+    ...(credit === undefined ? {} : { credit }),
+    notices: [...changeNotices(view, planned, change), ...notices],
+    more: {
+      ...(intent.kind === 'edit' ? { replaced: planned.replaced } : {}),
+      ...(planned.inserted === undefined ? {} : { inserted: planned.inserted }),
+    },
+  });
+}
+
+function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {
+  const notices: Notice[] = planned.tier === 'exact' ? [] : [{ kind: 'match-tier', tier: planned.tier }];
+  if (change === undefined) return notices;
+  const writer = view.facts.writer === undefined ? {} : { writer: view.facts.writer.session };
+  return [
+    ...notices,
+    { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated, ...writer },
+  ];
+}

@@ -1,0 +1,147 @@
+import { linkTarget } from '../disk/list.ts';
+import { readSnapshot } from '../disk/read.ts';
+import { judge } from '../judge/judge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Side } from '../model/entry.ts';
+import type { FileIntent } from '../model/intent.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Found } from '../workspace/workspace.ts';
+import { cure } from './cure.ts';
+import { makeFolderStep, nothingStep } from './folder-step.ts';
+import { look, type View } from './look.ts';
+import { moveStep } from './move-step.ts';
+import { unverifiable } from './prepare-write.ts';
+import { no, type Prepared } from './prepared.ts';
+import { sideOf } from './sides.ts';
+import type { World } from './world.ts';
+
+type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
+type MkdirIntent = Extract<FileIntent, { kind: 'mkdir' }>;
+
+/** Judges a move: the source needs no sighting, a file at the destination is overwritten and needs a licence. */
+export async function prepareMove(world: World, ledger: Ledger, intent: MoveIntent): Promise<Prepared> {
+  const source = await look(world, ledger, {
+    path: intent.source,
+    action: 'move',
+    links: 'parents',
+    depth: 'glance',
+  });
+  if (!source.ok) return source;
+  const destination = await look(world, ledger, {
+    path: intent.destination,
+    action: 'overwrite',
+    links: 'parents',
+    depth: 'bytes',
+  });
+  const prepared = destination.ok
+    ? await judged(world, ledger, { intent, source: source.view, destination: destination.view })
+    : destination;
+  if (!prepared.ok) {
+    source.view.located.place.dir.close();
+    if (destination.ok) destination.view.located.place.dir.close();
+  }
+  return prepared;
+}
+
+interface Moving {
+  readonly intent: MoveIntent;
+  readonly source: View;
+  readonly destination: View;
+}
+
+async function judged(
+  world: World,
+  ledger: Ledger,
+  { intent, source, destination }: Moving,
+): Promise<Prepared> {
+  const leaving = judge(source.facts, world.policy);
+  if (leaving.outcome === 'refuse') return no(leaving.refusal);
+  if (!source.located.exists) return no(refusal('NOT_FOUND', intent.source, 'nothing is there'));
+  const blocked = whyBlocked({ intent, source, destination });
+  if (blocked !== undefined) return no(blocked);
+  const arriving = judge(destination.facts, world.policy);
+  if (arriving.outcome === 'refuse') {
+    return arriving.refusal.code === 'STALE'
+      ? cure(world, destination, { refusal: arriving.refusal })
+      : no(arriving.refusal);
+  }
+  if (destination.located.exists && destination.snapshot === undefined)
+    return no(unverifiable(intent.destination));
+  const side = await sideOfSource(world, source.located);
+  if (side === undefined) return no(unverifiable(intent.source));
+  const overwrites = destination.located.exists ? destination.snapshot : undefined;
+  const sightings = await sightingsBelow(ledger, source);
+  return {
+    ok: true,
+    step: moveStep(world, {
+      source: source.located,
+      destination: destination.located,
+      side,
+      overwrites,
+      sightings,
+    }),
+  };
+}
+
+function whyBlocked({ intent, source, destination }: Moving): Refusal | undefined {
+  const from = source.path.key;
+  const to = destination.path.key;
+  if (from === to || to.startsWith(`${from}/`)) {
+    return refusal(
+      'INVALID_ARGUMENT',
+      intent.destination,
+      'source and destination are the same, or one lies in the other',
+    );
+  }
+  if (intent.makeParents === false && !destination.located.exists && destination.located.missing.length > 1) {
+    return refusal('NOT_FOUND', intent.destination, 'the folder it would go into does not exist');
+  }
+  if (!destination.located.exists) return undefined;
+  const both = source.located.exists && source.located.stats.isFile() && destination.located.stats.isFile();
+  return both
+    ? undefined
+    : refusal('ALREADY_EXISTS', intent.destination, 'only a file may take the place of a file');
+}
+
+function refusal(code: Refusal['code'], path: string, reason: string): Refusal {
+  return {
+    code,
+    action: 'move',
+    path,
+    next: code === 'INVALID_ARGUMENT' ? 'fix_argument' : 'other_path',
+    detail: { reason },
+  };
+}
+
+async function sideOfSource(world: World, source: Found): Promise<Side | undefined> {
+  if (source.stats.isDirectory()) return { kind: 'directory', mode: Number(source.stats.mode & 0o777n) };
+  if (source.stats.isSymbolicLink()) return { kind: 'link', target: linkTarget(source.place) ?? '' };
+  const snapshot = await readSnapshot(source.place, { clock: world.disk.clock });
+  return 'problem' in snapshot ? undefined : ({ ...sideOf(snapshot), kept: false } as Side);
+}
+
+async function sightingsBelow(ledger: Ledger, source: View): Promise<Sighting[]> {
+  if (!source.located.exists || !source.located.stats.isDirectory())
+    return source.sighting === undefined ? [] : [source.sighting];
+  const prefix = `${source.path.key}/`;
+  return (await ledger.all()).filter(
+    (sighting) => sighting.key === source.path.key || sighting.key.startsWith(prefix),
+  );
+}
+
+/** Judges the making of a folder; one that is there already is no change. */
+export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIntent): Promise<Prepared> {
+  const outcome = await look(world, ledger, { path: intent.path, action: 'mkdir', depth: 'glance' });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  const verdict = judge(view.facts, world.policy);
+  if (verdict.outcome === 'refuse') {
+    view.located.place.dir.close();
+    return no(verdict.refusal);
+  }
+  return {
+    ok: true,
+    step: view.located.exists ? nothingStep(view.located, 'mkdir') : makeFolderStep(world, view.located),
+  };
+}

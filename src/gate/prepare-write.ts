@@ -1,0 +1,102 @@
+import { fingerprintOf } from '../disk/hash.ts';
+import { judge } from '../judge/judge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { WHOLE } from '../model/coverage.ts';
+import type { FileIntent } from '../model/intent.ts';
+import type { Notice } from '../model/results.ts';
+import { NO_FLAGS } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { countLines } from '../text/byte-lines.ts';
+import { decodeText } from '../text/decode.ts';
+import { findPlaceholder } from '../text/placeholder.ts';
+import { straightenQuotes } from '../text/quotes.ts';
+import { looksBinary } from '../text/unicode.ts';
+import { cure } from './cure.ts';
+import { look, type View } from './look.ts';
+import { no, type Prepared } from './prepared.ts';
+import type { World } from './world.ts';
+import { writeStep } from './write-step.ts';
+
+type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
+
+/** Judges a whole new content for a path: a creation, or an overwrite that needs a licence. */
+export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIntent): Promise<Prepared> {
+  const authored = author(world, intent);
+  const { expectedRevision } = intent;
+  const outcome = await look(world, ledger, {
+    path: intent.path,
+    action: 'overwrite',
+    expectedRevision,
+    depth: 'bytes',
+  });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  const prepared = await judged(world, { intent, view, authored });
+  if (!prepared.ok) view.located.place.dir.close();
+  return prepared;
+}
+
+/** The bytes to write, and what was done to the text on the way. */
+export interface Authored {
+  readonly bytes: Uint8Array;
+  readonly text: string | undefined;
+  readonly notices: readonly Notice[];
+}
+
+export function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
+  if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
+  const { text, count } = straightenQuotes(intent.path, intent.content, world.policy.quotes);
+  const notices: Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
+  return { bytes: Buffer.from(text, 'utf8'), text, notices };
+}
+
+async function judged(
+  world: World,
+  { intent, view, authored }: { intent: WriteIntent; view: View; authored: Authored },
+): Promise<Prepared> {
+  const { snapshot, located } = view;
+  if (intent.makeParents === false && !located.exists && located.missing.length > 1) {
+    const detail = { reason: 'the folder it would go into does not exist' };
+    return no({ code: 'NOT_FOUND', action: 'create', path: intent.path, next: 'other_path', detail });
+  }
+  const contentHash = fingerprintOf(authored.bytes).sha256;
+  const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
+  const facts = {
+    ...view.facts,
+    contentHash,
+    contentKind: authored.text === undefined ? ('bytes' as const) : ('text' as const),
+    target: view.facts.target.exists ? { ...view.facts.target, binary } : view.facts.target,
+    placeholder: placeholderIn(authored.text, view),
+  };
+  const verdict = judge(facts, world.policy);
+  if (verdict.outcome === 'refuse') {
+    const { refusal } = verdict;
+    return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : no(refusal);
+  }
+  if (located.exists && snapshot === undefined) return no(unverifiable(intent.path));
+  return {
+    ok: true,
+    step: writeStep(world, {
+      action: located.exists ? 'overwrite' : 'create',
+      located,
+      before: snapshot,
+      bytes: authored.bytes,
+      sighting: { coverage: WHOLE, totalLines: countLines(authored.bytes), flags: NO_FLAGS, how: 'write' },
+      notices: [...verdict.notices, ...authored.notices],
+    }),
+  };
+}
+
+/** Asked only of suspicious text, so that ordinary writes do not decode what they replace. */
+export function placeholderIn(text: string | undefined, view: View): string | undefined {
+  if (text === undefined || findPlaceholder(text, undefined) === undefined) return undefined;
+  const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
+  const found = findPlaceholder(text, existing);
+  return found === undefined ? undefined : `line ${found.line}: ${found.text}`;
+}
+
+/** The bytes could not be looked at, so nothing can be promised about them. */
+export function unverifiable(path: string, errno?: string): Refusal {
+  const refusal: Refusal = { code: 'UNVERIFIABLE', action: 'overwrite', path, next: 'read_again' };
+  return errno === undefined ? refusal : { ...refusal, detail: { errno } };
+}

@@ -1,0 +1,57 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { World } from './world.ts';
+
+/** Files remembered at most; a streak that is forgotten only explains itself later. */
+const MAX_STREAKS = 1000;
+
+/** Counts refusals in a row and puts each into the journal, together with what it showed of the file. */
+export class Refusals {
+  readonly #world: World;
+  readonly #ledger: Ledger;
+  readonly #streaks = new Map<string, { readonly code: string; readonly count: number }>();
+
+  constructor(world: World, ledger: Ledger) {
+    this.#world = world;
+    this.#ledger = ledger;
+  }
+
+  /** Returns the refusal with its count; the third in a row explains itself (see report/). */
+  async record(item: {
+    readonly refusal: Refusal;
+    readonly credit?: Sighting;
+  }): Promise<{ readonly refusal: Refusal }> {
+    const refusal = this.#counted(item.refusal);
+    const root = this.#world.workspace.roots[0] ?? '';
+    const entry = {
+      kind: 'refusal' as const,
+      atMs: this.#world.now(),
+      session: this.#ledger.session,
+      root,
+      action: refusal.action,
+      path: refusal.path,
+      code: refusal.code,
+      ...(refusal.detail?.reason === undefined ? {} : { text: refusal.detail.reason }),
+    };
+    await this.#ledger.record(item.credit === undefined ? [] : [item.credit], { entries: [entry] });
+    return { refusal };
+  }
+
+  /** A successful read of a path starts its count again. */
+  reset(path: string): void {
+    this.#streaks.delete(path);
+  }
+
+  #counted(refusal: Refusal): Refusal {
+    const last = this.#streaks.get(refusal.path);
+    const count = last?.code === refusal.code ? last.count + 1 : 1;
+    this.#streaks.delete(refusal.path);
+    this.#streaks.set(refusal.path, { code: refusal.code, count });
+    for (const path of this.#streaks.keys()) {
+      if (this.#streaks.size <= MAX_STREAKS) break;
+      this.#streaks.delete(path);
+    }
+    return { ...refusal, detail: { ...refusal.detail, repeated: count } };
+  }
+}

@@ -1,0 +1,40 @@
+import type { Conflict } from '../disk/replace.ts';
+import type { Effect } from '../model/entry.ts';
+import type { ResolvedPath } from '../model/path.ts';
+import type { ChangeResult } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Action } from '../model/verdict.ts';
+
+/** One allowed change, ready to be carried out under the lock. */
+export interface Step {
+  readonly action: Action;
+  readonly path: ResolvedPath;
+  /** What it will do, for the journal; announced before anything is touched. Empty: nothing will change. */
+  readonly effects: readonly Effect[];
+  /** A bounded diff of what it will do to a text, for dry runs. */
+  preview?(): string;
+  /** Changes the disk. A conflict means that nothing of this step was done. */
+  run(): Promise<Done | Conflict>;
+  /** Takes it back, for a batch of which a later step failed. */
+  revert(): Promise<void>;
+  /** Releases what it holds. */
+  close(): void;
+}
+
+export interface Done {
+  readonly ok: true;
+  readonly result: Omit<ChangeResult, 'change'>;
+  /** What the session knows afterwards. */
+  readonly sightings: readonly Sighting[];
+  /** Files of this session that are gone. */
+  readonly tombstones: readonly string[];
+  /** Files that left the workspace, to be kept as before-images. */
+  readonly displaced: readonly Displaced[];
+}
+
+export interface Displaced {
+  /** Where it is, outside the workspace. */
+  readonly file: string;
+  readonly sha256: string;
+  readonly size: number;
+}

@@ -1,0 +1,144 @@
+import { makeFolders, removeFolder } from '../disk/folders.ts';
+import { makeLink } from '../disk/links.ts';
+import { readSnapshot } from '../disk/read.ts';
+import { release } from '../disk/release.ts';
+import { remove, removeLink } from '../disk/remove.ts';
+import { type Conflict, conflict } from '../disk/replace.ts';
+import type { Side } from '../model/entry.ts';
+import type { Place, ResolvedPath } from '../model/path.ts';
+import type { Found } from '../workspace/workspace.ts';
+import { ABSENT, sideOf } from './sides.ts';
+import type { Displaced, Step } from './step.ts';
+import type { TreeNode } from './tree.ts';
+import type { World } from './world.ts';
+
+/** One thing in a tree, and what it is before it is deleted. */
+export interface Doomed {
+  readonly path: ResolvedPath;
+  readonly side: Side;
+}
+
+/** Fingerprints every file of a tree, so that each is deleted only as it was looked at. */
+export async function doom(world: World, nodes: readonly TreeNode[]): Promise<Doomed[] | Conflict> {
+  const doomed: Doomed[] = [];
+  for (const node of nodes) {
+    const side = await sideOfNode(world, node);
+    if ('reason' in side) return side;
+    doomed.push({ path: node.path, side });
+  }
+  return doomed;
+}
+
+async function sideOfNode(world: World, node: TreeNode): Promise<Side | Conflict> {
+  switch (node.kind) {
+    case 'folder':
+      return { kind: 'directory', mode: node.mode };
+    case 'link':
+      return { kind: 'link', target: node.target };
+    case 'other':
+      return conflict('kind', { kind: 'device' });
+    case 'file': {
+      const snapshot = await at(world, node.path, (place) =>
+        readSnapshot(place, { clock: world.disk.clock }),
+      );
+      if ('reason' in snapshot) return snapshot;
+      return 'problem' in snapshot ? conflict('changed') : sideOf(snapshot);
+    }
+    default:
+      return node satisfies never;
+  }
+}
+
+interface Removed extends Doomed {
+  readonly displaced?: string;
+}
+
+/** Deletes a folder and everything in it, innermost first; every file's bytes stay among the images. */
+export function removeTreeStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
+  const removed: Removed[] = [];
+  const { path } = located.place;
+  return {
+    action: 'delete',
+    path,
+    effects: doomed.map((item) => ({
+      key: item.path.key,
+      relative: item.path.relative,
+      before: item.side,
+      after: ABSENT,
+    })),
+    run: async () => {
+      for (const item of doomed) {
+        const outcome = await at<Removed | Conflict>(world, item.path, (place) =>
+          removeOne(world, place, item),
+        );
+        if ('reason' in outcome) {
+          await putBack(world, removed);
+          return outcome;
+        }
+        removed.push(outcome);
+      }
+      const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+      return {
+        ok: true,
+        result,
+        sightings: [],
+        tombstones: doomed.map((item) => item.path.key),
+        displaced: removed.flatMap(displacedOf),
+      };
+    },
+    revert: () => putBack(world, removed),
+    close: () => located.place.dir.close(),
+  };
+}
+
+function displacedOf({ side, displaced }: Removed): Displaced[] {
+  return side.kind === 'file' && displaced !== undefined ? [{ file: displaced, ...side.fingerprint }] : [];
+}
+
+function removeOne(world: World, place: Place, item: Doomed): Removed | Conflict {
+  const { side } = item;
+  switch (side.kind) {
+    case 'directory':
+      return removeFolder(world.disk, place) ? item : conflict('changed');
+    case 'link': {
+      const unlinked = removeLink(world.disk, place, side.target);
+      return unlinked.ok ? item : unlinked;
+    }
+    case 'file': {
+      const taken = remove(world.disk, place, { fingerprint: side.fingerprint });
+      if (!taken.ok) return taken;
+      return { ...item, ...(taken.displaced === undefined ? {} : { displaced: taken.displaced }) };
+    }
+    case 'absent':
+      return item;
+    default:
+      return side satisfies never;
+  }
+}
+
+/** Brings back what was removed so far, outermost first. */
+async function putBack(world: World, removed: readonly Removed[]): Promise<void> {
+  for (const item of removed.toReversed()) {
+    await at(world, item.path, (place) => {
+      if (item.side.kind === 'directory') makeFolders(world.disk, place, [place.name]).close();
+      else if (item.side.kind === 'link') makeLink(world.disk, place, item.side.target);
+      else if (item.displaced !== undefined) release(item.displaced, place);
+    });
+  }
+}
+
+/** Does something at a path found by walking to it anew; a conflict if the way there is no longer open. */
+async function at<T>(
+  world: World,
+  path: ResolvedPath,
+  work: (place: Place) => T | Promise<T>,
+): Promise<T | Conflict> {
+  const outcome = world.workspace.locate(path.absolute, 'delete', 'parents');
+  if (!outcome.ok) return conflict('changed');
+  const { place } = outcome.located;
+  try {
+    return await work(place);
+  } finally {
+    place.dir.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import type { World } from './world.ts';
+
+/** The fingerprint of a folder: its names and their kinds. Contents of files do not count. */
+export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
+  const text = entries.map((entry) => `${entry.kind}\0${entry.name}\n`).join('');
+  return { sha256: hash('sha256', text, 'hex'), size: entries.length };
+}
+
+/** One thing in a tree, held by its folder. */
+export type TreeNode =
+  | {
+      readonly kind: 'folder';
+      readonly path: ResolvedPath;
+      readonly listing: Fingerprint;
+      readonly mode: number;
+    }
+  | { readonly kind: 'file'; readonly path: ResolvedPath; readonly size: number }
+  | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
+  | { readonly kind: 'other'; readonly path: ResolvedPath };
+
+/** Everything below a folder, each folder after what is in it; the folder itself last. Goes down by handles only. */
+export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath): TreeNode[] {
+  const nodes: TreeNode[] = [];
+  const entries = listNames(dir);
+  for (const entry of entries) {
+    const child = world.workspace.child(path, entry.name);
+    if (entry.kind === 'directory') {
+      const inner = dir.enter(entry.name);
+      try {
+        nodes.push(...readTree(world, inner, child));
+      } finally {
+        inner.close();
+      }
+    } else nodes.push(leaf(dir, entry, child));
+  }
+  const mode = Number((inspect(dir, '.')?.mode ?? 0o755n) & 0o777n);
+  nodes.push({ kind: 'folder', path, listing: listingFingerprint(entries), mode });
+  return nodes;
+}
+
+function leaf(dir: PinnedDirectory, entry: DirectoryEntry, path: ResolvedPath): TreeNode {
+  if (entry.kind === 'file')
+    return { kind: 'file', path, size: Number(inspect(dir, entry.name)?.size ?? 0n) };
+  if (entry.kind !== 'link') return { kind: 'other', path };
+  return { kind: 'link', path, target: linkTarget({ dir, name: entry.name }) ?? '' };
+}

@@ -1,0 +1,164 @@
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { carryCoverage } from '../ledger/carry-coverage.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import type { Notice, WitnessEvent } from '../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import type { Outcome } from '../model/verdict.ts';
+import { countLines } from '../text/byte-lines.ts';
+import { diffLines } from '../text/diff.ts';
+import { looksBinary } from '../text/unicode.ts';
+import { sweep } from './sweep.ts';
+import type { World } from './world.ts';
+
+type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
+
+/** Notes what someone else did. Only what the disk confirms is believed; the rest makes the next verdict ask again. */
+export function witness(world: World, ledger: Ledger, event: WitnessEvent): Witnessed {
+  switch (event.kind) {
+    case 'read':
+      return witnessRead(world, ledger, event);
+    case 'write':
+      return witnessWrite(world, ledger, event);
+    case 'delete':
+      return witnessGone(world, ledger, event.path);
+    case 'move':
+      return witnessMove(world, ledger, event);
+    case 'command':
+      return sweep(world, ledger);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** The file behind a path as it is now; undefined if it is no file that can be read. */
+async function snapshotAt(
+  world: World,
+  path: string,
+): Promise<Outcome<{ key: string; snapshot: Snapshot | undefined }>> {
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return outcome;
+  const { place, exists } = outcome.located;
+  try {
+    const snapshot = exists
+      ? await readSnapshot(place, { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes })
+      : undefined;
+    return {
+      ok: true,
+      key: place.path.key,
+      snapshot: snapshot === undefined || 'problem' in snapshot ? undefined : snapshot,
+    };
+  } finally {
+    place.dir.close();
+  }
+}
+
+async function witnessRead(
+  world: World,
+  ledger: Ledger,
+  event: Extract<WitnessEvent, { kind: 'read' }>,
+): Witnessed {
+  const outcome = await snapshotAt(world, event.path);
+  if (!outcome.ok) return outcome;
+  const { key, snapshot } = outcome;
+  if (snapshot === undefined) return { ok: true, notices: [] };
+  const totalLines = countLines(snapshot.bytes);
+  const coverage = coverageShown(event, snapshot, totalLines);
+  if (coverage.kind === 'none') return { ok: true, notices: [] };
+  const notText = looksBinary(snapshot.bytes);
+  const flags = { ...NO_FLAGS, notText, redacted: event.redacted === true, clamped: event.clamped === true };
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  await ledger.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
+  return { ok: true, notices: [] };
+}
+
+/** What was delivered counts only as far as it is what the disk holds. */
+function coverageShown(
+  event: Extract<WitnessEvent, { kind: 'read' }>,
+  snapshot: Snapshot,
+  totalLines: number,
+): Coverage {
+  if (event.ranges !== undefined) {
+    const bounded = event.ranges.map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }));
+    return linesCoverage(bounded, totalLines);
+  }
+  if (event.content === undefined) return WHOLE;
+  return Buffer.from(event.content, 'utf8').equals(snapshot.bytes) ? WHOLE : NOTHING;
+}
+
+async function witnessWrite(
+  world: World,
+  ledger: Ledger,
+  event: Extract<WitnessEvent, { kind: 'write' }>,
+): Witnessed {
+  const outcome = await snapshotAt(world, event.path);
+  if (!outcome.ok) return outcome;
+  const { key, snapshot } = outcome;
+  if (snapshot === undefined) return witnessGone(world, ledger, event.path);
+  const coverage = await coverageWritten(world, ledger, { key, snapshot, content: event.content });
+  const totalLines = countLines(snapshot.bytes);
+  const flags = { ...NO_FLAGS, notText: looksBinary(snapshot.bytes) };
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  await ledger.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
+  return { ok: true, notices: [] };
+}
+
+/** Content that is there as intended was written whole. Of an unknown change, what was seen stays seen and the rest is its author's. */
+async function coverageWritten(
+  world: World,
+  ledger: Ledger,
+  written: { key: string; snapshot: Snapshot; content: string | Uint8Array | undefined },
+): Promise<Coverage> {
+  const { content, snapshot } = written;
+  if (content !== undefined) {
+    const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
+    return Buffer.compare(bytes, snapshot.bytes) === 0 ? WHOLE : NOTHING;
+  }
+  const before = await ledger.recall(written.key);
+  const baseline =
+    before?.fingerprint === undefined ? undefined : await world.baselines.recall(before.fingerprint);
+  if (before === undefined || baseline === undefined) return NOTHING;
+  const changes = diffLines(Buffer.from(baseline), snapshot.bytes).hunks.map((hunk) => ({
+    from: hunk.beforeStart + 1,
+    removed: hunk.beforeEnd - hunk.beforeStart,
+    added: hunk.afterEnd - hunk.afterStart,
+  }));
+  return carryCoverage(before.coverage, { changes, addedAre: 'seen', totalLines: countLines(baseline) });
+}
+
+async function witnessGone(world: World, ledger: Ledger, path: string): Witnessed {
+  const outcome = world.workspace.resolve(path, 'delete');
+  if (!outcome.ok) return outcome;
+  const seen = await ledger.recall(outcome.path.key);
+  if (seen !== undefined && !outcome.exists) {
+    await world.store.record(ledger.tombstoneWrites(outcome.path.key, world.now()));
+  }
+  return { ok: true, notices: [] };
+}
+
+async function witnessMove(
+  world: World,
+  ledger: Ledger,
+  event: Extract<WitnessEvent, { kind: 'move' }>,
+): Witnessed {
+  const source = world.workspace.resolve(event.source, 'move');
+  const destination = world.workspace.resolve(event.destination, 'move');
+  if (!source.ok) return source;
+  if (!destination.ok) return destination;
+  const seen = await ledger.recall(source.path.key);
+  if (seen !== undefined && !source.exists && destination.exists) {
+    const gone = ledger.tombstoneWrites(source.path.key, world.now());
+    // The bytes decide whether it still counts: the stamp has changed with the name.
+    await ledger.record([{ ...seen, key: destination.path.key, racy: true }], gone);
+  }
+  return { ok: true, notices: [] };
+}
+
+function sightingOf(
+  world: World,
+  seen: Pick<Sighting, 'key' | 'coverage' | 'flags' | 'how'> & { snapshot: Snapshot; totalLines: number },
+): Sighting {
+  const { snapshot, ...rest } = seen;
+  const { fingerprint, stamp, racy } = snapshot;
+  return { ...rest, fingerprint, stamp, racy, atMs: world.now() };
+}

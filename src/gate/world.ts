@@ -1,0 +1,21 @@
+import type { DiskContext } from '../disk/context.ts';
+import type { Locks } from '../lock/locks.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Images } from '../store/images.ts';
+import type { Store } from '../store/store.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import type { Baselines } from './baselines.ts';
+
+/** Everything a gate works with; shared by all sessions of one workspace in this process. */
+export interface World {
+  readonly workspace: Workspace;
+  readonly disk: DiskContext;
+  readonly locks: Locks;
+  readonly store: Store;
+  readonly images: Images;
+  readonly policy: Policy;
+  readonly baselines: Baselines;
+  /** Names this process among all that share the store. */
+  readonly owner: string;
+  now(): number;
+}

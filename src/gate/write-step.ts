@@ -1,0 +1,170 @@
+import { create } from '../disk/create.ts';
+import { type MadeFolders, makeFolders } from '../disk/folders.ts';
+import { fingerprintOf } from '../disk/hash.ts';
+import type { Snapshot } from '../disk/read.ts';
+import { remove } from '../disk/remove.ts';
+import { type Committed, type Conflict, replace } from '../disk/replace.ts';
+import { modeOf } from '../disk/stats.ts';
+import type { Effect } from '../model/entry.ts';
+import { revisionOf } from '../model/fingerprint.ts';
+import type { Place } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Action } from '../model/verdict.ts';
+import { unifiedDiff } from '../text/unified.ts';
+import type { Located } from '../workspace/workspace.ts';
+import { ABSENT, fileSide, sideOf } from './sides.ts';
+import type { Done, Step } from './step.ts';
+import type { World } from './world.ts';
+
+/** A file's new bytes and what the session will have seen of them. */
+export interface NewBytes {
+  readonly action: Action;
+  readonly located: Located;
+  /** What is there now; undefined if nothing is. */
+  readonly before: Snapshot | undefined;
+  readonly bytes: Uint8Array;
+  /** Mode of a file that is created; default by umask. */
+  readonly mode?: number;
+  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'>;
+  /** What the session has seen of the file as it was before, if this very change showed it. */
+  readonly credit?: Sighting;
+  readonly notices: readonly Notice[];
+  readonly more?: {
+    readonly replaced?: number;
+    readonly inserted?: { from: number; to: number };
+    readonly diff?: string;
+  };
+}
+
+/** Creates or replaces one file. Writing the bytes already there is a step without effects. */
+export function writeStep(world: World, change: NewBytes): Step {
+  const { located, before } = change;
+  const { path } = located.place;
+  const fingerprint = fingerprintOf(change.bytes);
+  const unchanged = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
+  let folders: MadeFolders | undefined;
+  let committed: Committed | undefined;
+
+  const place = (): Place => {
+    if (located.exists || located.missing.length === 1) return located.place;
+    folders ??= makeFolders(world.disk, located.place, located.missing.slice(0, -1));
+    return { path, dir: folders.dir, name: located.missing.at(-1) ?? '' };
+  };
+
+  return {
+    action: change.action,
+    path,
+    effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
+    preview: () =>
+      unifiedDiff(Buffer.from(before?.bytes ?? []), Buffer.from(change.bytes), {
+        maxLines: world.policy.maxDiffLines,
+      }).text,
+    run: async () => {
+      if (unchanged) return done(world, change, { fingerprint, stamp: before.stamp, notices: [] });
+      try {
+        const outcome = await commit(world, { ...change, place: place() });
+        if (!outcome.ok) folders?.undo();
+        if (!outcome.ok) return outcome;
+        committed = outcome;
+        return done(world, change, outcome);
+      } catch (error) {
+        folders?.undo();
+        throw error;
+      }
+    },
+    revert: async () => {
+      if (committed === undefined) return;
+      const expected = { fingerprint, bytes: change.bytes };
+      if (before === undefined) remove(world.disk, place(), expected);
+      else await replace(world.disk, place(), { bytes: before.bytes, expected });
+      folders?.undo();
+    },
+    close: () => {
+      folders?.close();
+      located.place.dir.close();
+    },
+  };
+}
+
+function commit(world: World, change: NewBytes & { readonly place: Place }): Promise<Committed | Conflict> {
+  const { before, bytes, place, mode } = change;
+  if (before === undefined)
+    return create(world.disk, place, { bytes, ...(mode === undefined ? {} : { mode }) });
+  return replace(world.disk, place, {
+    bytes,
+    expected: { fingerprint: before.fingerprint, bytes: before.bytes },
+  });
+}
+
+function effectOf(change: NewBytes, fingerprint: ReturnType<typeof fingerprintOf>): Effect {
+  const { before, located } = change;
+  const mode = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
+  return {
+    key: located.place.path.key,
+    relative: located.place.path.relative,
+    before: before === undefined ? ABSENT : sideOf(before),
+    after: fileSide(fingerprint, mode, false),
+  };
+}
+
+/** Folders that will be made on the way, outermost first; undo removes them if they are empty then. */
+export function folderEffects(located: Located): Effect[] {
+  if (located.exists || located.missing.length <= 1) return [];
+  const { path } = located.place;
+  const names = path.relative.split('/');
+  const above = names.length - located.missing.length;
+  return located.missing.slice(0, -1).map((_name, index) => {
+    const relative = names.slice(0, above + index + 1).join('/');
+    const depth = names.length - (above + index + 1);
+    const key = path.key.split('/').slice(0, -depth).join('/');
+    return { key, relative, before: ABSENT, after: { kind: 'directory', mode: 0o755 } };
+  });
+}
+
+function done(
+  world: World,
+  change: NewBytes,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'notices' | 'displaced'>,
+): Done {
+  const { path } = change.located.place;
+  const whole =
+    change.sighting.coverage.kind === 'whole' &&
+    !change.sighting.flags.clamped &&
+    !change.sighting.flags.redacted;
+  const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
+  const sighting: Sighting = {
+    ...change.sighting,
+    key: path.key,
+    fingerprint: outcome.fingerprint,
+    stamp: outcome.stamp,
+    // Just written: within the clock's tick someone else could have written as well.
+    racy: true,
+    atMs: world.now(),
+  };
+  world.baselines.remember(outcome.fingerprint, change.bytes);
+  return {
+    ok: true,
+    result: {
+      path: path.given,
+      changed,
+      created: change.before === undefined,
+      sizeBytes: change.bytes.byteLength,
+      ...(whole ? { revision: revisionOf(outcome.fingerprint) } : {}),
+      ...change.more,
+      notices: [...change.notices, ...outcome.notices],
+    },
+    sightings: change.credit === undefined ? [sighting] : [change.credit, sighting],
+    tombstones: [],
+    displaced:
+      outcome.displaced === undefined || change.before === undefined
+        ? []
+        : [
+            {
+              file: outcome.displaced,
+              sha256: change.before.fingerprint.sha256,
+              size: change.before.fingerprint.size,
+            },
+          ],
+  };
+}

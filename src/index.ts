@@ -1,0 +1,23 @@
+export type { Coverage, LineRange } from './model/coverage.ts';
+export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
+export type { ApplyIntent, Edit, FileIntent, Intent } from './model/intent.ts';
+export type { Policy, PresetName } from './model/policy.ts';
+export type {
+  ApplyResult,
+  ChangeResult,
+  FileStatus,
+  FindResult,
+  ListedEntry,
+  ListResult,
+  Notice,
+  ReadResult,
+  SearchResult,
+  StatusResult,
+  UndoResult,
+  WitnessEvent,
+} from './model/results.ts';
+export type { Session } from './model/session.ts';
+export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';
+export { explain } from './report/explain.ts';
+export { currentSession, openSession, runInSession, type SessionOptions } from './session/open-session.ts';
+export { Sessions, type WorkspaceOptions } from './session/sessions.ts';

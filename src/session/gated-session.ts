@@ -1,0 +1,222 @@
+import { Gate } from '../gate/gate.ts';
+import type { World } from '../gate/world.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { Fault } from '../model/fault.ts';
+import type { Edit, FileIntent, Intent } from '../model/intent.ts';
+import type {
+  ApplyResult,
+  ChangeResult,
+  FindResult,
+  ListResult,
+  Notice,
+  ReadResult,
+  SearchResult,
+  StatusResult,
+  UndoResult,
+  WitnessEvent,
+} from '../model/results.ts';
+import type {
+  EditOptions,
+  FindOptions,
+  InsertOptions,
+  ListOptions,
+  ReadOptions,
+  SearchOptions,
+  Session,
+  UndoSelection,
+  WriteOptions,
+} from '../model/session.ts';
+import type { Outcome } from '../model/verdict.ts';
+import { confirms } from './confirm.ts';
+import { findFiles } from './find.ts';
+import { listFolder } from './list.ts';
+import { readFile } from './read-file.ts';
+import type { PageEnds } from './read-huge.ts';
+import { searchText } from './search.ts';
+import { status } from './status.ts';
+import { undo } from './undo.ts';
+
+/** What a session asks of whoever opened it. */
+export interface SessionHost {
+  readonly world: World;
+  open(id: string | undefined, like: { readonly parent: string }): Promise<GatedSession>;
+  closed(session: GatedSession): Promise<void>;
+}
+
+/** A session over a gate: every operation is a few lines that hand on to the one place that does it. */
+export class GatedSession implements Session {
+  readonly id: string;
+  readonly named: boolean;
+  readonly #host: SessionHost;
+  readonly #ledger: Ledger;
+  readonly #gate: Gate;
+  readonly #pageEnds: PageEnds = new Map();
+  #closed = false;
+
+  constructor(host: SessionHost, identity: { readonly id: string; readonly named: boolean }) {
+    this.id = identity.id;
+    this.named = identity.named;
+    this.#host = host;
+    const { store, policy } = host.world;
+    this.#ledger = new Ledger({ store, session: this.id, policy });
+    this.#gate = new Gate(host.world, this.#ledger);
+  }
+
+  async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
+    const outcome = await readFile(this.#world(), this.#ledger, { path, options, pageEnds: this.#pageEnds });
+    if (outcome.ok) this.#gate.refusals.reset(path);
+    return this.#noted(outcome);
+  }
+
+  write(
+    path: string,
+    content: string | Uint8Array,
+    options: WriteOptions = {},
+  ): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'write', path, content, ...options });
+  }
+
+  edit(path: string, edits: readonly Edit[], options: EditOptions = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'edit', path, edits, ...options });
+  }
+
+  insert(path: string, content: string, options: InsertOptions = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'insert', path, content, ...options });
+  }
+
+  apply(changes: readonly FileIntent[], options: { dryRun?: boolean } = {}): Promise<Outcome<ApplyResult>> {
+    return this.perform({ kind: 'apply', changes, ...options });
+  }
+
+  delete(path: string, options: { recursive?: boolean } = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'delete', path, ...options });
+  }
+
+  move(
+    source: string,
+    destination: string,
+    options: { makeParents?: boolean } = {},
+  ): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'move', source, destination, ...options });
+  }
+
+  mkdir(path: string): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'mkdir', path });
+  }
+
+  async list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
+    return this.#noted(await listFolder(this.#world(), this.#ledger, { path, options }));
+  }
+
+  async find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
+    return this.#noted(await findFiles(this.#world(), pattern, options));
+  }
+
+  async search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
+    return this.#noted(await searchText(this.#world(), pattern, options));
+  }
+
+  async status(path?: string): Promise<Outcome<StatusResult>> {
+    return this.#noted(await status(this.#world(), this.#ledger, path));
+  }
+
+  async undo(selection: UndoSelection): Promise<Outcome<UndoResult>> {
+    return this.#noted(await undo(this.#world(), this.#ledger, selection));
+  }
+
+  vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    this.#world();
+    return this.#gate.vet(intent);
+  }
+
+  perform(intent: Intent): Promise<Outcome<ApplyResult>> {
+    this.#world();
+    return this.#gate.perform(intent);
+  }
+
+  witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    this.#world();
+    return this.#gate.witness(event);
+  }
+
+  async compacted(): Promise<void> {
+    await this.#event('compacted', () => this.#ledger.compacted());
+  }
+
+  async resumed(): Promise<void> {
+    await this.#event('resumed', async () => {
+      await this.#ledger.verify((sighting) => confirms(this.#host.world, sighting));
+    });
+  }
+
+  async rewound(toMs: number): Promise<void> {
+    await this.#event('rewound', () => this.#ledger.rewound(toMs));
+  }
+
+  async fork(id?: string): Promise<Session> {
+    this.#world();
+    const copy = await this.#host.open(id, { parent: this.id });
+    await this.#host.world.store.record(await this.#ledger.forkWrites(copy.id));
+    return copy;
+  }
+
+  child(id?: string): Promise<Session> {
+    this.#world();
+    return this.#host.open(id, { parent: this.id });
+  }
+
+  /** Everything this session has seen, for another process to take in with `importSightings`. */
+  exportSightings(): Promise<string> {
+    this.#world();
+    return this.#ledger.exportJson();
+  }
+
+  /** Takes in exported sightings that the disk confirms; the others are dropped. */
+  importSightings(text: string): Promise<{ readonly kept: number; readonly dropped: number }> {
+    const world = this.#world();
+    return this.#ledger.importJson(text, (sighting) => confirms(world, sighting));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#host.closed(this);
+  }
+
+  /** Forgets everything this session has seen. */
+  async forget(): Promise<void> {
+    await this.#host.world.store.record({ dropSession: this.id });
+  }
+
+  #world(): World {
+    if (this.#closed) throw new Fault('MISUSE', `session ${this.id} is closed`);
+    return this.#host.world;
+  }
+
+  async #one(intent: FileIntent): Promise<Outcome<ChangeResult>> {
+    const outcome = await this.perform(intent);
+    if (!outcome.ok) return outcome;
+    const [result] = outcome.results;
+    if (result === undefined) throw new Fault('MISUSE', 'a change gave no result');
+    return { ok: true, ...result };
+  }
+
+  /** Refusals of operations that do not go through the gate are counted and journalled like all others. */
+  async #noted<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
+    if (outcome.ok) return outcome;
+    return { ok: false, ...(await this.#gate.refusals.record(outcome)) };
+  }
+
+  async #event(text: string, work: () => Promise<void>): Promise<void> {
+    const world = this.#world();
+    await work();
+    const entry = {
+      kind: 'session' as const,
+      atMs: world.now(),
+      session: this.id,
+      root: world.workspace.roots[0] ?? '',
+      text,
+    };
+    await world.store.record({ entries: [entry] });
+  }
+}

@@ -1,0 +1,140 @@
+import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
+import { listingFingerprint } from '../gate/tree.ts';
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { WHOLE } from '../model/coverage.ts';
+import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import type { ListedEntry, ListResult } from '../model/results.ts';
+import type { ListOptions } from '../model/session.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+
+const DEFAULT_LIMIT = 1000;
+const MAX_DEPTH = 32;
+
+/** Shows what is in a folder. A folder shown in full counts as seen, which licenses deleting it. */
+export async function listFolder(
+  world: World,
+  ledger: Ledger,
+  request: { readonly path: string; readonly options: ListOptions },
+): Promise<Outcome<ListResult>> {
+  const { path, options } = request;
+  const { depth = 1, limit = DEFAULT_LIMIT } = options;
+  if (!Number.isInteger(depth) || depth < 1)
+    return refused(invalid(path, `depth must be a whole number from 1 on, not ${depth}`));
+  const outcome = world.workspace.locate(path, 'list');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  const { place } = located;
+  try {
+    if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'list', path, next: 'other_path' });
+    if (!located.stats.isDirectory())
+      return refused({
+        code: 'NOT_A_FILE',
+        action: 'list',
+        path,
+        next: 'read',
+        detail: { reason: 'it is a file, not a folder' },
+      });
+    const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
+    try {
+      const listing = new Listing(world, {
+        limit,
+        depth: Math.min(depth, MAX_DEPTH),
+        signal: options.signal,
+      });
+      listing.walk(dir, place.path, { prefix: '', depth: 1 });
+      await ledger.record(listing.sightings);
+      return { ok: true, path, entries: listing.entries, cut: listing.cut, complete: listing.cut === 0 };
+    } finally {
+      if (dir !== place.dir) dir.close();
+    }
+  } finally {
+    place.dir.close();
+  }
+}
+
+function invalid(path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action: 'list', path, next: 'fix_argument', detail: { reason } };
+}
+
+/** One bounded walk down a folder by handles. */
+class Listing {
+  readonly entries: ListedEntry[] = [];
+  readonly sightings: Sighting[] = [];
+  /** Entries that were met and not shown. */
+  cut = 0;
+  readonly #world: World;
+  readonly #bounds: {
+    readonly limit: number;
+    readonly depth: number;
+    readonly signal: AbortSignal | undefined;
+  };
+
+  constructor(world: World, bounds: { limit: number; depth: number; signal: AbortSignal | undefined }) {
+    this.#world = world;
+    this.#bounds = bounds;
+  }
+
+  walk(
+    dir: PinnedDirectory,
+    path: ResolvedPath,
+    at: { readonly prefix: string; readonly depth: number },
+  ): void {
+    this.#bounds.signal?.throwIfAborted();
+    const names = listNames(dir);
+    let shown = 0;
+    for (const entry of names) {
+      if (this.entries.length >= this.#bounds.limit) break;
+      this.entries.push(describe(dir, entry, at.prefix));
+      shown += 1;
+      if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
+        this.#descend(dir, entry.name, path, at);
+    }
+    this.cut += names.length - shown;
+    if (shown === names.length) this.sightings.push(this.#sighting(path, names));
+  }
+
+  #descend(
+    dir: PinnedDirectory,
+    name: string,
+    path: ResolvedPath,
+    at: { prefix: string; depth: number },
+  ): void {
+    const inner = dir.enter(name);
+    try {
+      this.walk(inner, this.#world.workspace.child(path, name), {
+        prefix: `${at.prefix}${name}/`,
+        depth: at.depth + 1,
+      });
+    } finally {
+      inner.close();
+    }
+  }
+
+  #sighting(path: ResolvedPath, names: readonly DirectoryEntry[]): Sighting {
+    return {
+      key: path.key,
+      fingerprint: listingFingerprint(names),
+      stamp: undefined,
+      racy: true,
+      coverage: WHOLE,
+      totalLines: undefined,
+      flags: NO_FLAGS,
+      how: 'listing',
+      atMs: this.#world.now(),
+    };
+  }
+}
+
+function describe(dir: PinnedDirectory, entry: DirectoryEntry, prefix: string): ListedEntry {
+  const path = `${prefix}${entry.name}`;
+  const { kind } = entry;
+  if (kind === 'link') {
+    const target = linkTarget({ dir, name: entry.name });
+    return { path, kind, ...(target === undefined ? {} : { target }) };
+  }
+  const stats = kind === 'file' ? inspect(dir, entry.name) : undefined;
+  if (stats === undefined) return { path, kind };
+  return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
+}

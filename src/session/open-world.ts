@@ -1,0 +1,94 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { stateFolder } from '../config/home.ts';
+import { openDisk } from '../disk/context.ts';
+import { recover } from '../disk/recover.ts';
+import { Baselines } from '../gate/baselines.ts';
+import type { World } from '../gate/world.ts';
+import { Locks } from '../lock/locks.ts';
+import type { Policy } from '../model/policy.ts';
+import { FileImages } from '../store/image-files.ts';
+import { MemoryImages } from '../store/image-memory.ts';
+import { openStore } from '../store/open-store.ts';
+import { isAlive, ownerOfThisProcess } from '../store/owner.ts';
+import { prepareHome } from '../store/prepare-home.ts';
+import type { Guarantee } from '../workspace/guarantee.ts';
+import { Workspace } from '../workspace/workspace.ts';
+
+export interface WorldOptions {
+  readonly roots: readonly string[];
+  /** `memory:`, or `sqlite:/absolute/file.db`; default: SQLite in the state folder, shared by all processes. */
+  readonly store?: string;
+  /** Our state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
+  readonly home?: string;
+  readonly policy: Policy;
+  /** Refuse to open with a weaker containment than this. */
+  readonly require?: Guarantee;
+  readonly now?: () => number;
+}
+
+export interface OpenWorld extends World {
+  close(): Promise<void>;
+}
+
+/** Opens everything a gate works with, cleans up after processes that died, and returns it; the only wiring. */
+export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
+  const { policy } = options;
+  const home = prepareHome(options.home ?? defaultHome());
+  const url = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
+  const owner = ownerOfThisProcess();
+  const workspace = Workspace.open(options.roots, {
+    protect: policy.protected,
+    protectFolders: [home],
+    ...(options.require === undefined ? {} : { require: options.require }),
+  });
+  const disk = openDisk({ home, owner: tagOf(owner), durability: policy.durability });
+  const locks = new Locks({ home, owner: tagOf(owner), isAlive: (tag) => isAlive(ownerOf(tag)) });
+  const shared = url !== 'memory:';
+  const images = shared ? new FileImages(home, { durability: policy.durability }) : new MemoryImages();
+  const store = await openStore(url);
+  const baselines = new Baselines(images, { share: shared });
+  recover(disk, {
+    home,
+    isAlive: (tag) => isAlive(ownerOf(tag)),
+    enter: (dir) => {
+      const outcome = workspace.locate(join(dir, 'x'), 'status');
+      if (!outcome.ok) return 'elsewhere';
+      const { place } = outcome.located;
+      if (outcome.located.exists || outcome.located.missing.length === 1) return place.dir;
+      place.dir.close();
+      return 'gone';
+    },
+  });
+  return {
+    workspace,
+    disk,
+    locks,
+    store,
+    images,
+    policy,
+    baselines,
+    owner,
+    now: options.now ?? Date.now,
+    close: async () => {
+      await baselines.settled();
+      await store.close();
+      locks.close();
+      disk.close();
+      workspace.close();
+    },
+  };
+}
+
+function defaultHome(): string {
+  return stateFolder({ platform: process.platform, env: process.env, homeFolder: homedir() });
+}
+
+/** An owner as part of a file name: a colon is not allowed everywhere. */
+function tagOf(owner: string): string {
+  return owner.replace(':', '+');
+}
+
+function ownerOf(tag: string): string {
+  return tag.replace('+', ':');
+}

@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer';
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { kindOf } from '../disk/stats.ts';
+import { spared } from '../gate/look.ts';
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
+import { sameFingerprint } from '../model/fingerprint.ts';
+import type { ReadResult } from '../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { decodeText } from '../text/decode.ts';
+import { sliceLines } from '../text/lines.ts';
+import { sniffMedia } from '../text/media.ts';
+import { clampLines } from '../text/number-lines.ts';
+import { hasNul } from '../text/unicode.ts';
+import { readHuge } from './read-huge.ts';
+import { type Reading, rangeOf, recordShown, type Shown } from './reading.ts';
+import { notAFile, unreadable } from './unreadable.ts';
+
+/** Media up to this size is returned, larger only described. */
+const MAX_MEDIA_BYTES = 5 << 20;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Shows a file to the session, whole or in part, and remembers exactly what was shown. */
+export async function readFile(
+  world: World,
+  ledger: Ledger,
+  request: Pick<Reading, 'path' | 'options' | 'pageEnds'>,
+): Promise<Outcome<ReadResult>> {
+  const { path } = request;
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  try {
+    if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
+    const kind = kindOf(located.stats);
+    if (kind !== 'file') return refused(notAFile(path, kind));
+    const earlier = await ledger.recall(located.place.path.key);
+    const reading: Reading = { world, ledger, ...request, located, earlier };
+    const huge = Number(located.stats.size) > world.policy.hugeBytes;
+    const shown = huge ? await readHuge(reading) : await readWhole(reading);
+    return 'code' in shown ? refused(shown) : { ok: true, ...(await recordShown(reading, shown)) };
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+async function readWhole(reading: Reading): Promise<Shown | Refusal> {
+  const { world, located, earlier, path } = reading;
+  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spared(earlier) });
+  if ('problem' in snapshot) return unreadable(path, snapshot);
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  const media = sniffMedia(snapshot.bytes, path);
+  const text = media === undefined ? textOf(snapshot.bytes) : undefined;
+  return text === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, text);
+}
+
+/** A file's text, cut into lines without decoding more than is asked for where the encoding allows it. */
+interface FileText {
+  readonly encoding: string;
+  slice(range: LineRange): string;
+}
+
+function textOf(bytes: Buffer): FileText | undefined {
+  if (isUtf8(bytes) && !hasNul(bytes)) {
+    const start = bytes.subarray(0, 3).equals(BOM) ? 3 : 0;
+    const body = bytes.subarray(start);
+    return { encoding: 'utf-8', slice: (range) => Buffer.from(sliceLineBytes(body, range)).toString('utf8') };
+  }
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return undefined;
+  return { encoding: decoded.encoding, slice: (range) => sliceLines(decoded.text, range) };
+}
+
+function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown | Refusal {
+  const { world, earlier } = reading;
+  const same =
+    earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, snapshot.fingerprint);
+  const totalLines = (same ? earlier.totalLines : undefined) ?? countOf(text, snapshot);
+  const range = rangeOf(reading, totalLines);
+  if ('code' in range) return range;
+  const lines = clampLines(text.slice(range), range.from, world.policy.maxLineChars);
+  const empty = totalLines === 0;
+  return {
+    result: {
+      text: lines.text,
+      from: empty ? 0 : range.from,
+      to: empty ? 0 : range.to,
+      totalLines,
+      sizeBytes: snapshot.fingerprint.size,
+      encoding: text.encoding,
+      clamped: lines.clamped,
+    },
+    sighting: {
+      ...sightingBase(reading, snapshot),
+      coverage: linesCoverage(empty ? [] : [range], totalLines),
+      totalLines,
+      flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0 },
+    },
+  };
+}
+
+/** UTF-16 has newline bytes inside other characters, so only its text can be counted. */
+function countOf(text: FileText, snapshot: Snapshot): number {
+  if (!text.encoding.startsWith('utf-16')) return countLines(snapshot.bytes);
+  return countLines(Buffer.from(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 'utf8'));
+}
+
+function describe(reading: Reading, snapshot: Snapshot, media: string | undefined): Shown {
+  const mimeType = media ?? 'application/octet-stream';
+  const small = media !== undefined && snapshot.bytes.byteLength <= MAX_MEDIA_BYTES;
+  return {
+    result: {
+      text: '',
+      from: 0,
+      to: 0,
+      totalLines: undefined,
+      sizeBytes: snapshot.fingerprint.size,
+      encoding: 'binary',
+      clamped: [],
+      media: { mimeType, ...(small ? { base64: snapshot.bytes.toString('base64') } : {}) },
+    },
+    sighting: {
+      ...sightingBase(reading, snapshot),
+      coverage: WHOLE,
+      totalLines: undefined,
+      flags: { ...NO_FLAGS, notText: true },
+    },
+  };
+}
+
+function sightingBase(
+  reading: Reading,
+  snapshot: Snapshot,
+): Pick<Sighting, 'key' | 'fingerprint' | 'stamp' | 'racy' | 'how' | 'atMs'> {
+  const { fingerprint, stamp, racy } = snapshot;
+  return {
+    key: reading.located.place.path.key,
+    fingerprint,
+    stamp,
+    racy,
+    how: 'read',
+    atMs: reading.world.now(),
+  };
+}

@@ -1,0 +1,102 @@
+import { fingerprintIfStill } from '../disk/hash-file.ts';
+import { type LineStart, type Page, readPage } from '../disk/page.ts';
+import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
+import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import { NO_FLAGS } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { clampLines } from '../text/number-lines.ts';
+import { hasNul } from '../text/unicode.ts';
+import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
+import { unreadable } from './unreadable.ts';
+
+/** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
+export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
+
+const MAX_PAGE_ENDS = 100;
+
+/**
+ * Shows a page of a file too large to load. A page has a stamp and a hash of its own and no fingerprint of the whole
+ * file; only when all pages together cover it, the whole file is hashed.
+ */
+export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
+  const range = rangeOf(reading, undefined);
+  if ('code' in range) return range;
+  const { world, options, located } = reading;
+  const page = await readPage(located.place, {
+    clock: world.disk.clock,
+    from: range.from,
+    limit: range.to - range.from + 1,
+    maxLineBytes: world.policy.maxLineChars * 4,
+    ...startFor(reading, range.from),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  });
+  if ('problem' in page) return unreadable(reading.path, page);
+  if (page.lines.length === 0) {
+    return invalid(
+      reading,
+      `offset ${range.from} is past the end: the file has ${page.totalLines ?? 0} lines`,
+    );
+  }
+  rememberEnd(reading, page);
+  return shownPage(reading, page);
+}
+
+function startFor(reading: Reading, from: number): { readonly start?: LineStart } {
+  const end = reading.pageEnds.get(reading.located.place.path.key);
+  if (end === undefined || reading.earlier?.stamp === undefined) return {};
+  return sameStamp(end.stamp, reading.earlier.stamp) && end.next.line <= from ? { start: end.next } : {};
+}
+
+function rememberEnd({ pageEnds, located }: Reading, page: Page): void {
+  const { key } = located.place.path;
+  pageEnds.delete(key);
+  pageEnds.set(key, { stamp: page.stamp, next: page.next });
+  for (const oldest of pageEnds.keys()) {
+    if (pageEnds.size <= MAX_PAGE_ENDS) break;
+    pageEnds.delete(oldest);
+  }
+}
+
+async function shownPage(reading: Reading, page: Page): Promise<Shown> {
+  const { world, located, earlier, options } = reading;
+  const to = page.from + page.lines.length - 1;
+  const bytes = Buffer.concat(page.lines);
+  const lines = clampLines(bytes.toString('utf8'), page.from, world.policy.maxLineChars);
+  const same = earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp);
+  const totalLines = page.totalLines ?? (same ? earlier.totalLines : undefined);
+  const shown: Coverage = linesCoverage([{ from: page.from, to }], totalLines ?? Number.POSITIVE_INFINITY);
+  const together = unionCoverage(
+    same ? earlier.coverage : NOTHING,
+    shown,
+    totalLines ?? Number.POSITIVE_INFINITY,
+  );
+  const fingerprint =
+    together.kind === 'whole'
+      ? await fingerprintIfStill(located.place, page.stamp, options.signal)
+      : undefined;
+  const clamped = [...new Set([...page.cut, ...lines.clamped])].sort((a, b) => a - b);
+  return {
+    result: {
+      text: lines.text,
+      from: page.from,
+      to,
+      totalLines,
+      sizeBytes: page.sizeBytes,
+      encoding: 'utf-8',
+      clamped,
+    },
+    sighting: {
+      key: located.place.path.key,
+      fingerprint,
+      stamp: page.stamp,
+      racy: page.racy,
+      coverage: shown,
+      totalLines,
+      flags: { ...NO_FLAGS, clamped: clamped.length > 0, notText: hasNul(bytes) },
+      how: 'read',
+      atMs: world.now(),
+      pageHash: page.sha256,
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { mergeSighting } from '../ledger/merge-sighting.ts';
+import type { LineRange } from '../model/coverage.ts';
+import { revisionOf } from '../model/fingerprint.ts';
+import type { ReadResult } from '../model/results.ts';
+import type { ReadOptions } from '../model/session.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Found } from '../workspace/workspace.ts';
+import type { PageEnds } from './read-huge.ts';
+
+/** One read on its way: what was asked, what is there, and what the session knew before. */
+export interface Reading {
+  readonly world: World;
+  readonly ledger: Ledger;
+  readonly path: string;
+  readonly options: ReadOptions;
+  readonly located: Found;
+  readonly earlier: Sighting | undefined;
+  readonly pageEnds: PageEnds;
+}
+
+/** What was read, before it is recorded. */
+export interface Shown {
+  readonly result: Omit<ReadResult, 'path' | 'complete' | 'revision'>;
+  readonly sighting: Sighting;
+}
+
+/** The range of lines asked for, or why there is none. Undefined `totalLines`: not counted, the file is huge. */
+export function rangeOf(reading: Reading, totalLines: number | undefined): LineRange | Refusal {
+  const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
+  if (!Number.isInteger(offset) || offset < 1)
+    return invalid(reading, `offset must be a line number from 1 on, not ${offset}`);
+  if (!Number.isInteger(limit) || limit < 1)
+    return invalid(reading, `limit must be a number of lines from 1 on, not ${limit}`);
+  if (totalLines === undefined) return { from: offset, to: offset + limit - 1 };
+  if (offset > Math.max(totalLines, 1)) {
+    return invalid(reading, `offset ${offset} is past the end: the file has ${totalLines} lines`);
+  }
+  return { from: offset, to: Math.min(offset + limit - 1, totalLines) };
+}
+
+export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal {
+  return {
+    code: 'INVALID_ARGUMENT',
+    action: 'read',
+    path: reading.path,
+    next: 'fix_argument',
+    detail: { reason },
+  };
+}
+
+/** Records what was shown, with its line in the journal, and says whether the session has now seen the whole file. */
+export async function recordShown(reading: Reading, shown: Shown): Promise<ReadResult> {
+  const { ledger, located, earlier } = reading;
+  const { sighting } = shown;
+  await ledger.record([sighting], {
+    entries: [
+      {
+        kind: 'read',
+        action: 'read',
+        atMs: sighting.atMs,
+        session: ledger.session,
+        root: located.place.path.root,
+        path: located.place.path.relative,
+        lines: linesText(shown),
+        ...(sighting.fingerprint === undefined ? {} : { sha256: sighting.fingerprint.sha256 }),
+      },
+    ],
+  });
+  const known = mergeSighting(earlier, sighting);
+  const complete =
+    known.coverage.kind === 'whole' &&
+    known.fingerprint !== undefined &&
+    !known.flags.clamped &&
+    !known.flags.notText;
+  return {
+    path: reading.path,
+    ...shown.result,
+    complete,
+    ...(complete && known.fingerprint !== undefined ? { revision: revisionOf(known.fingerprint) } : {}),
+  };
+}
+
+function linesText({ result, sighting }: Shown): string {
+  return sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`;
+}

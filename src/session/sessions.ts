@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { PolicyOverrides } from '../config/policy-file.ts';
+import { parsePolicyFile } from '../config/policy-file.ts';
+import { resolvePolicy } from '../config/resolve-policy.ts';
+import type { World } from '../gate/world.ts';
+import { Fault } from '../model/fault.ts';
+import type { PresetName } from '../model/policy.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import { GatedSession, type SessionHost } from './gated-session.ts';
+import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
+
+export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
+  readonly preset?: PresetName;
+  /** Single settings over those of the preset. */
+  readonly policy?: PolicyOverrides;
+  /** Text of a policy file (`lookfirst.json`); its settings lie between preset and `policy`. */
+  readonly policyFile?: string;
+}
+
+interface Ending {
+  /** Close the workspace with its last session. */
+  readonly withLast: boolean;
+  /** Told of every session that closes. */
+  onClosed?(id: string): void;
+}
+
+/** A workspace open for any number of sessions in this process. */
+export class Sessions implements SessionHost {
+  readonly world: World;
+  readonly #close: () => Promise<void>;
+  readonly #ending: Ending;
+  readonly #open = new Map<string, GatedSession>();
+
+  private constructor(world: OpenWorld, ending: Ending) {
+    this.world = world;
+    this.#close = world.close;
+    this.#ending = ending;
+  }
+
+  static async open(options: WorkspaceOptions, ending: Ending = { withLast: false }): Promise<Sessions> {
+    const { preset, policy, policyFile, ...rest } = options;
+    const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
+    const world = await openWorld({ ...rest, policy: resolvePolicy({ preset, file, flags: policy }) });
+    return new Sessions(world, ending);
+  }
+
+  /** The session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one. */
+  async session(id?: string): Promise<GatedSession> {
+    return this.open(id, {});
+  }
+
+  async open(id: string | undefined, like: { readonly parent?: string }): Promise<GatedSession> {
+    const known = id === undefined ? undefined : this.#open.get(id);
+    if (known !== undefined) return known;
+    if (id === '') throw new Fault('MISUSE', 'a session id must not be empty');
+    const session = new GatedSession(this, { id: id ?? `s-${randomUUID()}`, named: id !== undefined });
+    this.#open.set(session.id, session);
+    await this.#begin(session, like.parent);
+    return session;
+  }
+
+  /** Keeps a named session for resume and forgets an unnamed one. */
+  async closed(session: GatedSession): Promise<void> {
+    this.#open.delete(session.id);
+    const { store } = this.world;
+    if (!session.named) await store.record({ dropSession: session.id });
+    else await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
+    this.#ending.onClosed?.(session.id);
+    if (this.#ending.withLast && this.#open.size === 0) await this.#close();
+  }
+
+  async close(): Promise<void> {
+    for (const session of [...this.#open.values()]) await session.close();
+    await this.#close();
+  }
+
+  async #begin(session: GatedSession, parent: string | undefined): Promise<void> {
+    const kept = session.named ? await this.#kept(session.id) : undefined;
+    const now = this.world.now();
+    const record: SessionRecord = {
+      id: session.id,
+      root: this.world.workspace.roots[0] ?? '',
+      named: session.named,
+      openedMs: kept?.openedMs ?? now,
+      lastMs: now,
+      ...(parent === undefined ? {} : { parent }),
+    };
+    const text = kept === undefined ? 'opened' : 'resumed';
+    const entry = { kind: 'session' as const, atMs: now, session: session.id, root: record.root, text };
+    await this.world.store.record({ session: record, entries: [entry] });
+  }
+
+  async #kept(id: string): Promise<SessionRecord | undefined> {
+    return (await this.world.store.sessions()).find((record) => record.id === id);
+  }
+
+  async #recordOf(session: GatedSession): Promise<SessionRecord> {
+    const now = this.world.now();
+    const kept = await this.#kept(session.id);
+    const root = this.world.workspace.roots[0] ?? '';
+    return { ...(kept ?? { id: session.id, root, named: session.named, openedMs: now }), lastMs: now };
+  }
+}

@@ -1,0 +1,83 @@
+import { look } from '../gate/look.ts';
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { rangesOf } from '../model/coverage.ts';
+import { revisionOf } from '../model/fingerprint.ts';
+import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Outcome } from '../model/verdict.ts';
+
+/** Files in one answer without a path; the most recently seen first. */
+const MAX_FILES = 100;
+
+/** What this session has seen of a file, or of all files, and whether that is still true. */
+export async function status(
+  world: World,
+  ledger: Ledger,
+  path: string | undefined,
+): Promise<Outcome<StatusResult>> {
+  if (path !== undefined) {
+    const file = await fileStatus(world, ledger, path);
+    return file.ok ? { ok: true, files: [file.file] } : file;
+  }
+  const seen = [...(await ledger.all())].sort((a, b) => b.atMs - a.atMs).slice(0, MAX_FILES);
+  const files: FileStatus[] = [];
+  for (const sighting of seen) {
+    if (sighting.how === 'listing') continue;
+    const file = await fileStatus(world, ledger, sighting.key);
+    if (file.ok) files.push(file.file);
+  }
+  return { ok: true, files };
+}
+
+async function fileStatus(
+  world: World,
+  ledger: Ledger,
+  path: string,
+): Promise<Outcome<{ file: FileStatus }>> {
+  const outcome = await look(world, ledger, { path, action: 'edit', depth: 'glance' });
+  if (!outcome.ok)
+    return outcome.refusal.action === 'edit'
+      ? { ...outcome, refusal: { ...outcome.refusal, action: 'status' } }
+      : outcome;
+  const { view } = outcome;
+  view.located.place.dir.close();
+  const last = await world.store.lastChange(view.path.key);
+  const shown = path === view.path.absolute ? view.path.relative : path;
+  const file: FileStatus = {
+    path: shown,
+    freshness: freshness(view.facts.target.exists, view.sighting, view.facts.freshness),
+    ...seenOf(view.sighting),
+    ...(last?.change === undefined
+      ? {}
+      : { lastChange: { change: last.change, session: last.session, atMs: last.atMs } }),
+  };
+  return { ok: true, file };
+}
+
+function freshness(
+  exists: boolean,
+  sighting: Sighting | undefined,
+  now: 'same' | 'changed' | 'unknown' | undefined,
+): Freshness {
+  const seen = sighting !== undefined && sighting.tombstone !== true && sighting.lost === undefined;
+  if (!exists) return seen ? 'deleted' : 'missing';
+  if (!seen && now === undefined) return 'unseen';
+  if (now === 'changed') return 'stale';
+  return now === 'same' ? 'fresh' : 'unverifiable';
+}
+
+function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'freshness'> {
+  if (sighting === undefined || sighting.tombstone === true || sighting.coverage.kind === 'none')
+    return { seen: 'nothing' };
+  const { coverage, totalLines, fingerprint } = sighting;
+  const whole = coverage.kind === 'whole';
+  return {
+    seen: whole ? 'whole' : 'some',
+    ...(whole ? {} : { ranges: rangesOf(coverage, totalLines ?? 0) }),
+    ...(totalLines === undefined ? {} : { totalLines }),
+    seenAtMs: sighting.atMs,
+    how: sighting.how,
+    ...(whole && fingerprint !== undefined ? { revision: revisionOf(fingerprint) } : {}),
+  };
+}

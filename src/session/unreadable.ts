@@ -1,0 +1,32 @@
+import type { Unreadable } from '../disk/read.ts';
+import type { FileKind } from '../model/path.ts';
+import type { Refusal } from '../model/verdict.ts';
+
+/** Why a file that is there could not be read. */
+export function unreadable(path: string, problem: Unreadable): Refusal {
+  const base = { action: 'read', path } as const;
+  switch (problem.problem) {
+    case 'missing':
+      return { ...base, code: 'NOT_FOUND', next: 'other_path' };
+    case 'kind':
+      return notAFile(path, problem.kind);
+    case 'swapped':
+      return {
+        ...base,
+        code: 'UNVERIFIABLE',
+        next: 'retry_later',
+        detail: { reason: 'it was replaced by a link meanwhile' },
+      };
+    case 'too-large':
+      return { ...base, code: 'TOO_LARGE', next: 'read_range', detail: { sizeBytes: problem.size } };
+    case 'denied':
+      return { ...base, code: 'UNVERIFIABLE', next: 'ask_human', detail: { errno: problem.errno } };
+    default:
+      return problem satisfies never;
+  }
+}
+
+export function notAFile(path: string, kind: FileKind): Refusal {
+  const next = kind === 'directory' ? 'list' : 'other_path';
+  return { code: 'NOT_A_FILE', action: 'read', path, next, detail: { kind } };
+}

@@ -6,7 +6,7 @@ import type { Store } from './store.ts';
 /** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
 export async function openStore(url: string): Promise<Store> {
   if (url === 'memory:') return new MemoryStore();
-  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(url)?.[1];
+  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
   if (file === undefined || !isAbsolute(file))
     throw new Fault(
       'CONFIG_INVALID',

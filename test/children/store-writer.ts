@@ -7,6 +7,7 @@ interface Settings {
   readonly name: string;
   /** Records to make; 0 goes on until it is killed. */
   readonly records: number;
+  readonly announce: boolean;
   /** One message after so many records. */
   readonly tellEvery: number;
 }
@@ -21,7 +22,7 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   const entry = changeEntry(change, [effect('shared.ts', file('x'), file('y'))], { session: settings.name });
   const key = `/key/${count % 7}`;
   const before = await store.recall(settings.name, key);
-  await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
+  if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
   const [added] = await store.record({
     entries: [entry],
     settle: [change],

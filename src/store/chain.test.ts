@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readEntry } from '../../test/store/samples.ts';
+import { CHAIN_START, canonicalJson, chainOn, follows } from './chain.ts';
+
+describe('canonicalJson', () => {
+  it.each([
+    [{ b: 1, a: [{ d: null, c: 'x' }], e: undefined }, '{"a":[{"c":"x","d":null}],"b":1}'],
+    ['\ud800"', '"\\ud800\\""'],
+    [undefined, 'null'],
+    [-0, '0'],
+  ])('writes %j as %s', (value, text) => {
+    expect(canonicalJson(value)).toBe(text);
+  });
+
+  it('gives the same text for what it gave, read back', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const text = canonicalJson(value);
+        expect(canonicalJson(JSON.parse(text))).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('the chain', () => {
+  it('has the hash of the previous hash, the entry and its number', () => {
+    // printf '%064d%s%d' 0 '{"atMs":1,"kind":"notice","root":"/r","session":"s"}' 1 | sha256sum
+    const [first] = chainOn(CHAIN_START, [{ kind: 'notice', atMs: 1, session: 's', root: '/r' }]);
+    expect(first?.hash).toBe('80ac9179147426edfe20a2970af51479b1f733223a520624787d568822a42872');
+  });
+
+  it('tells an entry from one that was altered, renumbered or put elsewhere', () => {
+    const [first, second] = chainOn(CHAIN_START, [readEntry(), readEntry({ atMs: 2 })]);
+    expect(follows(CHAIN_START, first!)).toBe(true);
+    expect(follows(first!, second!)).toBe(true);
+    expect(follows(first!, { ...second!, text: 'added' })).toBe(false);
+    expect(follows(first!, { ...second!, seq: 3 })).toBe(false);
+    expect(follows(CHAIN_START, second!)).toBe(false);
+    expect(follows({ ...first!, hash: CHAIN_START.hash }, second!)).toBe(false);
+  });
+});

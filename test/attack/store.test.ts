@@ -1,0 +1,3 @@
+import { killedWriters } from '../store/writers.ts';
+
+killedWriters({ rounds: 200, writers: 3 });

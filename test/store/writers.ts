@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { CHAIN_START, follows } from '../../src/store/chain.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { scratch } from '../support/tree.ts';
+
+/** What a writer tells about a record once it is acknowledged. */
+export interface Told {
+  readonly count: number;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Writers are killed in the middle of their work, again and again, on one database. */
+export function killedWriters({ rounds, writers }: { rounds: number; writers: number }): void {
+  it(`kill -9 in the middle, ${rounds} rounds: every acknowledged record is there and the database sound`, async () => {
+    const file = join(scratch().home, 'state.db');
+    const acknowledged: Told[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const children = await startWriters(file, writers, { records: 0, tellEvery: 1, name: `r${round}` });
+      // Not after a time but after some work: each round ends elsewhere, also on a slow machine.
+      const first = await Promise.all(children.map((child) => child.message<Told>()));
+      acknowledged.push(...first);
+      for (let i = 0; i < round * 3; i++) acknowledged.push(await (children[0] as Child).message<Told>());
+      for (const child of children) child.process.kill('SIGKILL');
+      await Promise.all(children.map((child) => child.exit()));
+      for (const child of children) while (child.waiting > 0) acknowledged.push(await child.message<Told>());
+    }
+    const store = await openSqliteStore(file);
+    const hashes = new Map((await chainOf(store)).map((entry) => [entry.seq, entry.hash]));
+    expect(acknowledged.filter((told) => hashes.get(told.seq) !== told.hash)).toEqual([]);
+    expect((await store.pending()).length).toBeLessThanOrEqual(rounds * writers);
+    await store.close();
+    const db = (await loadSqlite())(file);
+    expect(db.prepare('pragma integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
+    db.close();
+  });
+}
+
+/** Starts writers and lets them go at the same moment. */
+export async function startWriters(
+  file: string,
+  count: number,
+  how: { records: number; tellEvery: number; name?: string },
+): Promise<Child[]> {
+  const children = await Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      startChild('store-writer', {
+        file,
+        announce: how.records === 0,
+        ...how,
+        name: `${how.name ?? 'w'}${i}`,
+      }),
+    ),
+  );
+  await Promise.all(children.map((child) => child.message()));
+  for (const child of children) child.send('go');
+  return children;
+}
+
+/** All entries, oldest first; throws if one does not follow the one before. */
+export async function chainOf(store: Store): ReturnType<Store['entries']> {
+  const entries = await store.entries({ order: 'oldest' });
+  let previous = CHAIN_START;
+  for (const entry of entries) {
+    if (!follows(previous, entry)) throw new Error(`entry ${entry.seq} does not follow`);
+    previous = entry;
+  }
+  return entries;
+}

@@ -1,0 +1,79 @@
+import { posix, win32 } from 'node:path';
+import type { JsonEntry } from './json-entry.ts';
+import type { Launch } from './launch.ts';
+
+/** The clients `init` knows, by the names people type. */
+export const CLIENT_NAMES = [
+  'claude-code',
+  'claude-desktop',
+  'codex',
+  'gemini',
+  'cursor',
+  'vscode',
+  'zed',
+  'opencode',
+] as const;
+export type ClientName = (typeof CLIENT_NAMES)[number];
+
+/** A file for one person on this machine, or one that travels with a project. */
+export type Scope = 'user' | 'project';
+
+/** What decides where a client's files lie. */
+export interface Places {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  /** The folder of the project. */
+  readonly project: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Our server over HTTP. */
+export interface Remote {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** One client: where its configuration lies and what an entry looks like there. Data, and nothing that touches a disk. */
+export interface Client {
+  readonly name: ClientName;
+  /** As its makers write it. */
+  readonly title: string;
+  readonly format: 'json' | 'toml';
+  /** The key under which entries stand. */
+  readonly servers: string;
+  /** What `init` uses when nobody chose. */
+  readonly defaultScope: Scope;
+  /** Candidates in order: the first that exists is edited, else the first is created. None: the scope does not exist. */
+  files(scope: Scope, places: Places): readonly string[];
+  /** What a project file calls the project's own folder; undefined if only a full path is sure to mean it. */
+  readonly projectDir: string | undefined;
+  /** The entry that starts our server; values of a TOML client are strings and lists of strings. */
+  entry(launch: Launch): JsonEntry;
+  /** The entry that connects to our server over HTTP; undefined if the file cannot say that. */
+  remote(remote: Remote): JsonEntry | undefined;
+  /** What the person does next. */
+  readonly next: string;
+}
+
+/** Joins with the platform's own separator. */
+export function joined(places: Pick<Places, 'platform'>, ...parts: readonly string[]): string {
+  return (places.platform === 'win32' ? win32 : posix).join(...parts);
+}
+
+/** Where applications keep a person's settings: the platform's own folder. */
+export function settingsDir(places: Places): string {
+  const { platform, home, env } = places;
+  if (platform === 'win32') return env['APPDATA'] || joined(places, home, 'AppData', 'Roaming');
+  if (platform === 'darwin') return joined(places, home, 'Library', 'Application Support');
+  return xdgDir(places);
+}
+
+/** Where Unix programs keep settings, also on macOS. */
+export function xdgDir(places: Places): string {
+  return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
+}
+
+/** The header every client but one wants for a token. */
+export function bearer(token: string): JsonEntry {
+  return { Authorization: `Bearer ${token}` };
+}

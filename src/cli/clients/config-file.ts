@@ -1,0 +1,124 @@
+import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { isMissing } from '../../model/errno.ts';
+import { Fault } from '../../model/fault.ts';
+
+const MAX_BYTES = 32 << 20;
+
+/** A person's configuration file as it was read. */
+export interface ConfigFile {
+  /** Where the bytes are or will be, links followed. */
+  readonly path: string;
+  /** Undefined if there is no file. A byte order mark is part of the text. */
+  readonly text: string | undefined;
+}
+
+/** Reads a file, or says in a few words why it is not one to be edited. Faults if the disk does. */
+export function readConfig(path: string): ConfigFile | { readonly reason: string } {
+  try {
+    const real = target(path);
+    const bytes = bytesOf(real);
+    if (bytes === undefined) return { path: real, text: undefined };
+    if (typeof bytes === 'string') return { reason: bytes };
+    if (!isUtf8(bytes)) return { reason: 'it is not UTF-8 text' };
+    return { path: real, text: bytes.toString('utf8') };
+  } catch (error) {
+    throw new Fault('IO_FAILED', `cannot read ${path}`, { cause: error, path });
+  }
+}
+
+/**
+ * Replaces the file in one step, keeping its mode and owner; undefined removes it. False, and nothing done, if the
+ * file is no longer as it was read: its owner may be writing it too. Between that look and the exchange lies an
+ * instant nobody can close.
+ */
+export function writeConfig(file: ConfigFile, text: string | undefined): boolean {
+  try {
+    return text === undefined ? remove(file) : replace(file, text);
+  } catch (error) {
+    throw new Fault('IO_FAILED', `cannot write ${file.path}`, { cause: error, path: file.path });
+  }
+}
+
+/** Where a path leads; the last part may be missing, also behind a link. */
+function target(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const link = ifThere(() => lstatSync(path));
+  return link?.isSymbolicLink() ? target(resolve(dirname(path), readlinkSync(path))) : path;
+}
+
+function bytesOf(path: string): Buffer | string | undefined {
+  const stats = ifThere(() => lstatSync(path));
+  if (stats === undefined) return undefined;
+  if (!stats.isFile()) return 'it is not a file';
+  if (stats.size > MAX_BYTES) return `it is larger than ${MAX_BYTES} bytes`;
+  return ifThere(() => readFileSync(path));
+}
+
+function replace(file: ConfigFile, text: string): boolean {
+  const { path } = file;
+  const before = ifThere(() => lstatSync(path));
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const handle = openSync(temporary, 'wx');
+  let kept = false;
+  try {
+    writeFileSync(handle, text);
+    if (before !== undefined) takeAfter(handle, before);
+    fsyncSync(handle);
+    kept = isAsRead(file);
+    if (kept) renameSync(temporary, path);
+  } finally {
+    closeSync(handle);
+    if (ifThere(() => lstatSync(temporary)) !== undefined) unlinkSync(temporary);
+  }
+  return kept;
+}
+
+function remove(file: ConfigFile): boolean {
+  if (!isAsRead(file)) return false;
+  if (file.text !== undefined) unlinkSync(file.path);
+  return true;
+}
+
+function isAsRead({ path, text }: ConfigFile): boolean {
+  return ifThere(() => readFileSync(path))?.toString('utf8') === text;
+}
+
+function takeAfter(handle: number, { mode, uid, gid }: Stats): void {
+  const made = fstatSync(handle);
+  // First the owner: changing it clears bits of the mode.
+  if (made.uid !== uid || made.gid !== gid) fchownSync(handle, uid, gid);
+  fchmodSync(handle, mode & 0o7777);
+}
+
+function ifThere<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

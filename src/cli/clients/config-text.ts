@@ -1,0 +1,65 @@
+import type { Client } from './client.ts';
+import type { Edited } from './edit.ts';
+import { type JsonEntry, newJsonFile, putJsonEntry, removeJsonEntry } from './json-entry.ts';
+import { unwrapJsonEntries, wrapJsonEntry } from './json-wrap.ts';
+import type { Launch } from './launch.ts';
+import {
+  newTomlFile,
+  putTomlEntry,
+  removeTomlEntry,
+  type TomlEntry,
+  unwrapTomlEntries,
+  wrapTomlEntry,
+} from './toml-entry.ts';
+
+/** The name our entry has in every client. */
+export const SERVER_NAME = 'lookfirst';
+
+/** Adds our entry to a client's file, or brings it up to date; `text` is undefined if there is no file. */
+export function addServer(client: Client, text: string | undefined, entry: JsonEntry): Edited {
+  const place = { servers: client.servers, name: SERVER_NAME };
+  return client.format === 'json'
+    ? putJsonEntry(text, place, entry)
+    : putTomlEntry(text, place, tomlEntry(entry));
+}
+
+/** Takes our entry out and our proxy away from the others: the reverse of `addServer` and `wrapServer`, exactly. */
+export function removeServer(client: Client, text: string): Edited {
+  const place = { servers: client.servers, name: SERVER_NAME };
+  const unwrapped = unwrapServer(client, text, undefined);
+  if (!unwrapped.ok || unwrapped.text === undefined) return unwrapped;
+  return client.format === 'json'
+    ? removeJsonEntry(unwrapped.text, place)
+    : removeTomlEntry(unwrapped.text, place);
+}
+
+/** Puts our proxy before the command of a server that the file has. */
+export function wrapServer(client: Client, text: string, wrap: { name: string; prefix: Launch }): Edited {
+  const place = { servers: client.servers, name: wrap.name };
+  return client.format === 'json'
+    ? wrapJsonEntry(text, place, wrap.prefix)
+    : wrapTomlEntry(text, place, wrap.prefix);
+}
+
+/** Takes our proxy away from one server, or from all. */
+export function unwrapServer(client: Client, text: string, name: string | undefined): Edited {
+  const place = { servers: client.servers, ...(name === undefined ? {} : { name }) };
+  return client.format === 'json' ? unwrapJsonEntries(text, place) : unwrapTomlEntries(text, place);
+}
+
+/** A whole file with our entry and nothing else. */
+export function newFile(client: Client, entry: JsonEntry): string {
+  const place = { servers: client.servers, name: SERVER_NAME };
+  return client.format === 'json' ? newJsonFile(place, entry) : newTomlFile(place, tomlEntry(entry));
+}
+
+/** What a TOML client's data may hold: strings and lists of strings; anything else is a mistake in that data. */
+function tomlEntry(entry: JsonEntry): TomlEntry {
+  return Object.fromEntries(
+    Object.entries(entry).map(([key, value]) => {
+      if (typeof value === 'string') return [key, value];
+      if (Array.isArray(value)) return [key, value.map(String)];
+      throw new TypeError(`${key}: not a string or a list of strings`);
+    }),
+  );
+}

@@ -1,0 +1,138 @@
+import { unifiedDiff } from '../../text/unified.ts';
+import type { Client, Places, Scope } from './client.ts';
+import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
+import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
+import type { Edited } from './edit.ts';
+import { proxyLaunch, serveLaunch } from './launch.ts';
+
+export interface ConfigureRequest {
+  readonly action: 'init' | 'remove';
+  readonly client: Client;
+  readonly places: Places;
+  /** The folder to serve or watch: a full path. */
+  readonly dir: string;
+  /** Without it: the client's default for `init`, wherever we are found for `remove` and `proxy`. */
+  readonly scope?: Scope;
+  /** Put our proxy before this server of the client's, instead of adding ours. */
+  readonly proxy?: string;
+  readonly dryRun: boolean;
+}
+
+/** What was done to one file, or would be. */
+export type ConfigureReport =
+  | {
+      readonly ok: true;
+      readonly file: string;
+      readonly did: 'create' | 'change' | 'delete' | 'nothing';
+      /** Unified, empty if nothing changes. */
+      readonly diff: string;
+      readonly next: string;
+    }
+  | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
+
+/**
+ * Adds us to a client's configuration, or takes us out of it. Everything else in the file stays byte for byte. A file
+ * that cannot be edited without guessing is refused and not touched.
+ */
+export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
+  const candidates = candidatesOf(request);
+  const [first] = candidates;
+  if (first === undefined) {
+    const { client, scope } = request;
+    return [{ ok: false, file: client.title, reason: `${client.title} has no ${scope} configuration` }];
+  }
+  if (request.action === 'remove') {
+    const reports = candidates.map((candidate) => configureFile(request, candidate));
+    const worthTelling = reports.filter((report) => !report.ok || report.did !== 'nothing');
+    return worthTelling.length > 0 ? worthTelling : reports.slice(0, 1);
+  }
+  if (request.proxy === undefined) return [configureFile(request, first)];
+  const reports = candidates.map((candidate) => configureFile({ ...request, dryRun: true }, candidate));
+  const found = reports.findIndex((report) => report.ok);
+  return [configureFile(request, candidates[Math.max(found, 0)] ?? first)];
+}
+
+interface Candidate {
+  readonly scope: Scope;
+  readonly path: string;
+}
+
+/** The files in question, the likeliest first: of each scope the one that exists, or the one to create. */
+function candidatesOf(request: ConfigureRequest): Candidate[] {
+  const { client, places } = request;
+  return scopesOf(request).flatMap((scope) => {
+    const paths = client.files(scope, places);
+    const path = paths.find(exists) ?? paths[0];
+    return path === undefined ? [] : [{ scope, path }];
+  });
+}
+
+function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly Scope[] {
+  if (scope !== undefined) return [scope];
+  if (action === 'init' && proxy === undefined) return [client.defaultScope];
+  return client.defaultScope === 'user' ? ['user', 'project'] : ['project', 'user'];
+}
+
+function exists(path: string): boolean {
+  const file = readConfig(path);
+  return 'reason' in file || file.text !== undefined;
+}
+
+function configureFile(request: ConfigureRequest, candidate: Candidate): ConfigureReport {
+  const file = readConfig(candidate.path);
+  if ('reason' in file) return { ok: false, file: candidate.path, reason: file.reason };
+  const edit = editOf(request, candidate, file.text);
+  if (!edit.ok) return { ...edit, file: candidate.path };
+  if (edit.text !== file.text && !request.dryRun && !writeConfig(file, edit.text))
+    return { ok: false, file: candidate.path, reason: 'it was changed meanwhile; try again' };
+  return {
+    ok: true,
+    file: candidate.path,
+    did: didOf(file, edit.text),
+    diff: unifiedDiff(file.text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text,
+    next: request.client.next,
+  };
+}
+
+function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): Edited {
+  const { action, client, places, proxy } = request;
+  const dir = dirOf(request, candidate.scope);
+  if (action === 'init' && proxy === undefined)
+    return addServer(client, text, client.entry(serveLaunch(dir, places.platform)));
+  if (text === undefined)
+    return action === 'remove' ? { ok: true, text } : { ok: false, reason: 'there is no such file' };
+  if (action === 'init' && proxy !== undefined)
+    return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform) });
+  return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
+}
+
+/** A project file names its own folder so that it means the same on every machine, where the client can say that. */
+function dirOf({ client, dir, places }: ConfigureRequest, scope: Scope): string {
+  return scope === 'project' && dir === places.project ? (client.projectDir ?? dir) : dir;
+}
+
+function didOf(file: ConfigFile, text: string | undefined): 'create' | 'change' | 'delete' | 'nothing' {
+  if (text === file.text) return 'nothing';
+  if (file.text === undefined) return 'create';
+  return text === undefined ? 'delete' : 'change';
+}
+
+const DONE = { create: 'created', change: 'changed', delete: 'deleted' } as const;
+
+/** A report for the terminal. */
+export function reportText(
+  report: ConfigureReport,
+  request: Pick<ConfigureRequest, 'action' | 'dryRun'>,
+): string {
+  if (!report.ok) {
+    const line = report.line === undefined ? '' : ` (line ${report.line})`;
+    return `cannot edit ${report.file}: ${report.reason}${line}. Nothing was changed.\n`;
+  }
+  if (report.did === 'nothing') {
+    const why = request.action === 'init' ? 'Lookfirst is already there' : 'Lookfirst is not there';
+    return `nothing to do in ${report.file}: ${why}\n`;
+  }
+  const head = request.dryRun ? `would ${report.did}` : DONE[report.did];
+  const next = request.action === 'init' && !request.dryRun ? `${report.next}\n` : '';
+  return `${head} ${report.file}\n${report.diff}\n${next}`;
+}

@@ -1,0 +1,168 @@
+import { cannotEdit, type Edited, edited, spliced } from './edit.ts';
+import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
+import { scanJson } from './json-scan.ts';
+import { compact, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
+import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
+
+/** An entry: its keys and values, in order. */
+export type JsonEntry = { readonly [key: string]: JsonValue };
+
+/** Where entries stand: under which key of the document, and under which name there. */
+export interface EntryPlace {
+  readonly servers: string;
+  readonly name: string;
+}
+
+const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
+
+/**
+ * Adds an entry, or brings the keys it has up to date and leaves the entry's other keys alone. `removeJsonEntry`
+ * takes an added entry out again so that the former text comes back exactly. To make that possible the layout of what
+ * is added tells what was there before: an object that was empty gets its member right behind the brace, one that is
+ * created begins with a line break, a file that was blank has a space behind its first brace.
+ */
+export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): Edited {
+  if (text === undefined) return edited(newJsonFile(place, entry));
+  return withDocument(text, place, ({ root, servers }) => {
+    const style = styleOf(text);
+    if (root === undefined) {
+      const bom = text.startsWith('\ufeff') ? 1 : 0;
+      const written = `{ ${newServers(place, entry, style)} }`;
+      return edited(spliced(text, [{ from: bom, to: bom, put: written }]));
+    }
+    if (servers === undefined) {
+      if (root.members.length === 0)
+        return edited(spliced(text, [fillEmpty(root, newServers(place, entry, style))]));
+      const write = (indent = '') =>
+        serversText(place, entryText(entry, style, indent), { ...style, indent });
+      return edited(spliced(text, [insertFirst(text, root, { key: place.servers, write })]));
+    }
+    if (memberOf(servers, place.name) !== undefined) return edited(updated(text, place, entry));
+    const added =
+      servers.members.length > 0
+        ? insertFirst(text, servers, newMember(place.name, entry, style))
+        : fillEmpty(servers, `${JSON.stringify(place.name)}: ${compact(entry)}`);
+    return edited(spliced(text, [added]));
+  });
+}
+
+/** Takes the entry out, and with it the objects and the file that `putJsonEntry` created for it. */
+export function removeJsonEntry(text: string, place: EntryPlace): Edited {
+  return withDocument(text, place, ({ root, servers }) => {
+    const entry = servers === undefined ? undefined : memberOf(servers, place.name);
+    if (root === undefined || servers === undefined || entry === undefined) return edited(text);
+    if (!isCreated(text, servers, entry)) return edited(spliced(text, removeMember(text, servers, entry)));
+    const value = text.slice(entry.value.from, entry.value.to);
+    if (text === fileText(place, value, NEW_STYLE)) return edited(undefined);
+    const container = memberOf(root, place.servers);
+    if (container === undefined) return edited(text);
+    const blank =
+      text.slice(root.from, container.from) === '{ ' && text.slice(container.value.to, root.to) === ' }';
+    if (blank) return edited(spliced(text, [{ from: root.from, to: root.to, put: '' }]));
+    return edited(spliced(text, removeMember(text, root, container)));
+  });
+}
+
+/** The text of a file that holds nothing but this entry. */
+export function newJsonFile(place: EntryPlace, entry: JsonEntry): string {
+  return fileText(place, entryText(entry, NEW_STYLE, NEW_STYLE.unit), NEW_STYLE);
+}
+
+interface Document {
+  /** Undefined for a blank text. */
+  readonly root: ObjectNode | undefined;
+  readonly servers: ObjectNode | undefined;
+}
+
+/** Reads the document and refuses what cannot be edited without guessing. */
+export function withDocument(
+  text: string,
+  { servers: key }: { readonly servers: string },
+  edit: (document: Document) => Edited,
+): Edited {
+  let root: ConfigNode | undefined;
+  try {
+    root = scanJson(text);
+  } catch (error) {
+    if (!(error instanceof ScanProblem)) throw error;
+    return cannotEdit(`it is not valid JSON: ${error.message}`, text, error.at);
+  }
+  if (root === undefined) return edit({ root, servers: undefined });
+  if (root.kind !== 'object') return cannotEdit('it does not hold a JSON object', text, root.from);
+  const servers = memberOf(root, key)?.value;
+  if (servers !== undefined && servers.kind !== 'object')
+    return cannotEdit(`"${key}" is not an object`, text, servers.from);
+  return edit({ root, servers });
+}
+
+/** Whether the object of servers begins with a line break and holds only this entry: then it was made for it. */
+function isCreated(text: string, servers: ObjectNode, entry: MemberNode): boolean {
+  const before = text.slice(servers.from + 1, entry.from);
+  const after = text.slice(entry.value.to, servers.to - 1);
+  return servers.members.length === 1 && /^\r?\n[ \t]*$/.test(before) && /^\s*$/.test(after);
+}
+
+/** One key after the other, for each moves what follows. */
+function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
+  return Object.entries(entry).reduce((current, [key, value]) => {
+    const root = scanJson(current);
+    const servers = root?.kind === 'object' ? memberOf(root, place.servers)?.value : undefined;
+    const node = servers?.kind === 'object' ? memberOf(servers, place.name)?.value : undefined;
+    if (node === undefined) return current;
+    if (node.kind !== 'object')
+      return spliced(current, [{ from: node.from, to: node.to, put: compact(entry) }]);
+    const written = `${JSON.stringify(key)}: ${compact(value)}`;
+    if (node.members.length === 0) return spliced(current, [fillEmpty(node, written)]);
+    const member = memberOf(node, key);
+    if (member === undefined)
+      return spliced(current, [insertFirst(current, node, newMember(key, value, styleOf(current)))]);
+    const { from, to } = member.value;
+    if (sameJson(current, member.value, value)) return current;
+    return spliced(current, [{ from, to, put: compact(value) }]);
+  }, text);
+}
+
+function sameJson(text: string, node: ConfigNode, value: JsonValue): boolean {
+  return compact(plain(text, node)) === compact(value);
+}
+
+function plain(text: string, node: ConfigNode): JsonValue {
+  switch (node.kind) {
+    case 'object':
+      return Object.fromEntries(node.members.map(({ key, value }) => [key, plain(text, value)]));
+    case 'array':
+      return node.items.map((item) => plain(text, item));
+    case 'string':
+      return node.value;
+    case 'other':
+      return JSON.parse(text.slice(node.from, node.to));
+    default:
+      return node satisfies never;
+  }
+}
+
+function fileText(place: EntryPlace, value: string, style: JsonStyle): string {
+  const { eol, unit } = style;
+  const key = JSON.stringify(place.servers);
+  return `{${eol}${unit}${key}: ${serversText(place, value, { ...style, indent: unit })}${eol}}${eol}`;
+}
+
+function newServers(place: EntryPlace, entry: JsonEntry, style: JsonStyle): string {
+  const object = serversText(place, entryText(entry, style, ''), { ...style, indent: '' });
+  return `${JSON.stringify(place.servers)}: ${object}`;
+}
+
+/** An entry one step inside the object of servers, which stands at `indent`. */
+function entryText(entry: JsonEntry, style: JsonStyle, indent: string): string {
+  return pretty(entry, style, indent + style.unit);
+}
+
+/** The object of servers with one entry, whose value is written already. */
+function serversText(
+  place: EntryPlace,
+  value: string,
+  style: JsonStyle & { readonly indent: string },
+): string {
+  const { eol, unit, indent } = style;
+  return `{${eol}${indent}${unit}${JSON.stringify(place.name)}: ${value}${eol}${indent}}`;
+}

@@ -1,0 +1,69 @@
+import { eolOf, type Splice } from './edit.ts';
+import { skipJsonBlanks } from './json-scan.ts';
+import { compact, type JsonStyle, type JsonValue, pretty } from './json-style.ts';
+import type { MemberNode, ObjectNode } from './node.ts';
+
+/** A member to be added. */
+export interface NewMember {
+  readonly key: string;
+  /** Its value as text; `indent` is that of its line, undefined if all stands on one line. */
+  readonly write: (indent: string | undefined) => string;
+}
+
+/** A member whose value follows the layout around it. */
+export function newMember(key: string, value: JsonValue, style: JsonStyle): NewMember {
+  return {
+    key,
+    write: (indent) => (indent === undefined ? compact(value) : pretty(value, style, indent)),
+  };
+}
+
+/**
+ * Adds a member in front of the others, in their layout. The object must have members; see `fillEmpty` for one that
+ * has none. First, because whatever follows the last member (comma, comment) then stays what it was.
+ */
+export function insertFirst(text: string, object: ObjectNode, member: NewMember): Splice {
+  const at = afterOpening(text, object);
+  const firstFrom = object.members[0]?.from ?? at;
+  const gap = text.slice(at, firstFrom);
+  const key = `${JSON.stringify(member.key)}: `;
+  if (!gap.includes('\n')) {
+    const lead = /^[ \t]*/.exec(gap)?.[0] ?? '';
+    return { from: at, to: at, put: `${lead}${key}${member.write(undefined)},` };
+  }
+  const indent = /(?:^|\n)([ \t]*)[^\n]*$/.exec(text.slice(0, firstFrom))?.[1] ?? '';
+  return { from: at, to: at, put: `${eolOf(text)}${indent}${key}${member.write(indent)},` };
+}
+
+/** Puts a member, already written, into an object without members: right behind the brace. */
+export function fillEmpty(object: ObjectNode, written: string): Splice {
+  return { from: object.from + 1, to: object.from + 1, put: written };
+}
+
+/**
+ * Takes a member out, with one comma, the white space before it and one line break: comments and empty lines stay.
+ * The exact reverse of `insertFirst` and `fillEmpty`.
+ */
+export function removeMember(text: string, object: ObjectNode, member: MemberNode): Splice[] {
+  const from = /(?:\r?\n)?[ \t]*$/.exec(text.slice(0, member.from))?.index ?? member.from;
+  const after = skipJsonBlanks(text, member.value.to);
+  if (text[after] === ',') {
+    if (after === member.value.to) return [{ from, to: after + 1, put: '' }];
+    return [
+      { from, to: member.value.to, put: '' },
+      { from: after, to: after + 1, put: '' },
+    ];
+  }
+  const cut = { from, to: member.value.to, put: '' };
+  const previous = object.members[object.members.indexOf(member) - 1];
+  if (previous === undefined) return [cut];
+  const comma = skipJsonBlanks(text, previous.value.to);
+  return comma === from - 1 ? [{ ...cut, from: comma }] : [{ from: comma, to: comma + 1, put: '' }, cut];
+}
+
+/** Behind the brace, or behind a comment that stands on the brace's line and so speaks of the object. */
+function afterOpening(text: string, object: ObjectNode): number {
+  const comment = /[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/(?=[ \t]*[\r\n]))/y;
+  comment.lastIndex = object.from + 1;
+  return comment.test(text) ? comment.lastIndex : object.from + 1;
+}

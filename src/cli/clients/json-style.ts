@@ -1,0 +1,48 @@
+import { eolOf } from './edit.ts';
+
+/** A JSON value to be written. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/** How a file is laid out, so that what is added looks like what is there. */
+export interface JsonStyle {
+  readonly eol: string;
+  /** One step to the right. */
+  readonly unit: string;
+}
+
+/** Read off the first line ending and the first indented key; two spaces if there is none. */
+export function styleOf(text: string): JsonStyle {
+  return { eol: eolOf(text), unit: /\n([ \t]+)"/.exec(text)?.[1] ?? '  ' };
+}
+
+/** Objects over several lines, arrays on one; `indent` is that of the line the value begins in. */
+export function pretty(value: JsonValue, style: JsonStyle, indent: string): string {
+  if (!isRecord(value) || Object.keys(value).length === 0) return compact(value);
+  const inner = indent + style.unit;
+  const members = Object.entries(value).map(
+    ([key, member]) => `${inner}${JSON.stringify(key)}: ${pretty(member, style, inner)}`,
+  );
+  return `{${style.eol}${members.join(`,${style.eol}`)}${style.eol}${indent}}`;
+}
+
+/** All on one line, with a space after commas and colons. */
+export function compact(value: JsonValue): string {
+  if (isList(value)) return `[${value.map(compact).join(', ')}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}: ${compact(member)}`);
+  return `{${members.join(', ')}}`;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !isList(value);
+}

@@ -1,0 +1,34 @@
+/** How a client starts a server. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const PACKAGE = 'lookfirst';
+/** On Windows npx is a script, which clients cannot start without a shell. */
+const SHELL = ['cmd', '/c'];
+const RUN = ['npx', '-y', PACKAGE];
+
+/** Starts our server on a folder. */
+export function serveLaunch(dir: string, platform: NodeJS.Platform): Launch {
+  return launch(['serve', dir], platform);
+}
+
+/** What stands before the command of a server that we are to watch. */
+export function proxyLaunch(dir: string, platform: NodeJS.Platform): Launch {
+  return launch(['proxy', '--root', dir, '--'], platform);
+}
+
+/** How many words of a command line are our proxy, up to and with `--`; 0 if it does not begin with it. */
+export function proxyWords(words: readonly string[]): number {
+  const shell = SHELL.every((word, index) => words[index] === word) ? SHELL.length : 0;
+  const begins = [...RUN, 'proxy'].every((word, index) => words[shell + index] === word);
+  const end = begins ? words.indexOf('--') : -1;
+  // Without a command behind it there is nothing to go back to.
+  return end >= 0 && end < words.length - 1 ? end + 1 : 0;
+}
+
+function launch(args: readonly string[], platform: NodeJS.Platform): Launch {
+  const [command = '', ...rest] = [...(platform === 'win32' ? SHELL : []), ...RUN, ...args];
+  return { command, args: rest };
+}

@@ -1,0 +1,55 @@
+/** A value in a configuration file, JSON or TOML, and where it stands: `from` included, `to` not. */
+export type ConfigNode = ObjectNode | ArrayNode | StringNode | OtherNode;
+
+interface Placed {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ObjectNode extends Placed {
+  readonly kind: 'object';
+  readonly members: readonly MemberNode[];
+}
+
+export interface MemberNode {
+  readonly key: string;
+  /** Where the key begins. */
+  readonly from: number;
+  readonly value: ConfigNode;
+}
+
+export interface ArrayNode extends Placed {
+  readonly kind: 'array';
+  readonly items: readonly ConfigNode[];
+}
+
+export interface StringNode extends Placed {
+  readonly kind: 'string';
+  readonly value: string;
+}
+
+/** A number, a date, true, false, null. */
+export interface OtherNode extends Placed {
+  readonly kind: 'other';
+}
+
+/** The value of a key; the last one if it is there twice, as parsers read it. */
+export function memberOf(node: ObjectNode, key: string): MemberNode | undefined {
+  return node.members.findLast((member) => member.key === key);
+}
+
+/** The strings of an array, or undefined if it holds anything else. */
+export function stringsOf(node: ArrayNode): readonly StringNode[] | undefined {
+  const strings = node.items.filter((item) => item.kind === 'string');
+  return strings.length === node.items.length ? strings : undefined;
+}
+
+/** Thrown inside a scanner; `at` is an offset. */
+export class ScanProblem extends Error {
+  readonly at: number;
+
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Splice } from './edit.ts';
+import { type Launch, proxyWords } from './launch.ts';
+import { type ArrayNode, type ConfigNode, type StringNode, stringsOf } from './node.ts';
+
+/** The command of an entry as it stands in a file: a string and perhaps a list of arguments, or one list with both. */
+export type CommandNodes =
+  | {
+      readonly kind: 'split';
+      readonly command: StringNode;
+      readonly args: ArrayNode | undefined;
+      /** Where a missing list of arguments goes, and what stands before its bracket there. */
+      readonly missing: { readonly at: number; readonly lead: string };
+    }
+  | { readonly kind: 'list'; readonly list: ArrayNode };
+
+/**
+ * Puts a command before an entry's own. The old command's text moves as it is into the arguments, and what is added
+ * ends right before what was there, so that `unwrapCommand` gives back the former text exactly.
+ */
+export function wrapCommand(
+  text: string,
+  nodes: CommandNodes,
+  prefix: Launch,
+  quote: (text: string) => string,
+): Splice[] {
+  const words = prefix.args.map(quote);
+  if (nodes.kind === 'list') return [behindBracket(nodes.list, [quote(prefix.command), ...words])];
+  const { command, args, missing } = nodes;
+  const moved = [...words, text.slice(command.from, command.to)];
+  const renamed = { from: command.from, to: command.to, put: quote(prefix.command) };
+  if (args !== undefined) return [renamed, behindBracket(args, moved)];
+  // The spaces inside the brackets say that there was no list.
+  return [renamed, { from: missing.at, to: missing.at, put: `${missing.lead}[ ${moved.join(', ')} ]` }];
+}
+
+/** Takes our proxy away from before an entry's command; undefined if it is not there. */
+export function unwrapCommand(text: string, nodes: CommandNodes): Splice[] | undefined {
+  if (nodes.kind === 'list') {
+    const items = stringsOf(nodes.list);
+    const next = items?.[proxyWords(items.map(({ value }) => value))];
+    if (items === undefined || next === undefined || next === items[0]) return undefined;
+    return [{ from: nodes.list.from + 1, to: commaBefore(text, items, next), put: '' }];
+  }
+  const { command, args, missing } = nodes;
+  const items = args === undefined ? undefined : stringsOf(args);
+  if (args === undefined || items === undefined) return undefined;
+  const count = proxyWords([command.value, ...items.map(({ value }) => value)]);
+  const own = items[count - 1];
+  if (count === 0 || own === undefined) return undefined;
+  const renamed = { from: command.from, to: command.to, put: text.slice(own.from, own.to) };
+  const next = items[count];
+  if (next === undefined && wasMissing(text, args, missing))
+    return [renamed, { from: missing.at, to: args.to, put: '' }];
+  const to = next === undefined ? own.to : commaBefore(text, items, next);
+  return [renamed, { from: args.from + 1, to, put: '' }];
+}
+
+function behindBracket(list: ArrayNode, words: readonly string[]): Splice {
+  const comma = list.items.length > 0 ? ',' : '';
+  return { from: list.from + 1, to: list.from + 1, put: `${words.join(', ')}${comma}` };
+}
+
+/** The place behind the comma before an item. */
+function commaBefore(text: string, items: readonly ConfigNode[], item: ConfigNode): number {
+  const previous = items[items.indexOf(item) - 1];
+  return text.indexOf(',', previous?.to ?? item.from) + 1;
+}
+
+function wasMissing(text: string, args: ArrayNode, missing: { at: number; lead: string }): boolean {
+  const spaced = text.startsWith('[ ', args.from) && text.endsWith(' ]', args.to);
+  return spaced && text.slice(missing.at, args.from) === missing.lead;
+}

@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { ClosingLine } from './test/support/closing-line.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -7,6 +8,7 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    reporters: ['default', new ClosingLine()],
   },
 });
 export default config;

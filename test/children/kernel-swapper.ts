@@ -1,0 +1,44 @@
+// The attacker: exchanges two names as fast as it can, in one system call where that can be had, until it is told to
+// stop. It stops with both names as they were, and sends how often it has exchanged them.
+import { renameSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { setImmediate } from 'node:timers/promises';
+
+const { left, right } = JSON.parse(process.argv[2] ?? '') as { left: string; right: string };
+let stop = false;
+let swaps = 0;
+
+process.once('message', () => {
+  stop = true;
+});
+
+function swapperOf(): (a: string, b: string) => void {
+  try {
+    return createRequire(import.meta.url)('fs-native-extensions').swapSync;
+  } catch {
+    return (a, b) => {
+      renameSync(a, `${a}.swap`);
+      renameSync(b, a);
+      renameSync(`${a}.swap`, b);
+    };
+  }
+}
+
+/** Irregular, so that no victim falls into step with it. */
+function pause(): void {
+  const untilMs = performance.now() + Math.random() * 0.02;
+  while (performance.now() < untilMs);
+}
+
+const swap = swapperOf();
+process.send?.('ready');
+while (!stop) {
+  for (let turn = 0; turn < 128; turn += 1) {
+    swap(left, right);
+    if (swaps % 2 === 0) pause();
+    swaps += 1;
+  }
+  await setImmediate();
+}
+process.send?.(swaps);
+process.disconnect();

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { attackCommit, cannotRun, WRITER_KINDS } from '../support/writer-attack.ts';
+
+const WRITES = 250;
+
+describe.each(WRITER_KINDS)('an outside writer (%s)', (writer) => {
+  describe.each(['exchange', 'claim'] as const)('against our %s', (commit) => {
+    const reason = cannotRun(writer, commit);
+    it.skipIf(reason !== undefined)(
+      `loses nothing${reason === undefined ? '' : ` (${reason})`}`,
+      async () => {
+        const tally = await attackCommit({ writer, commit, writes: WRITES, rounds: 1 });
+        expect(tally).toMatchObject({ lost: 0 });
+        expect(Math.min(tally.acknowledged, tally.committed)).toBeGreaterThan(0);
+      },
+    );
+  });
+
+  it.skipIf(cannotRun(writer, 'naive') !== undefined)(
+    'loses lines to compare-the-hash-then-rename',
+    async () => {
+      let lost = 0;
+      for (let round = 0; round < 40 && lost === 0; round += 1) {
+        lost = (await attackCommit({ writer, commit: 'naive', writes: WRITES, rounds: 1 })).lost;
+      }
+      expect(lost).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe.skipIf(!existsSync('/dev/shm'))('with our state on another file system', () => {
+  it.each(['exchange', 'claim'] as const)('a slow writer loses nothing to our %s', async (commit) => {
+    const tally = await attackCommit({
+      writer: 'slow',
+      commit,
+      writes: WRITES,
+      rounds: 1,
+      homes: '/dev/shm',
+    });
+    expect(tally).toMatchObject({ lost: 0 });
+    expect(tally.committed).toBeGreaterThan(0);
+  });
+});

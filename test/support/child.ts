@@ -1,0 +1,103 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
+import { onTestFinished } from 'vitest';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+// Inside the project, so that the bundles find its packages; per process, so that test files do not meet.
+const bundles = join(project, `node_modules/.cache/lookfirst-children/${process.pid}`);
+const ready = new Map<string, Promise<string>>();
+
+/**
+ * A child process of a test: `test/children/NAME.ts`, given one JSON argument, run from the sources as they are now
+ * rather than from an earlier build. It is ended with the test that started it.
+ */
+export async function startChild(
+  name: string,
+  argument: object,
+  command: readonly string[] = [],
+): Promise<Child> {
+  let bundle = ready.get(name);
+  if (bundle === undefined) {
+    bundle = bundled(name);
+    ready.set(name, bundle);
+  }
+  const args = [await bundle, JSON.stringify(argument)];
+  const [tool, ...before] = command;
+  const child =
+    tool === undefined
+      ? fork(args[0] ?? '', args.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      : spawn(tool, [...before, process.execPath, ...args], {
+          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        });
+  const started = new Child(child);
+  onTestFinished(() => started.end());
+  return started;
+}
+
+/** One running child; messages are what it sends with `process.send`. */
+export class Child {
+  readonly process: ChildProcess;
+  readonly #messages: unknown[] = [];
+  readonly #exited: Promise<{ code: number | null; signal: string | null }>;
+  #arrived: () => void = () => {};
+
+  constructor(child: ChildProcess) {
+    this.process = child;
+    child.on('message', (message) => {
+      this.#messages.push(message);
+      this.#arrived();
+    });
+    this.#exited = once(child, 'exit').then(([code, signal]) => {
+      this.#arrived();
+      return { code, signal };
+    });
+  }
+
+  /** How many messages wait to be taken. */
+  get waiting(): number {
+    return this.#messages.length;
+  }
+
+  /** The next message. Fails if the child ends without one. */
+  async message<T>(): Promise<T> {
+    while (this.#messages.length === 0) {
+      if (this.process.exitCode !== null || this.process.signalCode !== null)
+        throw new Error(`the child ended early: ${this.process.exitCode ?? this.process.signalCode}`);
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve;
+      });
+    }
+    // Both sides of the pipe are ours: the test knows what its child sends.
+    return this.#messages.shift() as T;
+  }
+
+  send(message: string): void {
+    this.process.send(message);
+  }
+
+  exit(): Promise<{ code: number | null; signal: string | null }> {
+    return this.#exited;
+  }
+
+  end(): void {
+    if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill('SIGKILL');
+  }
+}
+
+async function bundled(name: string): Promise<string> {
+  mkdirSync(bundles, { recursive: true });
+  process.once('exit', () => rmSync(bundles, { recursive: true, force: true }));
+  const file = join(bundles, `${name}.mjs`);
+  await build({
+    input: join(project, `test/children/${name}.ts`),
+    platform: 'node',
+    logLevel: 'silent',
+    external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite'],
+    output: { file, format: 'esm' },
+  });
+  return file;
+}

@@ -1,0 +1,134 @@
+import { lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { openDisk } from '../../src/disk/context.ts';
+import { errnoOf } from '../../src/model/errno.ts';
+import { Workspace } from '../../src/workspace/workspace.ts';
+import { startChild } from './child.ts';
+import {
+  type Attempt,
+  INSIDE,
+  makeVictimTree,
+  OUTSIDE,
+  type SwapOperation,
+  type Victim,
+} from './swap-operations.ts';
+import { type Scratch, scratch } from './tree.ts';
+
+/** What is exchanged for a link to its outside twin. `relative`: the link is. */
+export type SwapVariant = 'folder' | 'relative' | 'leaf' | 'root';
+
+export interface SwapAttack {
+  readonly operation: SwapOperation;
+  readonly variant: SwapVariant;
+  /** `naive`: realpath, compare, then work by path. */
+  readonly code: 'ours' | 'naive';
+  readonly tries: number;
+  /** Goes on until at least this many tries were served, refused, and (naive) escaped, however long that takes. */
+  readonly atLeast?: number;
+}
+
+/** Both processes may share one processor for a while; then the attacker only gets a chance where it is preempted. */
+const PATIENCE = 1000;
+
+export interface SwapTally {
+  tries: number;
+  served: number;
+  refused: number;
+  escaped: number;
+  swaps: number;
+}
+
+/** Works below a folder that another process keeps exchanging for a link to the outside, and counts what got there. */
+export async function attackPath(attack: SwapAttack): Promise<SwapTally> {
+  const places = scratch();
+  const { left, right } = layOut(places, attack.variant);
+  const workspace = Workspace.open([places.root]);
+  const context = openDisk({ home: places.home, owner: 'us', durability: 'none' });
+  const tally: SwapTally = { tries: 0, served: 0, refused: 0, escaped: 0, swaps: 0 };
+  try {
+    const before = outsideFiles(places);
+    const attacker = await startChild('kernel-swapper', { left, right });
+    await attacker.message();
+    await run(attack, { root: places.root, workspace, context }, { places, tally });
+    attacker.send('stop');
+    tally.swaps = await attacker.message<number>();
+    if (outsideFiles(places) !== before) tally.escaped += 1;
+    return tally;
+  } finally {
+    context.close();
+    workspace.close();
+  }
+}
+
+async function run(
+  attack: SwapAttack,
+  victim: Victim,
+  { places, tally }: { places: Scratch; tally: SwapTally },
+): Promise<void> {
+  const atLeast = attack.atLeast ?? 1;
+  const enough = (): boolean =>
+    tally.served >= atLeast &&
+    (tally.refused >= atLeast || attack.variant === 'root') &&
+    (attack.code === 'ours' || tally.escaped >= atLeast);
+  for (
+    ;
+    tally.tries < attack.tries || (!enough() && tally.tries < attack.tries * PATIENCE);
+    tally.tries += 1
+  ) {
+    const touched = outsideTime(places);
+    const attempt =
+      attack.code === 'ours' ? await attack.operation.attempt(victim) : await naively(attack, victim);
+    tally[outsideTime(places) === touched ? attempt : 'escaped'] += 1;
+    if (tally.tries % 64 === 0) await setImmediate();
+  }
+}
+
+async function naively(attack: SwapAttack, victim: Victim): Promise<Attempt> {
+  const folder = join(victim.root, 'a/b/c');
+  try {
+    const checked = await realpath(attack.variant === 'leaf' ? join(folder, 'f.txt') : folder);
+    if (!checked.startsWith(`${victim.root}/`)) return 'refused';
+    return attack.operation.naive(folder) ?? 'served';
+  } catch (error) {
+    // Half of an operation done inside and the other half outside, and the like.
+    if (errnoOf(error) === undefined) throw error;
+    return 'refused';
+  }
+}
+
+/** The tree inside, its twin outside, and the two names to exchange. */
+function layOut(places: Scratch, variant: SwapVariant): { left: string; right: string } {
+  const folder = join(places.root, 'a/b');
+  const twin = join(places.outside, 'a/b');
+  makeVictimTree(folder, INSIDE, 'inside-mark');
+  makeVictimTree(twin, OUTSIDE, 'outside-mark');
+  mkdirSync(join(places.root, 'safe'));
+  for (const name of ['h.txt', 'x.txt']) writeFileSync(join(places.root, 'safe', name), INSIDE);
+  const [left, target] = {
+    folder: [folder, twin],
+    relative: [folder, '../../outside/a/b'],
+    leaf: [join(folder, 'c/f.txt'), join(twin, 'c/f.txt')],
+    root: [places.root, places.outside],
+  }[variant] as [string, string];
+  const right = `${left}-evil`;
+  symlinkSync(target, right);
+  return { left, right };
+}
+
+/** Changes with every name that is made, moved or removed there, also if that is taken back. */
+function outsideTime(places: Scratch): bigint {
+  return lstatSync(join(places.outside, 'a/b/c'), { bigint: true }).ctimeNs;
+}
+
+function outsideFiles(places: Scratch): string {
+  const files = ['f.txt', 'm.txt', 'w.txt', 'r.txt'].map((name) => join(places.outside, 'a/b/c', name));
+  return files
+    .map((file) => `${lstatSync(file, { throwIfNoEntry: false })?.ino} ${safeRead(file)}`)
+    .join('\n');
+}
+
+function safeRead(file: string): string {
+  return lstatSync(file, { throwIfNoEntry: false }) === undefined ? 'gone' : readFileSync(file, 'latin1');
+}

@@ -127,7 +127,7 @@ class TomlScanner {
       if (this.at >= this.#text.length) throw new ScanProblem(`no "${close}" to this bracket`, from);
       item();
       this.skipLines();
-      if (!this.#takeIf(',') && !this.peek(close))
+      if (!this.#takeIf(',') && !this.peek(close) && this.at < this.#text.length)
         throw new ScanProblem(`expected a comma or "${close}"`, this.at);
       this.skipLines();
     }

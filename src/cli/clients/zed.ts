@@ -15,7 +15,7 @@ export const ZED: Client = {
   },
   projectDir: undefined,
   // Older versions want to be told that this is no extension; newer ones do not mind.
-  entry: ({ command, args }) => ({ source: 'custom', command, args, env: {} }),
+  entry: ({ command, args }) => ({ source: 'custom', command, args }),
   remote: ({ url, token }) => ({ url, headers: bearer(token) }),
   next: 'Zed starts the server when the file is saved; the Agent panel shows it.',
 };

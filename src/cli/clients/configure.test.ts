@@ -1,0 +1,214 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../../test/support/tree.ts';
+import type { ClientName } from './client.ts';
+import { CLIENTS } from './clients.ts';
+import { readConfig, writeConfig } from './config-file.ts';
+import { type ConfigureRequest, configureClient, reportText } from './configure.ts';
+
+/** A person with a home and a project. */
+function person() {
+  const { root: project, home } = scratch();
+  const request = (
+    action: 'init' | 'remove',
+    client: ClientName,
+    more: Partial<ConfigureRequest> = {},
+  ): ConfigureRequest => ({
+    action,
+    client: CLIENTS[client],
+    places: { platform: 'linux', home, project, env: {} },
+    dir: project,
+    dryRun: false,
+    ...more,
+  });
+  const run = (...args: Parameters<typeof request>) => configureClient(request(...args));
+  const put = (path: string, text: string | Buffer) => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  };
+  return { home, project, run, put };
+}
+
+describe('configureClient', () => {
+  it('creates the file and its folder, and removes the file again', () => {
+    const { project, run } = person();
+    const file = join(project, '.cursor', 'mcp.json');
+    expect(run('init', 'cursor')).toMatchObject([{ ok: true, did: 'create', file }]);
+    expect(readFileSync(file, 'utf8')).toContain(JSON.stringify(CLIENTS.cursor.projectDir));
+    expect(run('init', 'cursor')).toMatchObject([{ ok: true, did: 'nothing', diff: '' }]);
+    expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'delete', file }]);
+    expect(existsSync(file)).toBe(false);
+    expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'nothing' }]);
+    expect(readdirSync(dirname(file))).toEqual([]);
+  });
+
+  it('shows what it would do and does nothing in a dry run', () => {
+    const { project, run, put } = person();
+    const before = '{\n  "servers": {\n    "fs": {}\n  }\n}\n';
+    const file = put(join(project, '.vscode', 'mcp.json'), before);
+    const [report] = run('init', 'vscode', { dryRun: true });
+    expect(report).toMatchObject({
+      ok: true,
+      did: 'change',
+      diff: expect.stringContaining('+    "lookfirst": {'),
+    });
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(readdirSync(dirname(file))).toEqual(['mcp.json']);
+  });
+
+  it('writes the full path into a file for the person, and into a project file of another folder', () => {
+    const { home, project, run } = person();
+    run('init', 'cursor', { scope: 'user' });
+    expect(readFileSync(join(home, '.cursor', 'mcp.json'), 'utf8')).toContain(JSON.stringify(project));
+    run('init', 'claude-code', { dir: '/elsewhere' });
+    expect(readFileSync(join(project, '.mcp.json'), 'utf8')).toContain('"/elsewhere"');
+  });
+
+  it('edits the candidate that exists', () => {
+    const { project, run, put } = person();
+    const file = put(join(project, 'opencode.jsonc'), '{\n  // mine\n}\n');
+    expect(run('init', 'opencode')).toMatchObject([{ ok: true, did: 'change', file }]);
+    expect(existsSync(join(project, 'opencode.json'))).toBe(false);
+  });
+
+  it('removes itself from every scope it is found in', () => {
+    const { home, project, run } = person();
+    run('init', 'gemini', { scope: 'user' });
+    run('init', 'gemini', { scope: 'project' });
+    expect(run('remove', 'gemini')).toMatchObject([{ did: 'delete' }, { did: 'delete' }]);
+    expect([home, project].map((dir) => existsSync(join(dir, '.gemini', 'settings.json')))).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  it('wraps a server where it is found, and unwraps it', () => {
+    const { home, run, put } = person();
+    const before = '{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "server"]}}}';
+    const file = put(join(home, '.claude.json'), before);
+    expect(run('init', 'claude-code', { proxy: 'fs' })).toMatchObject([{ ok: true, did: 'change', file }]);
+    expect(readFileSync(file, 'utf8')).toContain('"proxy"');
+    expect(run('remove', 'claude-code', { proxy: 'fs' })).toMatchObject([{ ok: true, did: 'change', file }]);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(run('init', 'claude-code', { proxy: 'nope' })).toMatchObject([{ ok: false }]);
+  });
+
+  it.each<[string, string | Buffer, number | undefined]>([
+    ['broken JSON', '{\n  "mcpServers": {\n  "a"\n}}', 4],
+    ['bytes that are not UTF-8', Buffer.from('{"a": "\xe9"}', 'latin1'), undefined],
+  ])('refuses %s and leaves the bytes alone', (_what, bytes, line) => {
+    const { project, run, put } = person();
+    const file = put(join(project, '.mcp.json'), bytes);
+    for (const action of ['init', 'remove'] as const)
+      expect(run(action, 'claude-code')).toMatchObject([
+        { ok: false, file, ...(line === undefined ? {} : { line }) },
+      ]);
+    expect(readFileSync(file)).toEqual(Buffer.from(bytes));
+    expect(readdirSync(project)).toEqual(['.mcp.json']);
+  });
+
+  it("refuses a folder in the file's place, and a scope the client does not have", () => {
+    const { project, run } = person();
+    mkdirSync(join(project, '.mcp.json'));
+    expect(run('init', 'claude-code')).toMatchObject([{ ok: false, reason: 'it is not a file' }]);
+    expect(run('init', 'claude-desktop', { scope: 'project' })).toMatchObject([{ ok: false }]);
+  });
+});
+
+describe('writeConfig', () => {
+  it('keeps the mode, and writes through a link', () => {
+    const { project, run, put } = person();
+    const real = put(join(project, 'dotfiles', 'mcp.json'), '{}');
+    chmodSync(real, 0o600);
+    const link = join(project, '.mcp.json');
+    symlinkSync(join('dotfiles', 'mcp.json'), link);
+    run('init', 'claude-code');
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(statSync(real).mode & 0o777).toBe(0o600);
+    expect(readFileSync(real, 'utf8')).toContain('lookfirst');
+    run('remove', 'claude-code');
+    expect(readFileSync(real, 'utf8')).toBe('{}');
+  });
+
+  it('creates what a dangling link points to', () => {
+    const { project, run } = person();
+    symlinkSync('real.json', join(project, '.mcp.json'));
+    run('init', 'claude-code');
+    expect(readFileSync(join(project, 'real.json'), 'utf8')).toContain('lookfirst');
+  });
+
+  it('does nothing to a file that changed since it was read', () => {
+    const { project, put } = person();
+    const path = put(join(project, 'a.json'), '{}');
+    const file = readConfig(path);
+    if ('reason' in file) return expect.unreachable();
+    put(path, '{"new": 1}');
+    expect(writeConfig(file, '{"mine": 1}')).toBe(false);
+    expect(writeConfig(file, undefined)).toBe(false);
+    expect(readFileSync(path, 'utf8')).toBe('{"new": 1}');
+    expect(readdirSync(project)).toEqual(['a.json']);
+  });
+
+  it('does not overwrite a file that appeared since', () => {
+    const { project, put } = person();
+    const file = readConfig(join(project, 'a.json'));
+    if ('reason' in file) return expect.unreachable();
+    put(file.path, 'theirs');
+    expect(writeConfig(file, 'mine')).toBe(false);
+    expect(readFileSync(file.path, 'utf8')).toBe('theirs');
+  });
+});
+
+describe('reportText', () => {
+  it.each<[Parameters<typeof reportText>, string]>([
+    [
+      [
+        { ok: false, file: '/f', reason: 'it is not valid JSON: x', line: 3 },
+        { action: 'init', dryRun: false },
+      ],
+      'cannot edit /f: it is not valid JSON: x (line 3). Nothing was changed.\n',
+    ],
+    [
+      [
+        { ok: true, file: '/f', did: 'nothing', diff: '', next: 'N' },
+        { action: 'init', dryRun: false },
+      ],
+      'nothing to do in /f: Lookfirst is already there\n',
+    ],
+    [
+      [
+        { ok: true, file: '/f', did: 'change', diff: '+x', next: 'N' },
+        { action: 'init', dryRun: true },
+      ],
+      'would change /f\n+x\n',
+    ],
+    [
+      [
+        { ok: true, file: '/f', did: 'create', diff: '+x', next: 'N' },
+        { action: 'init', dryRun: false },
+      ],
+      'created /f\n+x\nN\n',
+    ],
+    [
+      [
+        { ok: true, file: '/f', did: 'delete', diff: '-x', next: 'N' },
+        { action: 'remove', dryRun: false },
+      ],
+      'deleted /f\n-x\n',
+    ],
+  ])('%j', (args, expected) => {
+    expect(reportText(...args)).toBe(expected);
+  });
+});

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CLIENTS } from './clients.ts';
+import { unwrapServer, wrapServer } from './config-text.ts';
+import type { Edited } from './edit.ts';
+import { proxyLaunch, proxyWords } from './launch.ts';
+
+const PREFIX = proxyLaunch('/repo', 'linux');
+const PROXY = '"-y", "lookfirst", "proxy", "--root", "/repo", "--"';
+
+function textOf(edited: Edited): string {
+  if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);
+  return edited.text ?? '';
+}
+
+const { cursor, codex, opencode } = CLIENTS;
+
+describe('wrapServer', () => {
+  it.each([
+    [
+      'a command with arguments',
+      cursor,
+      '{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "server", "/d"]}}}',
+      `{"mcpServers": {"fs": {"command": "npx", "args": [${PROXY}, "npx","-y", "server", "/d"]}}}`,
+    ],
+    [
+      'a command without arguments',
+      cursor,
+      '{"mcpServers": {"fs": {"command": "server", "env": {}}}}',
+      `{"mcpServers": {"fs": {"command": "npx", "args": [ ${PROXY}, "server" ], "env": {}}}}`,
+    ],
+    [
+      'arguments over lines, with a comment',
+      cursor,
+      '{"mcpServers": {"fs": {\n  "args": [\n    "a" // first\n  ],\n  "command": "x\\ty"\n}}}',
+      `{"mcpServers": {"fs": {\n  "args": [${PROXY}, "x\\ty",\n    "a" // first\n  ],\n  "command": "npx"\n}}}`,
+    ],
+    [
+      'one list with both',
+      opencode,
+      '{"mcp": {"fs": {"type": "local", "command": ["npx", "-y", "server"]}}}',
+      `{"mcp": {"fs": {"type": "local", "command": ["npx", ${PROXY},"npx", "-y", "server"]}}}`,
+    ],
+    [
+      'a TOML table',
+      codex,
+      "[mcp_servers.fs]\ncommand = 'C:\\server' # x\nargs = []\n",
+      `[mcp_servers.fs]\ncommand = "npx" # x\nargs = [${PROXY}, 'C:\\server']\n`,
+    ],
+    [
+      'a TOML table without arguments',
+      codex,
+      '[mcp_servers.fs]\ncommand = "server" # x\nenv = {}\n',
+      `[mcp_servers.fs]\ncommand = "npx" # x\nargs = [ ${PROXY}, "server" ]\nenv = {}\n`,
+    ],
+  ] as const)('%s, and back', (_what, client, before, after) => {
+    expect(textOf(wrapServer(client, before, { name: 'fs', prefix: PREFIX }))).toBe(after);
+    expect(textOf(unwrapServer(client, after, 'fs'))).toBe(before);
+    expect(textOf(unwrapServer(client, after, undefined))).toBe(before);
+    expect(textOf(unwrapServer(client, after, 'other'))).toBe(after);
+  });
+
+  it('changes nothing the second time, and follows another folder', () => {
+    const before = '{"mcpServers": {"fs": {"command": "x", "args": ["a"]}}}';
+    const once = textOf(wrapServer(cursor, before, { name: 'fs', prefix: PREFIX }));
+    expect(textOf(wrapServer(cursor, once, { name: 'fs', prefix: PREFIX }))).toBe(once);
+    const moved = textOf(wrapServer(cursor, once, { name: 'fs', prefix: proxyLaunch('/other', 'win32') }));
+    expect(moved).toContain('"/other"');
+    expect(moved).not.toContain('"/repo"');
+    expect(textOf(unwrapServer(cursor, moved, 'fs'))).toBe(before);
+  });
+
+  it.each([
+    ['a server that is not there', cursor, '{"mcpServers": {}}'],
+    ['no servers at all', cursor, '{}'],
+    ['a remote server', cursor, '{"mcpServers": {"fs": {"url": "https://x"}}}'],
+    ['a command that is an object', CLIENTS.zed, '{"context_servers": {"fs": {"command": {"path": "x"}}}}'],
+    ['arguments that are no list', cursor, '{"mcpServers": {"fs": {"command": "x", "args": "y"}}}'],
+    ['a table that is not there', codex, '[mcp_servers.other]\ncommand = "x"\n'],
+    ['a remote table', codex, '[mcp_servers.fs]\nurl = "https://x"\n'],
+    ['an inline table', codex, '[mcp_servers]\nfs = { command = "x" }\n'],
+  ])('refuses %s', (_what, client, text) => {
+    expect(wrapServer(client, text, { name: 'fs', prefix: PREFIX })).toMatchObject({ ok: false });
+  });
+
+  const gap = fc.constantFrom('', ' ', '\n    ', '\r\n\t');
+  const word = fc.constantFrom('"x"', '"--"', '"a b"', '"\\u00e9"', '"npx"', '"-y"');
+  const list = fc
+    .tuple(fc.array(fc.tuple(gap, word, gap), { maxLength: 4 }), gap, fc.boolean())
+    .map(([words, end, comma]) => {
+      const body = words.map((parts) => parts.join('')).join(',');
+      return `[${body}${comma && words.length > 0 ? ',' : ''}${end}]`;
+    });
+
+  it('unwrapping gives back the former text exactly: JSON', () => {
+    fc.assert(
+      fc.property(word, fc.option(list), gap, fc.boolean(), (command, args, space, first) => {
+        const [c, a] = [`"command":${space}${command}`, `"args":${space}${args}`];
+        const members = args === null ? [c] : first ? [c, a] : [a, c];
+        const before = `{"mcpServers": {"fs": {${space}${members.join(`,${space}`)}${space}}}}`;
+        const wrapped = textOf(wrapServer(cursor, before, { name: 'fs', prefix: PREFIX }));
+        expect(JSON.parse(wrapped.replace(/,(?=\s*\])/g, '')).mcpServers.fs.args.slice(0, 7)).toEqual([
+          ...PREFIX.args,
+          JSON.parse(command),
+        ]);
+        expect(textOf(unwrapServer(cursor, wrapped, undefined))).toBe(before);
+      }),
+    );
+  });
+
+  it('unwrapping gives back the former text exactly: TOML and one list', () => {
+    fc.assert(
+      fc.property(word, fc.option(list), fc.constantFrom('\n', '\r\n'), (command, args, eol) => {
+        const lines = [
+          '[mcp_servers.fs]',
+          `command = ${command} # c`,
+          ...(args === null ? [] : [`args = ${args}`]),
+          'a = 1',
+        ];
+        const before = lines.join(eol);
+        const wrapped = textOf(wrapServer(codex, before, { name: 'fs', prefix: PREFIX }));
+        expect(wrapped).not.toBe(before);
+        expect(textOf(unwrapServer(codex, wrapped, undefined))).toBe(before);
+      }),
+    );
+    fc.assert(
+      fc.property(word, list, (command, rest) => {
+        const before = `{"mcp": {"fs": {"command": [${command}, ${rest.slice(1)}}}}`;
+        const valid = rest.trim().length > 2 && /"/.test(rest);
+        fc.pre(valid);
+        const wrapped = textOf(wrapServer(opencode, before, { name: 'fs', prefix: PREFIX }));
+        expect(wrapped).not.toBe(before);
+        expect(textOf(unwrapServer(opencode, wrapped, undefined))).toBe(before);
+      }),
+    );
+  });
+});
+
+describe('proxyWords', () => {
+  it.each<[string, number]>([
+    ['npx -y lookfirst proxy --root /d -- server', 7],
+    ['cmd /c npx -y lookfirst proxy --root /d --preset strict -- server --', 11],
+    ['npx -y lookfirst proxy --root /d --', 0],
+    ['npx -y lookfirst proxy --root /d', 0],
+    ['npx -y lookfirst serve /d', 0],
+    ['npx -y other proxy -- server', 0],
+    ['server -- npx -y lookfirst proxy -- x', 0],
+    ['', 0],
+  ])('%s', (line, count) => {
+    expect(proxyWords(line.split(' '))).toBe(count);
+  });
+});

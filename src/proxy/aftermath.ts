@@ -9,18 +9,17 @@ import { receiptsFor, withReceipts } from './receipts.ts';
 import { parseLine } from './rpc.ts';
 import { commandOf, readsOf } from './understand.ts';
 import type { Wire } from './wire.ts';
-import { Witnesses } from './witnesses.ts';
 
 /**
- * What follows an answer. A read's answer goes out at once, untouched, and is noted a moment later: until then its turn
- * is kept, so that no change can overtake the note. A change's answer goes out when the journal has it.
+ * What follows an answer. A read that shows the lines themselves goes out at once, untouched, and is noted a moment later
+ * by what it showed; until then its turn is kept, so that no change can overtake the note. Anything else is noted by
+ * what is on disk, and recorded before its answer goes out.
  */
 export class Aftermath {
-  readonly #options: Pick<InterceptOptions, 'receipts' | 'log'>;
+  readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>;
   readonly #wire: Wire;
-  readonly #witnesses = new Witnesses();
 
-  constructor(options: Pick<InterceptOptions, 'receipts' | 'log'>, wire: Wire) {
+  constructor(options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>, wire: Wire) {
     this.#options = options;
     this.#wire = wire;
   }
@@ -28,9 +27,14 @@ export class Aftermath {
   async of(call: Call, line: Buffer): Promise<void> {
     if (call.change !== undefined) return this.#changed(call, line);
     if (this.#options.receipts && readsOf(call.understanding).length > 0) return this.#receipted(call, line);
-    this.#wire.toClient(line);
-    if (isWorthNoting(call)) this.#witnesses.later(() => this.#noted(call, parseLine(line)));
+    if (showsItself(call)) {
+      this.#wire.toClient(line);
+      this.#options.shared.witnesses.later(() => this.#noted(call, parseLine(line)));
+      return;
+    }
+    if (isWorthNoting(call)) await this.#noted(call, parseLine(line));
     else call.release?.();
+    this.#wire.toClient(line);
   }
 
   /** No answer will come, or none that counts. */
@@ -45,7 +49,7 @@ export class Aftermath {
   }
 
   drain(): Promise<void> {
-    return this.#witnesses.drain();
+    return this.#options.shared.witnesses.drain();
   }
 
   async #changed(call: Call, line: Buffer): Promise<void> {
@@ -105,7 +109,10 @@ export class Aftermath {
 
 function isWorthNoting(call: Call): boolean {
   const { steps, unexplained } = call.understanding;
-  return (
-    unexplained || steps.some((step) => step.does === 'read' || step.does === 'list' || step.does === 'run')
-  );
+  return unexplained || steps.some((step) => step.does === 'read' || step.does === 'list');
+}
+
+function showsItself(call: Call): boolean {
+  const { steps, unexplained } = call.understanding;
+  return !unexplained && steps.every((step) => step.does === 'read' && step.shown.as !== 'described');
 }

@@ -19,7 +19,10 @@ export interface ForeignSession {
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
   /** The other server has answered, or never will. */
   settle(change: string, ending: Ending): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
-  /** Notes what the other server showed or ran. A read whose content is not what is on disk is refused as STALE. */
+  /**
+   * Notes what the other server showed or ran. With `content`, a read is noted by what was shown, not by what is there
+   * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE.
+   */
   witness(event: WitnessEvent | ListingEvent): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;

@@ -30,7 +30,7 @@ export function modernHeaders(message: JsonRecord, parameters: readonly HeaderPa
   const name = field === undefined ? undefined : params[field];
   if (typeof name === 'string') headers['mcp-name'] = headerValue(name);
   for (const { path, header } of parameters) {
-    const text = scalarText(path.reduce<unknown>((value, key) => fieldOf(value, key), params['arguments']));
+    const text = scalarText(valueAt(params['arguments'], path));
     if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = headerValue(text);
   }
   return headers;
@@ -49,10 +49,35 @@ export function headerParameters(schema: unknown, path: readonly string[] = []):
   });
 }
 
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const key of path) value = isRecord(value) ? value[key] : undefined;
+  return value;
+}
+
 function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+}
+
+/** What is wrong with the headers of a request of that revision; undefined: nothing. */
+export function headerMismatch(
+  headers: Readonly<Record<string, unknown>>,
+  message: JsonRecord,
+): string | undefined {
+  for (const [name, wanted] of Object.entries(modernHeaders(message, []))) {
+    const given = headers[name];
+    if (given === undefined) return `the header ${name} is missing`;
+    if (typeof given !== 'string' || decoded(given) !== decoded(wanted))
+      return `the header ${name} does not say what the body says`;
+  }
+  return undefined;
+}
+
+function decoded(value: string): string {
+  const base64 = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
+  return base64 === undefined ? value.trim() : Buffer.from(base64, 'base64').toString('utf8');
 }
 
 /** A text as a header may carry it: printable ASCII as it is, anything else as base64 in a marked form. */

@@ -4,8 +4,10 @@ import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { ForeignSession } from './foreign-session.ts';
+import type { Turns } from './turns.ts';
 import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
-import type { UnknownTools } from './unknown-tools.ts';
+import type { AskedOnce, UnknownTools } from './unknown-tools.ts';
+import type { Witnesses } from './witnesses.ts';
 
 /** What an interception works with. */
 export interface InterceptOptions {
@@ -19,7 +21,15 @@ export interface InterceptOptions {
   readonly cwd: string;
   /** Adds a receipt to what was read. */
   readonly receipts: boolean;
+  readonly shared: Shared;
   log(text: string): void;
+}
+
+/** What all connections to one workspace share, so that they take turns and hear of each other's reads. */
+export interface Shared {
+  readonly turns: Turns;
+  readonly asked: AskedOnce;
+  readonly witnesses: Witnesses;
 }
 
 /** A refusal in sentences that name the upstream's own tools. */

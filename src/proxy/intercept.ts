@@ -7,10 +7,8 @@ import { type Call, idOfRequest, toolOf } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
-import { Turns } from './turns.ts';
 import { commandOf, intentsOf, pathsOf, understand } from './understand.ts';
 import { unknownToolRefusal } from './unknown-refusal.ts';
-import { AskedOnce } from './unknown-tools.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -21,8 +19,6 @@ import type { Wire } from './wire.ts';
 export class Intercept {
   readonly #options: InterceptOptions;
   readonly #wire: Wire;
-  readonly #turns = new Turns();
-  readonly #asked = new AskedOnce();
   readonly #calls = new Map<string, Call>();
   readonly #aftermath: Aftermath;
   /** Calls take their places in the order they came, however long it takes to find their files. */
@@ -106,9 +102,9 @@ export class Intercept {
     call.session = await this.#options.session(metaOf(call.message));
     const what = commandOf(call.understanding, call.tool);
     if (what === undefined) return undefined;
-    const { unknownTools, catalogue } = this.#options;
+    const { unknownTools, catalogue, shared } = this.#options;
     const through =
-      unknownTools === 'allow' || (unknownTools === 'ask' && this.#asked.again(call.tool, call.args));
+      unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args));
     const done = through ? 'let through' : 'refused';
     await call.session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
     return through ? undefined : unknownToolRefusal(call.tool, unknownTools);
@@ -118,6 +114,7 @@ export class Intercept {
   async #admit(call: Call): Promise<Refusal | undefined> {
     const { session, understanding } = call;
     if (session === undefined) return undefined;
+    const { shared } = this.#options;
     const found = this.#arrivals.then(async () => {
       const keys: string[] = [];
       for (const path of pathsOf(understanding)) {
@@ -128,7 +125,7 @@ export class Intercept {
       const changes = understanding.steps.some((step) => step.does === 'change');
       const waits = changes || understanding.steps.some((step) => step.does === 'read');
       if (changes) void this.#aftermath.drain();
-      return { turn: this.#turns.take(waits ? keys : [], changes ? 'alone' : 'shared') };
+      return { turn: shared.turns.take(waits ? keys : [], changes ? 'alone' : 'shared') };
     });
     this.#arrivals = found.catch(() => undefined);
     const { refusal, turn } = await found;

@@ -1,17 +1,10 @@
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
-import type { ServerTable } from '../dialect/servers/server-table.ts';
 import { Fault } from '../model/fault.ts';
-import type { PresetName } from '../model/policy.ts';
-import { Catalogue } from './catalogue.ts';
-import type { ForeignSession } from './foreign-session.ts';
-import type { InterceptOptions } from './intercept-options.ts';
+import { type GateOptions, gateFor } from './gate-options.ts';
 import { holdBack, LineReader, LineWriter, MAX_LINE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import { errorLine, INVALID_REQUEST } from './rpc.ts';
-import type { UnknownTools } from './unknown-tools.ts';
 import type { Upstream, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream } from './upstream-stdio.ts';
@@ -34,20 +27,6 @@ export interface ProxyOptions extends GateOptions {
   readonly graceMs?: number;
   /** Signals that end the proxy are passed on to the server; default: those a client sends. */
   readonly signals?: readonly NodeJS.Signals[];
-}
-
-/** The gate's part of the options. */
-export interface GateOptions {
-  /** The session all requests belong to, or a choice by a request's `_meta`. */
-  readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
-  /** Whose sentences refusals speak; default `default`. */
-  readonly wording?: PresetName;
-  /** The user's own tables; tried before the known ones. */
-  readonly tables?: readonly ServerTable[];
-  /** Tools that may change something and that no table describes; default `allow`. */
-  readonly unknownTools?: UnknownTools;
-  /** Adds a receipt with the revision to what was read; default false. */
-  readonly receipts?: boolean;
 }
 
 /**
@@ -80,23 +59,6 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     reader.pause();
     await client.flushed();
   }
-}
-
-/** What the pump needs to know, from what the caller chose. */
-export function gateFor(
-  options: GateOptions & { readonly cwd?: string },
-  log: (text: string) => void,
-): InterceptOptions {
-  const { session } = options;
-  return {
-    session: typeof session === 'function' ? session : () => session,
-    catalogue: new Catalogue([...(options.tables ?? []), ...KNOWN_SERVERS]),
-    wording: options.wording ?? 'default',
-    unknownTools: options.unknownTools ?? 'allow',
-    cwd: options.cwd ?? process.cwd(),
-    receipts: options.receipts ?? false,
-    log,
-  };
 }
 
 function upstreamFor(options: ProxyOptions): Upstream {

@@ -85,8 +85,11 @@ export class SketchSession implements ForeignSession {
       to: Math.min(to < 0 ? lines.length + 1 + to : to, lines.length),
     }));
     const shown = ranges === undefined ? lines : ranges.flatMap(({ from, to }) => lines.slice(from - 1, to));
-    if (event.content !== undefined && linesOf(event.content).join('\n') !== shown.join('\n'))
+    if (event.content !== undefined && linesOf(event.content).join('\n') !== shown.join('\n')) {
+      const sha = shaOf(Buffer.from(event.content));
+      this.#sights.set(found.path.key, { sha, coverage: WHOLE, clamped: false });
       return refused(refusal('STALE', 'read', event.path));
+    }
     const coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, lines.length);
     const before = this.#sights.get(found.path.key);
     const sha = shaOf(bytes);

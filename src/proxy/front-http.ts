@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Writable } from 'node:stream';
+import { Fault } from '../model/fault.ts';
+import type { Endpoint } from './front-endpoint.ts';
+import { guard } from './front-guard.ts';
+import { ProcessEndpoint } from './front-process.ts';
+import { RelayEndpoint } from './front-relay.ts';
+import { reject } from './front-reply.ts';
+import { type GateOptions, gateFor } from './gate-options.ts';
+import { MAX_LINE_BYTES } from './lines.ts';
+
+export const ENDPOINT_PATH = '/mcp';
+
+/** The gate in front of one server, offered as Streamable HTTP on this machine. */
+export interface FrontOptions extends GateOptions {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** Instead of a command: the address of a Streamable HTTP server that sees the same files as we do. */
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stderr: Writable;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** What clients must send as `Authorization: Bearer`; undefined lets in everybody on this machine. */
+  readonly token: string | undefined;
+  readonly maxBytes?: number;
+  readonly graceMs?: number;
+}
+
+export interface Front {
+  /** `http://127.0.0.1:PORT/mcp` */
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening and ends every server it started. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the gate on 127.0.0.1. Before a command, every client with a session gets a process of its own, and all
+ * others share one; before an address, requests are relayed as they are, and only tool calls stop at the gate.
+ */
+export async function serveProxy(options: FrontOptions): Promise<Front> {
+  const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
+  const endpoint = endpointFor(options, log);
+  const letIn = guard(options.token);
+  const server = createServer((req, res) => {
+    if (!letIn(req, res)) return;
+    if (new URL(req.url ?? '/', 'http://localhost').pathname !== ENDPOINT_PATH) {
+      reject(res, { status: 404, code: -32001, message: `Not found: this serves ${ENDPOINT_PATH}` });
+      return;
+    }
+    endpoint.handle(req, res).catch((error: unknown) => {
+      log(`${req.method} failed: ${String(error)}`);
+      if (res.headersSent) res.destroy();
+      else reject(res, { status: 500, code: -32603, message: 'Internal error' });
+    });
+  });
+  // A tool may take as long as it takes, and a stream has no end.
+  server.requestTimeout = 0;
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  // A TCP server's address is never a string.
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.close();
+    await endpoint.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${port}${ENDPOINT_PATH}`, port, close };
+}
+
+function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoint {
+  const gate = gateFor(options, log);
+  const maxBytes = options.maxBytes ?? MAX_LINE_BYTES;
+  const { url, command, args = [], headers = {}, token } = options;
+  if (url !== undefined)
+    return new RelayEndpoint({ url, headers, maxBytes, gate, ownsAuthorization: token !== undefined });
+  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
+  const { cwd, env, graceMs, stderr } = options;
+  return new ProcessEndpoint({
+    gate,
+    maxBytes,
+    process: {
+      command,
+      args,
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(env === undefined ? {} : { env }),
+      ...(graceMs === undefined ? {} : { graceMs }),
+      maxLineBytes: maxBytes,
+      stderr: stderr === process.stderr ? 'inherit' : stderr,
+    },
+  });
+}

@@ -1,0 +1,115 @@
+import type { ServerResponse } from 'node:http';
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { FrontConnection } from './front-connection.ts';
+import { Reply } from './front-reply.ts';
+import { errorLine, INTERNAL_ERROR, idKey, metaOf, paramsOf, parseLine } from './rpc.ts';
+
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
+
+interface OpenPost {
+  readonly reply: Reply;
+  readonly id: unknown;
+  readonly token: unknown;
+}
+
+/**
+ * All clients of the revision without sessions, before one server process. Their ids and progress tokens may be the
+ * same, so each request gets one of ours, and gets its own back. Going away cancels a request.
+ */
+export class ModernClients {
+  readonly #open: () => FrontConnection;
+  readonly #posts = new Map<number, OpenPost>();
+  #connection: FrontConnection | undefined;
+  #next = 1;
+
+  constructor(open: (toClient: (line: Buffer) => void) => FrontConnection) {
+    this.#open = () => open((line) => this.#route(line));
+  }
+
+  post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
+    const connection = this.#connection ?? this.#start();
+    if (idKey(message['id']) === undefined) {
+      connection.send(line);
+      response.writeHead(202).end();
+      return;
+    }
+    const ours = this.#next++;
+    const reply = new Reply(response, { headers: {}, modern: true });
+    this.#posts.set(ours, { reply, id: message['id'], token: metaOf(message)['progressToken'] });
+    reply.onGone(() => {
+      if (!this.#posts.delete(ours)) return;
+      const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: ours } };
+      connection.send(Buffer.from(JSON.stringify(cancel)));
+    });
+    connection.send(Buffer.from(JSON.stringify(withIds(message, ours))));
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.close();
+  }
+
+  /** Starts the server; when it ends, what it owes is answered with an error, and the next request starts it again. */
+  #start(): FrontConnection {
+    const connection = this.#open();
+    this.#connection = connection;
+    void connection.ended().then(() => {
+      this.#connection = undefined;
+      for (const { reply, id } of this.#posts.values())
+        reply.finish(errorLine(JSON.stringify(id), INTERNAL_ERROR, 'the server has ended'));
+      this.#posts.clear();
+    });
+    return connection;
+  }
+
+  #route(line: Buffer): void {
+    const message = parseLine(line);
+    if (!isRecord(message)) return;
+    const ours = ownerOf(message);
+    const post = ours === undefined ? [...this.#posts.values()].at(-1) : this.#posts.get(ours);
+    if (post === undefined) return;
+    const text = Buffer.from(JSON.stringify(restored(message, post)));
+    if (message['method'] !== undefined) {
+      post.reply.event(text);
+      return;
+    }
+    this.#posts.delete(ours ?? 0);
+    post.reply.finish(text);
+  }
+}
+
+/** Our id and, if progress is wanted, our token. */
+function withIds(message: JsonRecord, ours: number): JsonRecord {
+  const meta = metaOf(message);
+  const params = paramsOf(message);
+  if (meta['progressToken'] === undefined) return { ...message, id: ours };
+  return { ...message, id: ours, params: { ...params, _meta: { ...meta, progressToken: ours } } };
+}
+
+/** Which of our ids a message from the server is about. */
+function ownerOf(message: JsonRecord): number | undefined {
+  const meta = metaOf(message)[SUBSCRIPTION];
+  const about =
+    message['method'] === undefined ? message['id'] : (meta ?? fieldOf(message, 'params.progressToken'));
+  return typeof about === 'number' ? about : undefined;
+}
+
+/** The client's own id and token again, wherever ours stand. */
+function restored(message: JsonRecord, post: OpenPost): JsonRecord {
+  if (message['method'] === undefined) {
+    const result = message['result'];
+    const meta = fieldOf(result, '_meta');
+    if (!isRecord(result) || !isRecord(meta) || meta[SUBSCRIPTION] === undefined)
+      return { ...message, id: post.id };
+    return { ...message, id: post.id, result: { ...result, _meta: { ...meta, [SUBSCRIPTION]: post.id } } };
+  }
+  const params = paramsOf(message);
+  const meta = metaOf(message);
+  return {
+    ...message,
+    params: {
+      ...params,
+      ...(params['progressToken'] === undefined ? {} : { progressToken: post.token }),
+      ...(meta[SUBSCRIPTION] === undefined ? {} : { _meta: { ...meta, [SUBSCRIPTION]: post.id } }),
+    },
+  };
+}

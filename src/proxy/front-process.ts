@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { FrontConnection } from './front-connection.ts';
+import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
+import { LegacyClient } from './front-legacy.ts';
+import { ModernClients } from './front-modern.ts';
+import { reject } from './front-reply.ts';
+import { bodyOf } from './http-exchange.ts';
+import { headerMismatch } from './http-headers.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, isModern, PARSE_ERROR, parseLine } from './rpc.ts';
+import { onOneLine } from './sse.ts';
+import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
+
+export interface ProcessEndpointOptions {
+  readonly gate: InterceptOptions;
+  readonly maxBytes: number;
+  readonly process: StdioUpstreamOptions;
+}
+
+const IDLE_MS = 30 * 60_000;
+const LOOK_MS = 60_000;
+const MAX_CLIENTS = 64;
+const HEADER_MISMATCH = -32020;
+
+/** Offers servers started as processes: one for each client with a session, one for all without. */
+export class ProcessEndpoint implements Endpoint {
+  readonly #options: ProcessEndpointOptions;
+  readonly #clients = new Map<string, LegacyClient>();
+  readonly #modern: ModernClients;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: ProcessEndpointOptions) {
+    this.#options = options;
+    this.#modern = new ModernClients((toClient) => this.#connect(options.gate, toClient));
+    this.#timer = setInterval(() => this.#endIdle(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === 'POST') return this.#post(req, res);
+    const client = this.#clientOf(req, res);
+    if (client === undefined) return;
+    if (req.method === 'GET') client.listen(res);
+    else if (req.method === 'DELETE') {
+      this.#clients.delete(client.id);
+      await client.close();
+      res.writeHead(200).end();
+    } else
+      reject(
+        res,
+        { status: 405, code: -32000, message: 'Method not allowed' },
+        { allow: 'GET, POST, DELETE' },
+      );
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([this.#modern.close(), ...[...this.#clients.values()].map((client) => client.close())]);
+  }
+
+  async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
+    if (body === undefined) {
+      reject(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      return;
+    }
+    const message = parseLine(body);
+    if (!isRecord(message)) {
+      const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
+      reject(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
+      return;
+    }
+    const line = onOneLine(body);
+    if (isModern(message) || isModernHeader(req)) this.#postModern(req, res, { line, message });
+    else this.#postLegacy(req, res, { line, message });
+  }
+
+  #postModern(req: IncomingMessage, res: ServerResponse, post: Post): void {
+    const asks = post.message['id'] !== undefined && typeof post.message['method'] === 'string';
+    if (asks && !isModern(post.message)) {
+      const message = 'the request has no protocol version in its _meta';
+      reject(res, { status: 400, code: INVALID_PARAMS, message });
+      return;
+    }
+    const wrong = asks ? headerMismatch(req.headers, post.message) : undefined;
+    if (wrong === undefined) this.#modern.post(post.line, post.message, res);
+    else reject(res, { status: 400, code: HEADER_MISMATCH, message: wrong });
+  }
+
+  #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {
+    const fresh = post.message['method'] === 'initialize' && req.headers['mcp-session-id'] === undefined;
+    const client = fresh ? this.#newClient(res) : this.#clientOf(req, res);
+    client?.post(post.line, post.message, res);
+  }
+
+  #newClient(res: ServerResponse): LegacyClient | undefined {
+    if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
+    if (this.#clients.size >= MAX_CLIENTS) {
+      reject(res, { status: 503, code: -32000, message: 'too many sessions' });
+      return undefined;
+    }
+    const id = randomUUID();
+    const { gate } = this.#options;
+    const own: InterceptOptions = {
+      ...gate,
+      session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }),
+    };
+    const client = new LegacyClient(id, (toClient) => this.#connect(own, toClient));
+    this.#clients.set(id, client);
+    void client.ended().then(() => this.#clients.delete(id));
+    return client;
+  }
+
+  #clientOf(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
+    const id = req.headers['mcp-session-id'];
+    if (typeof id !== 'string') {
+      reject(res, {
+        status: 400,
+        code: -32000,
+        message: 'Bad Request: the header Mcp-Session-Id is missing',
+      });
+      return undefined;
+    }
+    const client = this.#clients.get(id);
+    if (client === undefined) reject(res, { status: 404, code: -32001, message: 'Session not found' });
+    return client;
+  }
+
+  #connect(gate: InterceptOptions, toClient: (line: Buffer) => void): FrontConnection {
+    return new FrontConnection(new StdioUpstream(this.#options.process), gate, toClient);
+  }
+
+  #endIdle(): void {
+    const since = Date.now() - IDLE_MS;
+    for (const client of this.#clients.values()) {
+      if (client.busy || client.lastUsedMs > since) continue;
+      this.#clients.delete(client.id);
+      void client.close();
+    }
+  }
+}
+
+interface Post {
+  readonly line: Buffer;
+  readonly message: JsonRecord;
+}
+
+function isModernHeader(req: IncomingMessage): boolean {
+  const version = req.headers['mcp-protocol-version'];
+  return typeof version === 'string' && version >= '2026-';
+}

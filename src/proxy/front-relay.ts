@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
+import { reject } from './front-reply.ts';
+import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
+import type { Headers } from './http-headers.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { HOP_BY_HOP, headersBack, RelayedPost } from './relayed-post.ts';
+import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine } from './rpc.ts';
+import { onOneLine } from './sse.ts';
+
+export interface RelayOptions {
+  readonly url: string;
+  /** Sent to the server besides the client's own headers. */
+  readonly headers: Headers;
+  readonly maxBytes: number;
+  readonly gate: InterceptOptions;
+  /** The client's authorization is for us and must not be passed on. */
+  readonly ownsAuthorization: boolean;
+}
+
+/** Posts whose answers are read while they pass; all others are relayed as bytes. */
+const HEEDED = new Set(['tools/call', 'tools/list', 'initialize', 'server/discover', 'resources/read']);
+
+/**
+ * Relays HTTP requests to a server behind an address: methods, headers, status, streams and sessions stay the server's
+ * own. Only posts that the gate heeds go through a pump, one for each.
+ */
+export class RelayEndpoint implements Endpoint {
+  readonly #options: RelayOptions;
+  readonly #url: URL;
+  readonly #http = new HttpClient();
+  readonly #open = new Map<string, RelayedPost>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#url = new URL(options.url);
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method !== 'POST') return this.#pass(req, res, undefined);
+    const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
+    if (body === undefined) {
+      reject(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      return;
+    }
+    const message = parseLine(body);
+    const method = isRecord(message) ? message['method'] : undefined;
+    if (isRecord(message) && method === 'notifications/cancelled') this.#cancelled(req, message);
+    const heeded = Array.isArray(message) || (typeof method === 'string' && HEEDED.has(method));
+    if (heeded) await this.#heed(req, res, { body, message });
+    else await this.#pass(req, res, body);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((post) => post.close()));
+    this.#http.close();
+  }
+
+  /** Sends a request on and its answer back, as bytes. */
+  async #pass(req: IncomingMessage, res: ServerResponse, body: Buffer | undefined): Promise<void> {
+    const exchange = this.#exchange(req, body);
+    res.once('close', () => exchange.abort());
+    const response = await exchange.response.catch(() => undefined);
+    if (response === undefined) {
+      if (!res.destroyed) reject(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+      return;
+    }
+    res.writeHead(response.statusCode ?? 502, headersBack(response));
+    response.pipe(res);
+  }
+
+  async #heed(
+    req: IncomingMessage,
+    res: ServerResponse,
+    post: { readonly body: Buffer; readonly message: unknown },
+  ): Promise<void> {
+    const { gate, maxBytes } = this.#options;
+    const session = req.headers['mcp-session-id'];
+    const relayed = new RelayedPost({
+      res,
+      maxBytes,
+      modern: isRecord(post.message) && isModern(post.message),
+      // The bytes the client sent, not the line the pump was given: they are the same message.
+      send: () => this.#exchange(req, post.body),
+      gate:
+        typeof session === 'string'
+          ? { ...gate, session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: session }) }
+          : gate,
+    });
+    const key = isRecord(post.message) ? openKey(req, post.message['id']) : undefined;
+    if (key !== undefined) this.#open.set(key, relayed);
+    await relayed.run(onOneLine(post.body));
+    if (key !== undefined && this.#open.get(key) === relayed) this.#open.delete(key);
+  }
+
+  #cancelled(req: IncomingMessage, message: JsonRecord): void {
+    const key = openKey(req, paramsOf(message)['requestId']);
+    if (key !== undefined) void this.#open.get(key)?.cancelled();
+  }
+
+  #exchange(req: IncomingMessage, body: Buffer | undefined): Exchange {
+    // GET, POST and DELETE are what the protocol has; the server refuses any other by itself.
+    const method = req.method as 'GET' | 'POST' | 'DELETE';
+    const headers: Headers = {};
+    for (const [name, value] of Object.entries(req.headers)) {
+      if (HOP_BY_HOP.has(name) || (name === 'authorization' && this.#options.ownsAuthorization)) continue;
+      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    }
+    const url = new URL(this.#url);
+    url.search = new URL(req.url ?? '/', 'http://localhost').search || this.#url.search;
+    return this.#http.send({
+      method,
+      url,
+      headers: { ...headers, ...this.#options.headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+}
+
+function openKey(req: IncomingMessage, id: unknown): string | undefined {
+  const key = idKey(id);
+  return key === undefined ? undefined : `${String(req.headers['mcp-session-id'])} ${key}`;
+}

@@ -1,0 +1,42 @@
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
+import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { PresetName } from '../model/policy.ts';
+import { Catalogue } from './catalogue.ts';
+import type { ForeignSession } from './foreign-session.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { Turns } from './turns.ts';
+import { AskedOnce, type UnknownTools } from './unknown-tools.ts';
+import { Witnesses } from './witnesses.ts';
+
+/** The gate's part of the options. */
+export interface GateOptions {
+  /** The session all requests belong to, or a choice by a request's `_meta`. */
+  readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
+  /** Whose sentences refusals speak; default `default`. */
+  readonly wording?: PresetName;
+  /** The user's own tables; tried before the known ones. */
+  readonly tables?: readonly ServerTable[];
+  /** Tools that may change something and that no table describes; default `allow`. */
+  readonly unknownTools?: UnknownTools;
+  /** Adds a receipt with the revision to what was read; default false. */
+  readonly receipts?: boolean;
+}
+
+/** What the pump needs to know, from what the caller chose. */
+export function gateFor(
+  options: GateOptions & { readonly cwd?: string },
+  log: (text: string) => void,
+): InterceptOptions {
+  const { session } = options;
+  return {
+    session: typeof session === 'function' ? session : () => session,
+    catalogue: new Catalogue([...(options.tables ?? []), ...KNOWN_SERVERS]),
+    wording: options.wording ?? 'default',
+    unknownTools: options.unknownTools ?? 'allow',
+    cwd: options.cwd ?? process.cwd(),
+    receipts: options.receipts ?? false,
+    shared: { turns: new Turns(), asked: new AskedOnce(), witnesses: new Witnesses() },
+    log,
+  };
+}

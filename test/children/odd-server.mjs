@@ -1,0 +1,93 @@
+// A hand-written MCP server with odd habits, for tests of the proxy: `odd-server.mjs [SERVER-NAME]`.
+// Its file tools are named like the official ones; their contents choose what goes wrong.
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [name = 'odd', ...flags] = process.argv.slice(2);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const text = (value, more = {}) => ({ content: [{ type: 'text', text: value }], ...more });
+const held = new Map();
+
+if (flags.includes('--deaf'))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
+if (flags.includes('--stay')) setInterval(() => {}, 1000);
+
+const tools = {
+  read_text_file: ({ path }) => text(readFileSync(path, 'utf8')),
+  write_file: ({ path, content }, id) => {
+    if (content === 'HALF') {
+      writeFileSync(path, 'HAL');
+      return text('disk full', { isError: true });
+    }
+    if (content === 'DIE') process.exit(3);
+    if (content === 'HANG') return held.set(id, () => writeFileSync(path, 'late')) && undefined;
+    if (content === 'TASK') return { task: { taskId: 't', status: 'working' } };
+    writeFileSync(path, content);
+    return text('ok');
+  },
+  edit_file: () => {
+    throw new Error('not today');
+  },
+  // Shows a file in a form of its own.
+  show: ({ path }) => text(`<<< ${path} >>>\n${readFileSync(path, 'utf8')}`),
+  save: ({ file_path, text: content }) => {
+    writeFileSync(file_path, content);
+    return text('saved');
+  },
+  format_all: () => text('formatted'),
+  env: () => text(JSON.stringify(process.env)),
+  cwd: () => text(process.cwd()),
+  size: ({ value }) => text(String(value.length)),
+  fill: ({ bytes }) => text('x'.repeat(bytes)),
+  noise: () => {
+    process.stdout.write('Debug: not a message\n');
+    return text('ok');
+  },
+  // Asks the client something under the very id of the call it is working on.
+  ask: (_args, id) => {
+    send({ method: 'roots/list', id });
+    return text('asked');
+  },
+  grandchild: () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+    return text(String(child.pid));
+  },
+  release: () => {
+    for (const act of held.values()) act();
+    return text('released');
+  },
+};
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === 'initialize')
+    send({
+      id,
+      result: {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name, version: '1' },
+      },
+    });
+  else if (method === 'tools/list')
+    send({
+      id,
+      result: { tools: Object.keys(tools).map((tool) => ({ name: tool, inputSchema: { type: 'object' } })) },
+    });
+  else if (method === 'tools/call') call(id, params);
+  else if (method === 'notifications/cancelled')
+    process.stderr.write(`cancelled ${JSON.stringify(params.requestId)}\n`);
+  else if (id !== undefined && method !== undefined)
+    send({ id, error: { code: -32601, message: `no ${method}` } });
+});
+
+function call(id, { name: tool, arguments: args = {} }) {
+  process.stderr.write(`called ${tool}\n`);
+  try {
+    const result = tools[tool](args, id);
+    if (result !== undefined) send({ id, result });
+  } catch (error) {
+    send({ id, error: { code: -32603, message: error.message } });
+  }
+}

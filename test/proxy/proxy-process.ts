@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
+import { onTestFinished } from 'vitest';
+import { LineClient } from './line-client.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+// Inside the project, so that the bundle finds its packages; per process, so that test files do not meet.
+const folder = join(project, `node_modules/.cache/lookfirst-proxy/${process.pid}`);
+let bundle: Promise<string> | undefined;
+
+/** The proxy as a process of its own, run from the sources as they are now. */
+export class ProxyProcess {
+  readonly child: ChildProcess;
+  readonly client: LineClient;
+  readonly exited: Promise<{ code: number | null; signal: string | null }>;
+  #errors = '';
+
+  private constructor(child: ChildProcess) {
+    this.child = child;
+    if (child.stdin === null || child.stdout === null || child.stderr === null) throw new Error('no pipes');
+    this.client = new LineClient(child.stdin, child.stdout);
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#errors += chunk;
+    });
+    this.exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+  }
+
+  static async start(
+    root: string,
+    command: string,
+    args: readonly string[],
+    options: { readonly graceMs?: number } = {},
+  ): Promise<ProxyProcess> {
+    bundle ??= bundled();
+    const argument = JSON.stringify({ root, command, args, ...options });
+    const child = spawn(process.execPath, [await bundle, argument], {
+      cwd: root,
+      env: { ...process.env, LOOKFIRST_TEST: 'passed on' },
+    });
+    return new ProxyProcess(child);
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** Resolves when it has said this to people. */
+  async said(text: string): Promise<void> {
+    while (!this.#errors.includes(text)) await once(this.child.stderr ?? this.child, 'data');
+  }
+}
+
+/** True while a process runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves when a process has gone; the test's own time limit is the limit. */
+export async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+async function bundled(): Promise<string> {
+  mkdirSync(folder, { recursive: true });
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'proxy.mjs');
+  await build({
+    input: join(project, 'test/children/proxy.ts'),
+    platform: 'node',
+    logLevel: 'silent',
+    external: [/^node:/, 'picomatch', 'fs-native-extensions'],
+    output: { file, format: 'esm' },
+  });
+  return file;
+}

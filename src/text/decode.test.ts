@@ -62,10 +62,11 @@ describe('decodeText', () => {
   });
 
   it('gives every accepted file back byte for byte', () => {
+    const units = fc.array(fc.nat(0xffff), { maxLength: 30 }).map((codes) => String.fromCharCode(...codes));
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
-      fc.string({ unit: 'binary' }).map((text) => new Uint8Array(Buffer.from(text))),
-      fc.string({ unit: 'binary' }).map((text) => new Uint8Array(Buffer.from(`\ufeff${text}`, 'utf16le'))),
+      units.map((text) => new Uint8Array(Buffer.from(text))),
+      units.map((text) => new Uint8Array(Buffer.from(`\ufeff${text}`, 'utf16le'))),
       fc.uint8Array({ min: 0x20, maxLength: 100 }),
     );
     fc.assert(

@@ -7,8 +7,8 @@ export interface EqualRun {
   readonly length: number;
 }
 
-/** Comparisons after which a diff is given up: about a tenth of a second. */
-const DEFAULT_MAX_COST = 8_000_000;
+/** Comparisons after which a diff is given up: one or two tenths of a second. */
+const DEFAULT_MAX_COST = 4_000_000;
 
 /**
  * The longest common subsequence of two sequences, as runs in order; undefined when it would cost more than

@@ -1,0 +1,133 @@
+import type { Policy } from '../model/policy.ts';
+import { codeQuotes, type QuoteGroup } from './code-lexer.ts';
+import { isSeedCode, type Language, languageOf } from './languages.ts';
+import type { Span } from './lines.ts';
+import { markupQuotes } from './markup-lexer.ts';
+import { valueQuotes } from './value-lexer.ts';
+
+/** Document D's table. */
+const STRAIGHT: Readonly<Record<string, string>> = {
+  '\u2018': "'",
+  '\u2019': "'",
+  '\u2032': "'",
+  '\u201c': '"',
+  '\u201d': '"',
+  '\u2033': '"',
+  '\u00ab': '<<',
+  '\u00bb': '>>',
+};
+const SEED_QUOTES = /[\u2018\u2019\u2032\u201c\u201d\u2033\u00ab\u00bb]/g;
+const SUSPICIOUS = /[\u2018\u2019\u2032\u201c\u201d\u2033\u00ab\u00bb\u00a0\u2013\u2014\u2026\u00d7\u2212]/;
+
+export interface StraightenOptions {
+  readonly mode: Policy['quotes'];
+  /** Where the text is the model's own, ascending; quotes elsewhere stay. Default: all of it. */
+  readonly within?: readonly Span[];
+}
+
+export interface Straightened {
+  readonly text: string;
+  /** Quotes replaced. */
+  readonly count: number;
+}
+
+/**
+ * Straightens typographic quotes in code, by the file's name.
+ * `code`: only where they stand as code, see code-lexer.ts; never in strings, comments or prose, so that valid code stays
+ * what it is. Lengths do not change. `all`: document D's rule, every quote of its table in every code file. `off`: none.
+ * The text must be the whole file, also when only a part of it is new: a part alone does not tell code from comment.
+ */
+export function straightenQuotes(path: string, text: string, options: StraightenOptions): Straightened {
+  const within = options.within ?? [{ start: 0, end: text.length }];
+  if (options.mode === 'off' || !within.some((span) => hasQuotes(text, span))) return { text, count: 0 };
+  if (options.mode === 'all') return isSeedCode(path) ? straightenSpans(text, within) : { text, count: 0 };
+  const language = languageOf(path);
+  if (language === undefined) return { text, count: 0 };
+  const own = quotesIn(text, language).filter((group) => isWithin(group, within));
+  return replaceAt(text, own.flat());
+}
+
+/** Document D's rule without regard to the file: for tool arguments. */
+export function straightenAll(text: string): Straightened {
+  return straightenSpans(text, [{ start: 0, end: text.length }]);
+}
+
+/** The eight quotes of document D's table: how many there are, and at which bytes of the text's UTF-8. */
+export function detectCurlyQuotes(text: string): {
+  readonly count: number;
+  readonly offsets: readonly number[];
+} {
+  const offsets: number[] = [];
+  let bytes = 0;
+  let done = 0;
+  for (const { index } of text.matchAll(SEED_QUOTES)) {
+    bytes += Buffer.byteLength(text.slice(done, index));
+    done = index;
+    offsets.push(bytes);
+  }
+  return { count: offsets.length, offsets };
+}
+
+/** Whether a text has any character that looks typed and is not: the eight quotes, no-break space, dashes, ellipsis, × and −. */
+export function hasSuspiciousUnicode(text: string): boolean {
+  return SUSPICIOUS.test(text);
+}
+
+function quotesIn(text: string, language: Language): QuoteGroup[] {
+  switch (language.kind) {
+    case 'code':
+      return codeQuotes(text, language.syntax);
+    case 'markup':
+      return markupQuotes(text);
+    case 'values':
+      return valueQuotes(text);
+    default:
+      return language satisfies never;
+  }
+}
+
+function hasQuotes(text: string, span: Span): boolean {
+  return text.slice(span.start, span.end).search(SEED_QUOTES) !== -1;
+}
+
+/** All of a group: one quote of a pair straightened alone would break what it belongs to. */
+function isWithin(group: QuoteGroup, spans: readonly Span[]): boolean {
+  return group.every((at) => {
+    let low = 0;
+    let high = spans.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((spans[middle]?.end ?? 0) > at) high = middle;
+      else low = middle + 1;
+    }
+    const span = spans[low];
+    return span !== undefined && span.start <= at && at < span.end;
+  });
+}
+
+function replaceAt(text: string, positions: readonly number[]): Straightened {
+  const pieces: string[] = [];
+  let done = 0;
+  for (const at of positions.toSorted((a, b) => a - b)) {
+    pieces.push(text.slice(done, at), STRAIGHT[text.charAt(at)] ?? '');
+    done = at + 1;
+  }
+  pieces.push(text.slice(done));
+  return { text: pieces.join(''), count: positions.length };
+}
+
+function straightenSpans(text: string, spans: readonly Span[]): Straightened {
+  const pieces: string[] = [];
+  let count = 0;
+  let done = 0;
+  for (const { start, end } of spans) {
+    const own = text.slice(start, end).replaceAll(SEED_QUOTES, (quote) => {
+      count += 1;
+      return STRAIGHT[quote] ?? quote;
+    });
+    pieces.push(text.slice(done, start), own);
+    done = end;
+  }
+  pieces.push(text.slice(done));
+  return { text: pieces.join(''), count };
+}

@@ -1,0 +1,91 @@
+import { codeQuotes, type QuoteGroup } from './code-lexer.ts';
+import { CURLY } from './curly-literal.ts';
+import { splitLines, withoutEnding } from './lines.ts';
+import type { Syntax } from './syntax.ts';
+
+/** `[a, b]` and `{a: b}` within one line. */
+const FLOW: Syntax = {
+  lineComments: ['#'],
+  blockComments: [],
+  commentAt: 'word',
+  strings: ['"', "'"].map((mark) => ({ open: mark, close: mark, escape: 'backslash', multiline: false })),
+};
+const BEFORE_KEY = /^\s*(?:[-?]\s+)*(?:export\s+)?/;
+const KEY = /^(?:"[^"]*"\s*|'[^']*'\s*|[^:=]*)(?::(?=\s|$)|=)\s*/;
+const CURLY_KEY = new RegExp(`^[${CURLY}][^"'${CURLY}]*[${CURLY}](?=\\s*[:=])`);
+/** `key: |` and the like: what is indented deeper is text. */
+const BLOCK_TEXT = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/;
+/** A single literal from the first character to the last. Backslashes would begin to mean something between `"`. */
+const DOUBLE_QUOTED = /^[\u201c\u201d\u2033][^"\\\u201c\u201d\u2033]*["\u201c\u201d\u2033]$/;
+const SINGLE_QUOTED =
+  /^[\u2018\u2019\u2032](?:[^'\u2018\u2019\u2032]|[\u2018\u2019\u2032](?=\p{L}))*['\u2018\u2019\u2032]$/u;
+
+/**
+ * The typographic quotes in YAML, INI and `.env` files that stand as code: around a whole key, a whole value, or inside
+ * a flow collection. Anywhere else they are data, for in these languages a value needs no quotes.
+ */
+export function valueQuotes(text: string): QuoteGroup[] {
+  const found: QuoteGroup[] = [];
+  const structure = new Structure();
+  let start = 0;
+  for (const line of splitLines(text)) {
+    const content = withoutEnding(line);
+    if (structure.includes(content)) {
+      for (const group of lineQuotes(content)) found.push(group.map((at) => at + start));
+    }
+    start += line.length;
+  }
+  return found;
+}
+
+/** Tells lines that hold keys and values from comments and from lines of a longer text. */
+class Structure {
+  /** Indentation of the key whose block text we are in, or -1. */
+  #textIndent = -1;
+  /** The mark of a quoted value that began in an earlier line. */
+  #openQuote = '';
+
+  /** To be asked line by line, in order. */
+  includes(content: string): boolean {
+    if (this.#openQuote !== '') {
+      if (content.includes(this.#openQuote)) this.#openQuote = '';
+      return false;
+    }
+    const indent = content.search(/\S/);
+    if (this.#textIndent >= 0 && (indent === -1 || indent > this.#textIndent)) return false;
+    this.#textIndent = -1;
+    if (indent === -1 || '#;'.includes(content.charAt(indent))) return false;
+    if (BLOCK_TEXT.test(content)) this.#textIndent = indent;
+    const value = content.slice(valueStart(content));
+    const mark = value.charAt(0);
+    if ((mark === '"' || mark === "'") && !value.includes(mark, 1)) this.#openQuote = mark;
+    return true;
+  }
+}
+
+function lineQuotes(content: string): number[][] {
+  const groups: number[][] = [];
+  const key = BEFORE_KEY.exec(content)?.[0].length ?? 0;
+  const curlyKey = CURLY_KEY.exec(content.slice(key))?.[0];
+  if (curlyKey !== undefined) groups.push([key, key + curlyKey.length - 1]);
+  const start = valueStart(content);
+  const value = withoutComment(content.slice(start)).trimEnd().replace(/,$/, '');
+  const own = /^[[{]/.test(value) ? codeQuotes(value, FLOW) : enclosing(value);
+  for (const group of own) groups.push(group.map((at) => at + start));
+  return groups;
+}
+
+function valueStart(content: string): number {
+  const key = BEFORE_KEY.exec(content)?.[0].length ?? 0;
+  return key + (KEY.exec(content.slice(key))?.[0].length ?? 0);
+}
+
+function withoutComment(value: string): string {
+  const comment = value.indexOf(' #');
+  return comment === -1 ? value : value.slice(0, comment);
+}
+
+function enclosing(value: string): number[][] {
+  if (value.length < 2 || !(DOUBLE_QUOTED.test(value) || SINGLE_QUOTED.test(value))) return [];
+  return [[0, value.length - 1].filter((at) => CURLY.includes(value.charAt(at)))];
+}

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Conflict } from '../disk/replace.ts';
 import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewEntry } from '../model/entry.ts';
+import type { NewEntry, Undone } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
@@ -13,10 +13,9 @@ import type { World } from './world.ts';
 
 export interface Work {
   readonly steps: readonly Step[];
-  /** All or none of several; one step is trivially so. */
-  readonly batch: boolean;
-  readonly undoes?: string;
   readonly action?: 'undo';
+  /** What an undo takes back. */
+  readonly undone?: Undone;
 }
 
 /**
@@ -73,8 +72,13 @@ function entryOf(world: World, ledger: Ledger, work: Work, change: string): NewE
     ...(first === undefined ? {} : { action: work.action ?? first.action, path: first.path.relative }),
     change,
     effects,
-    ...(work.undoes === undefined ? {} : { undoes: work.undoes }),
+    ...(work.undone === undefined ? {} : undoneFields(work.undone)),
   };
+}
+
+function undoneFields(undone: Undone): Pick<NewEntry, 'undoes' | 'undone'> {
+  const [newest] = undone.changes;
+  return { undone, ...(newest === undefined ? {} : { undoes: newest }) };
 }
 
 /** False if the journal could not be written and the policy lets changes go on without it. */

@@ -69,7 +69,7 @@ export class Gate {
       if (refusal !== undefined) return refused(refusal);
       const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
       if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(steps) };
-      const outcome = await carryOut(this.#world, this.#ledger, { steps, batch: intent.kind === 'apply' });
+      const outcome = await carryOut(this.#world, this.#ledger, { steps });
       if (outcome.ok) return outcome;
       return refused((await this.refusals.record(outcome)).refusal);
     } finally {

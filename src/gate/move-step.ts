@@ -90,7 +90,7 @@ function effectsOf({ source, destination, side, overwrites }: Move): Effect[] {
   const to = destination.place.path;
   return [
     ...folderEffects(destination),
-    { key: from.key, relative: from.relative, before: side, after: ABSENT },
+    { key: from.key, relative: from.relative, before: side, after: ABSENT, movedTo: to.key },
     {
       key: to.key,
       relative: to.relative,

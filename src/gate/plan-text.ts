@@ -1,11 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { LineChange } from '../ledger/carry-coverage.ts';
 import type { Edit } from '../model/intent.ts';
+import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
+import type { Change } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { insertAfterLine } from '../text/insert.ts';
+import { straightenQuotes } from '../text/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
+import type { DecodedText } from '../text/unicode.ts';
 import { lineChangesOf } from './line-changes.ts';
 
 /** What a text change makes of a file's bytes. */
@@ -16,7 +20,18 @@ export interface PlannedText {
   readonly replaced: number;
   readonly tier: MatchTier;
   readonly inserted?: { readonly from: number; readonly to: number };
+  /** Typographic quotes of the new text that stand as code and were made straight. */
+  readonly straightened: number;
 }
+
+/** How new text is written into a file. */
+export interface Style {
+  /** The file's name tells its language. */
+  readonly path: string;
+  readonly quotes: Policy['quotes'];
+}
+
+const TYPOGRAPHIC = /[\u2018\u2019\u201c\u201d\u2032\u2033\u00ab\u00bb]/;
 
 export type PlanFailure =
   | EditFailure
@@ -28,42 +43,61 @@ export type PlanFailure =
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],
-  options: { readonly loosest: MatchTier },
+  options: Style & { readonly loosest: MatchTier },
 ): PlannedText | PlanFailure {
-  const spliced = spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8' } : {});
+  // An anchor with such quotes shows that the file uses them on purpose.
+  const straighten =
+    edits.some((edit) => TYPOGRAPHIC.test(edit.newString)) &&
+    !edits.some((edit) => TYPOGRAPHIC.test(edit.oldString));
+  const spliced = straighten
+    ? undefined
+    : spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8' } : {});
   if (spliced !== undefined) {
     const changes = lineChangesOf(bytes, spliced.bytes, spliced.changes);
-    return { ok: true, bytes: spliced.bytes, changes, replaced: spliced.replaced, tier: 'exact' };
+    return {
+      ok: true,
+      bytes: spliced.bytes,
+      changes,
+      replaced: spliced.replaced,
+      tier: 'exact',
+      straightened: 0,
+    };
   }
   const decoded = decodeText(bytes);
   if (decoded === undefined) return { ok: false, kind: 'not-text' };
   const applied = applyEdits(decoded.text, edits, options);
   if (!applied.ok) return applied;
-  const encoded = encodeText(applied.text, decoded);
-  if (encoded === undefined) return { ok: false, kind: 'not-encodable', encoding: decoded.encoding };
-  const changes = lineChangesOf(decoded.text, applied.text, applied.changes);
-  return { ok: true, bytes: encoded, changes, replaced: applied.replaced, tier: applied.tier };
+  const { replaced, tier } = applied;
+  const style = straighten ? options : { ...options, quotes: 'off' as const };
+  return written(decoded, applied, style, { replaced, tier });
 }
 
 /** Inserts whole lines; everything else stays the same byte for byte. */
 export function planInsert(
   bytes: Uint8Array,
-  content: string,
-  afterLine: number | undefined,
+  insertion: Style & { readonly content: string; readonly afterLine: number | undefined },
 ): PlannedText | PlanFailure {
   const decoded = decodeText(bytes);
   if (decoded === undefined) return { ok: false, kind: 'not-text' };
-  const made = insertAfterLine(decoded.text, afterLine, content);
+  const made = insertAfterLine(decoded.text, insertion.afterLine, insertion.content);
   if (made === undefined) return { ok: false, kind: 'no-such-line' };
-  const encoded = encodeText(made.text, decoded);
+  const { inserted, text } = made;
+  const changes = inserted === undefined ? [] : [made.change];
+  const counts = { replaced: 0, tier: 'exact' as const, ...(inserted === undefined ? {} : { inserted }) };
+  return written(decoded, { text, changes }, insertion, counts);
+}
+
+/** The new text in the file's own encoding, with straight quotes where the model's own stand as code. */
+function written(
+  decoded: DecodedText,
+  made: { readonly text: string; readonly changes: readonly Change[] },
+  style: Style,
+  counts: Pick<PlannedText, 'replaced' | 'tier' | 'inserted'>,
+): PlannedText | PlanFailure {
+  const within = made.changes.map((change) => change.after);
+  const straight = straightenQuotes(style.path, made.text, { mode: style.quotes, within });
+  const encoded = encodeText(straight.text, decoded);
   if (encoded === undefined) return { ok: false, kind: 'not-encodable', encoding: decoded.encoding };
-  const changes = made.inserted === undefined ? [] : lineChangesOf(decoded.text, made.text, [made.change]);
-  return {
-    ok: true,
-    bytes: encoded,
-    changes,
-    replaced: 0,
-    tier: 'exact',
-    ...(made.inserted === undefined ? {} : { inserted: made.inserted }),
-  };
+  const changes = lineChangesOf(decoded.text, made.text, made.changes);
+  return { ok: true, bytes: encoded, changes, straightened: straight.count, ...counts };
 }

@@ -2,12 +2,11 @@ import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { covers, NOTHING } from '../model/coverage.ts';
-import type { Edit, FileIntent } from '../model/intent.ts';
+import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
-import { straightenQuotes } from '../text/quotes.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
 import { look, type View } from './look.ts';
@@ -42,15 +41,14 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   const change = carried && sighting ? await outsideChange(world, sighting, snapshot) : undefined;
   if (carried && change === undefined) return refusedAs(world, view, stale(view));
 
-  const authored = author(world, intent);
-  const planned = plan(snapshot.bytes, authored.intent, change);
+  const planned = plan(world, { intent, view, change });
   if (!planned.ok) {
     return refusedAs(world, view, carried ? stale(view) : planRefusal(planned, intent.kind, intent.path));
   }
-  const touching: Touching = { world, intent: authored.intent, view, planned, change };
+  const touching: Touching = { world, intent, view, planned, change };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
-  return { ok: true, step: stepFor(touching, [...second, ...authored.notices]) };
+  return { ok: true, step: stepFor(touching, second) };
 }
 
 async function refusedAs(world: World, view: View, refusal: Refusal): Promise<Prepared> {
@@ -67,49 +65,24 @@ function stale(view: View): Refusal {
   return { code: 'STALE', action, path, next: 'read_again', detail };
 }
 
-/** Straightens quotes in what the model wrote, unless its own anchor shows that the file uses others on purpose. */
-function author(
-  world: World,
-  intent: TextIntent,
-): { readonly intent: TextIntent; readonly notices: readonly Notice[] } {
-  let straightened = 0;
-  const straight = (text: string): string => {
-    const result = straightenQuotes(intent.path, text, world.policy.quotes);
-    straightened += result.count;
-    return result.text;
-  };
-  const mine =
-    intent.kind === 'insert'
-      ? { ...intent, content: straight(intent.content) }
-      : {
-          ...intent,
-          edits: intent.edits.map((edit) =>
-            hasQuotes(edit) ? edit : { ...edit, newString: straight(edit.newString) },
-          ),
-        };
-  return {
-    intent: mine,
-    notices: straightened === 0 ? [] : [{ kind: 'quotes-straightened', count: straightened }],
-  };
-}
-
-function hasQuotes(edit: Edit): boolean {
-  return /[\u2018\u2019\u201c\u201d\u2032\u2033]/.test(edit.oldString);
-}
-
 /** Never anything but exact on a file that changed: a tolerant match could land on text nobody meant. */
 function plan(
-  bytes: Uint8Array,
-  intent: TextIntent,
-  change: OutsideChange | undefined,
+  world: World,
+  { intent, view, change }: Omit<Touching, 'world' | 'planned'>,
 ): PlannedText | PlanFailure {
-  if (intent.kind === 'edit')
-    return planEdits(bytes, intent.edits, { loosest: change ? 'exact' : 'punctuation' });
-  const { afterLine } = intent;
-  if (change === undefined || afterLine === undefined || afterLine === 0)
-    return planInsert(bytes, intent.content, afterLine);
+  const bytes = view.snapshot?.bytes ?? new Uint8Array();
+  const style = { path: view.path.relative, quotes: world.policy.quotes };
+  if (intent.kind === 'edit') {
+    return planEdits(bytes, intent.edits, { ...style, loosest: change ? 'exact' : 'punctuation' });
+  }
+  const { content, afterLine } = intent;
+  if (change === undefined || afterLine === undefined || afterLine === 0) {
+    return planInsert(bytes, { ...style, content, afterLine });
+  }
   const line = change.carryLine(afterLine);
-  return line === undefined ? { ok: false, kind: 'no-such-line' } : planInsert(bytes, intent.content, line);
+  return line === undefined
+    ? { ok: false, kind: 'no-such-line' }
+    : planInsert(bytes, { ...style, content, afterLine: line });
 }
 
 interface Touching {
@@ -179,7 +152,9 @@ function stepFor({ world, intent, view, planned, change }: Touching, notices: re
 }
 
 function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {
-  const notices: Notice[] = planned.tier === 'exact' ? [] : [{ kind: 'match-tier', tier: planned.tier }];
+  const notices: Notice[] = [];
+  if (planned.tier !== 'exact') notices.push({ kind: 'match-tier', tier: planned.tier });
+  if (planned.straightened > 0) notices.push({ kind: 'quotes-straightened', count: planned.straightened });
   if (change === undefined) return notices;
   const writer = view.facts.writer === undefined ? {} : { writer: view.facts.writer.session };
   return [

@@ -45,7 +45,7 @@ export interface Authored {
 
 export function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
   if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
-  const { text, count } = straightenQuotes(intent.path, intent.content, world.policy.quotes);
+  const { text, count } = straightenQuotes(intent.path, intent.content, { mode: world.policy.quotes });
   const notices: Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
   return { bytes: Buffer.from(text, 'utf8'), text, notices };
 }

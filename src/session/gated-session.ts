@@ -1,4 +1,5 @@
 import { Gate } from '../gate/gate.ts';
+import { undo } from '../gate/undo.ts';
 import type { World } from '../gate/world.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
@@ -34,7 +35,6 @@ import { readFile } from './read-file.ts';
 import type { PageEnds } from './read-huge.ts';
 import { searchText } from './search.ts';
 import { status } from './status.ts';
-import { undo } from './undo.ts';
 
 /** What a session asks of whoever opened it. */
 export interface SessionHost {

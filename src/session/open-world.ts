@@ -4,8 +4,10 @@ import { stateFolder } from '../config/home.ts';
 import { openDisk } from '../disk/context.ts';
 import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
+import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { Locks } from '../lock/locks.ts';
+import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { FileImages } from '../store/image-files.ts';
 import { MemoryImages } from '../store/image-memory.ts';
@@ -48,19 +50,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const images = shared ? new FileImages(home, { durability: policy.durability }) : new MemoryImages();
   const store = await openStore(url);
   const baselines = new Baselines(images, { share: shared });
-  recover(disk, {
-    home,
-    isAlive: (tag) => isAlive(ownerOf(tag)),
-    enter: (dir) => {
-      const outcome = workspace.locate(join(dir, 'x'), 'status');
-      if (!outcome.ok) return 'elsewhere';
-      const { place } = outcome.located;
-      if (outcome.located.exists || outcome.located.missing.length === 1) return place.dir;
-      place.dir.close();
-      return 'gone';
-    },
-  });
-  return {
+  const world: OpenWorld = {
     workspace,
     disk,
     locks,
@@ -78,6 +68,19 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       workspace.close();
     },
   };
+  recover(disk, { home, isAlive: (tag) => isAlive(ownerOf(tag)), enter: (dir) => enter(workspace, dir) });
+  await recoverWorld(world, isAlive);
+  return world;
+}
+
+/** A folder that a dead process wrote to, if it is in this workspace. */
+function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'elsewhere' {
+  const outcome = workspace.locate(join(dir, 'any'), 'status');
+  if (!outcome.ok) return 'elsewhere';
+  const { located } = outcome;
+  if (located.exists || located.missing.length === 1) return located.place.dir;
+  located.place.dir.close();
+  return 'gone';
 }
 
 function defaultHome(): string {

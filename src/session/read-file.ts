@@ -41,7 +41,7 @@ export async function readFile(
     const reading: Reading = { world, ledger, ...request, located, earlier };
     const huge = Number(located.stats.size) > world.policy.hugeBytes;
     const shown = huge ? await readHuge(reading) : await readWhole(reading);
-    return 'code' in shown ? refused(shown) : { ok: true, ...(await recordShown(reading, shown)) };
+    return 'code' in shown ? refused(shown) : await recordShown(reading, shown);
   } finally {
     located.place.dir.close();
   }
@@ -75,13 +75,15 @@ function textOf(bytes: Buffer): FileText | undefined {
 }
 
 function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown | Refusal {
-  const { world, earlier } = reading;
+  const { earlier } = reading;
   const same =
     earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, snapshot.fingerprint);
-  const totalLines = (same ? earlier.totalLines : undefined) ?? countOf(text, snapshot);
+  const known = same ? earlier.totalLines : undefined;
+  if (asksForAll(reading, snapshot)) return showAll(reading, snapshot, { text, known });
+  const totalLines = known ?? countOf(text, snapshot);
   const range = rangeOf(reading, totalLines);
   if ('code' in range) return range;
-  const lines = clampLines(text.slice(range), range.from, world.policy.maxLineChars);
+  const lines = clampLines(text.slice(range), range.from, reading.world.policy.maxLineChars);
   const empty = totalLines === 0;
   return {
     result: {
@@ -100,6 +102,71 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
       flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0 },
     },
   };
+}
+
+/** A file of so many bytes has no more lines than that. */
+function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
+  const { offset = 1, limit = world.policy.maxReadLines } = options;
+  return offset === 1 && Number.isInteger(limit) && limit >= Math.max(1, snapshot.bytes.byteLength);
+}
+
+/** The whole file: nothing has to be counted or decoded before someone asks for it. */
+function showAll(
+  reading: Reading,
+  snapshot: Snapshot,
+  { text, known }: { text: FileText; known: number | undefined },
+): Shown {
+  const { maxLineChars } = reading.world.policy;
+  const once = lazily(() => {
+    const lines = clampLines(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 1, maxLineChars);
+    return { ...lines, totalLines: known ?? countOf(text, snapshot) };
+  });
+  const cut = hasLongLine(snapshot.bytes, maxLineChars) && once().clamped.length > 0;
+  return {
+    result: {
+      get text() {
+        return once().text;
+      },
+      get from() {
+        return snapshot.bytes.byteLength === 0 ? 0 : 1;
+      },
+      get to() {
+        return once().totalLines;
+      },
+      get totalLines() {
+        return once().totalLines;
+      },
+      sizeBytes: snapshot.fingerprint.size,
+      encoding: text.encoding,
+      get clamped() {
+        return cut ? once().clamped : [];
+      },
+    },
+    sighting: {
+      ...sightingBase(reading, snapshot),
+      coverage: WHOLE,
+      totalLines: known,
+      flags: cut ? { ...NO_FLAGS, clamped: true } : NO_FLAGS,
+    },
+  };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Whether any line may be longer than this, by hopping from newline to newline; bytes count for characters. */
+function hasLongLine(bytes: Buffer, max: number): boolean {
+  for (let at = 0; bytes.byteLength - at > max; ) {
+    const newline = bytes.lastIndexOf(10, at + max);
+    if (newline < at) return true;
+    at = newline + 1;
+  }
+  return false;
 }
 
 /** UTF-16 has newline bytes inside other characters, so only its text can be counted. */

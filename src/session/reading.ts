@@ -21,7 +21,7 @@ export interface Reading {
   readonly pageEnds: PageEnds;
 }
 
-/** What was read, before it is recorded. */
+/** What was read, before it is recorded. `text` and what follows from it is made when someone looks at it. */
 export interface Shown {
   readonly result: Omit<ReadResult, 'path' | 'complete' | 'revision'>;
   readonly sighting: Sighting;
@@ -52,9 +52,9 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
 }
 
 /** Records what was shown, with its line in the journal, and says whether the session has now seen the whole file. */
-export async function recordShown(reading: Reading, shown: Shown): Promise<ReadResult> {
-  const { ledger, located, earlier } = reading;
-  const { sighting } = shown;
+export async function recordShown(reading: Reading, shown: Shown): Promise<{ ok: true } & ReadResult> {
+  const { ledger, located, earlier, path } = reading;
+  const { sighting, result } = shown;
   await ledger.record([sighting], {
     entries: [
       {
@@ -64,25 +64,20 @@ export async function recordShown(reading: Reading, shown: Shown): Promise<ReadR
         session: ledger.session,
         root: located.place.path.root,
         path: located.place.path.relative,
-        lines: linesText(shown),
+        lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
         ...(sighting.fingerprint === undefined ? {} : { sha256: sighting.fingerprint.sha256 }),
       },
     ],
   });
   const known = mergeSighting(earlier, sighting);
+  const { fingerprint, flags } = known;
   const complete =
-    known.coverage.kind === 'whole' &&
-    known.fingerprint !== undefined &&
-    !known.flags.clamped &&
-    !known.flags.notText;
-  return {
-    path: reading.path,
-    ...shown.result,
+    known.coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
+  // Added to the same object: copying it would make its text, which not everyone needs.
+  return Object.assign(result, {
+    ok: true as const,
+    path,
     complete,
-    ...(complete && known.fingerprint !== undefined ? { revision: revisionOf(known.fingerprint) } : {}),
-  };
-}
-
-function linesText({ result, sighting }: Shown): string {
-  return sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`;
+    ...(complete ? { revision: revisionOf(fingerprint) } : {}),
+  });
 }

@@ -11,6 +11,8 @@ const MAX_LINKS = 40;
 /** An entry that changes between link and no link under our eyes is tried again this often. */
 const MAX_RETRIES = 64;
 
+const LSTAT = { bigint: true, throwIfNoEntry: false } as const;
+
 /** A root: canonical path, the spelling it was given by, and the directory itself. */
 export interface Root {
   readonly canonical: string;
@@ -52,6 +54,44 @@ export interface Walk {
  * It never asks about anything outside, so it cannot tell whether something is there.
  */
 export function walk(request: Walk): Walked {
+  return walkPlain(request) ?? walkLinks(request);
+}
+
+/** The usual case, without links on the way and with something at its end; undefined sends it the long way. */
+function walkPlain({ root, parts, links }: Walk): Walked | undefined {
+  const name = parts.at(-1);
+  const dir = name === undefined ? undefined : enterAll(root.dir, parts);
+  if (dir === undefined) return undefined;
+  const stats = lstatIfPossible(`${dir.prefix}/${name}`);
+  if (stats !== undefined && !(links === 'all' && stats.isSymbolicLink())) {
+    return { kind: 'found', root, dir: dir === root.dir ? new BorrowedDirectory(dir) : dir, parts, stats };
+  }
+  if (dir !== root.dir) dir.close();
+  return undefined;
+}
+
+/** The folder of the last part; undefined if the way there is not plain folders. */
+function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirectory | undefined {
+  let dir = root;
+  for (let index = 0; index < parts.length - 1; index += 1) {
+    const inner = tryEnter(dir, parts[index] ?? '');
+    if (dir !== root) dir.close();
+    if (typeof inner === 'string') return undefined;
+    dir = inner;
+  }
+  return dir;
+}
+
+function lstatIfPossible(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, LSTAT);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+function walkLinks(request: Walk): Walked {
   const state: State = {
     ...request,
     done: [],
@@ -103,7 +143,7 @@ function step(state: State): Walked | undefined {
     if (entered === 'ENOENT') return missing(state);
     return entered === 'ENOTDIR' ? follow(state, `${dir.prefix}/${name}`) : fail(state, entered);
   }
-  const stats = lstatSync(`${dir.prefix}/${name}`, { bigint: true, throwIfNoEntry: false });
+  const stats = lstatSync(`${dir.prefix}/${name}`, LSTAT);
   if (stats === undefined) return missing(state);
   if (stats.isSymbolicLink() && state.links === 'all') {
     return follow(state, `${dir.prefix}/${name}`);

@@ -128,6 +128,14 @@ export class Workspace {
     return this.#resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
   }
 
+  /** The name of a file that a journal knows by its key; nothing is looked at. */
+  named(key: string, relative: string): ResolvedPath {
+    const root = this.#roots.find(({ canonical }) => partsBelow(canonical, key, this.#folding) !== undefined);
+    const home = root ?? this.#roots[0];
+    if (home === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${relative}`);
+    return this.#resolved(home, relative.split('/'), relative);
+  }
+
   /** The glob or folder that keeps this path from every session, or undefined. */
   protects(path: ResolvedPath): string | undefined {
     const own = this.#protection.protects(path.relative, path.key);

@@ -1,0 +1,37 @@
+import { linkTarget } from '../disk/list.ts';
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import type { Side } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { Located } from '../workspace/workspace.ts';
+import { ABSENT, sideOf } from './sides.ts';
+import type { World } from './world.ts';
+
+/** What is at a key now. Throws if that cannot be told, or is not this workspace's to tell. */
+export async function sideAt(world: World, key: string): Promise<Side> {
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok)
+    throw new Fault('IO_FAILED', `cannot look at ${key}: ${outcome.refusal.code}`, { path: key });
+  try {
+    return (await sideOfLocated(world, outcome.located)).side;
+  } finally {
+    outcome.located.place.dir.close();
+  }
+}
+
+/** The same for something located, with its bytes if it is a file. */
+export async function sideOfLocated(
+  world: World,
+  located: Located,
+): Promise<{ readonly side: Side; readonly snapshot?: Snapshot }> {
+  if (!located.exists) return { side: ABSENT };
+  const { stats, place } = located;
+  if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
+  if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
+  const snapshot = await readSnapshot(place, { clock: world.disk.clock });
+  if ('problem' in snapshot) {
+    throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${snapshot.problem}`, {
+      path: place.path.given,
+    });
+  }
+  return { side: sideOf(snapshot), snapshot };
+}

@@ -1,0 +1,192 @@
+import { fingerprintOf } from '../disk/hash.ts';
+import type { Snapshot } from '../disk/read.ts';
+import { sameContent } from '../journal/side.ts';
+import { entriesForUndo } from '../journal/undo-entries.ts';
+import { planUndo, type UndoPlan } from '../journal/undo-plan.ts';
+import type { UndoTarget } from '../journal/undo-selection.ts';
+import type { UndoStep } from '../journal/undo-steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Side } from '../model/entry.ts';
+import type { ResolvedPath } from '../model/path.ts';
+import type { UndoneFile, UndoResult } from '../model/results.ts';
+import type { UndoSelection } from '../model/session.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { decodeText } from '../text/decode.ts';
+import { merge3 } from '../text/merge.ts';
+import { unifiedDiff } from '../text/unified.ts';
+import { carryOut } from './carry-out.ts';
+import { restoreStep } from './restore-step.ts';
+import { sideOfLocated } from './side-at.ts';
+import type { World } from './world.ts';
+
+/**
+ * Takes recorded changes back, through the same steps, locks and journal as any change. It touches nothing that was not
+ * recorded; if a file changed since, it refuses with the diff, or merges if asked to.
+ */
+export async function undo(
+  world: World,
+  ledger: Ledger,
+  selection: UndoSelection,
+): Promise<Outcome<UndoResult>> {
+  const target = await targetOf(world, ledger, selection);
+  if (!target.ok) return target;
+  const entries = await entriesForUndo(world.store, target.target);
+  const planned = planUndo(entries, target.target, { merge: selection.merge === true });
+  if (!planned.ok) return planned;
+  const { plan } = planned;
+  const keys = plan.steps.flatMap((step) => [step.key, ...(step.from === undefined ? [] : [step.from.key])]);
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (release === undefined) return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+  try {
+    return await undoLocked(world, ledger, { plan, selection });
+  } finally {
+    release();
+  }
+}
+
+async function targetOf(
+  world: World,
+  ledger: Ledger,
+  { change, path, session, sinceMs }: UndoSelection,
+): Promise<Outcome<{ target: UndoTarget }>> {
+  const file = path === undefined ? undefined : world.workspace.locate(path, 'undo', 'parents');
+  if (file !== undefined && !file.ok) return file;
+  file?.located.place.dir.close();
+  const key = file === undefined ? {} : { key: file.located.place.path.key };
+  const root = file?.located.place.path.root ?? world.workspace.roots[0] ?? '';
+  if (change !== undefined) {
+    const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
+    const known = entry !== undefined && world.workspace.roots.includes(entry.root) ? entry.root : root;
+    return { ok: true, target: { kind: 'change', change, root: known, ...key } };
+  }
+  if (session !== undefined || sinceMs !== undefined) {
+    const limits = {
+      ...(session === undefined ? {} : { session }),
+      ...(sinceMs === undefined ? {} : { sinceMs }),
+    };
+    return { ok: true, target: { kind: 'all', root, ...limits, ...key } };
+  }
+  return { ok: true, target: { kind: 'last', session: ledger.session, root, ...key } };
+}
+
+async function undoLocked(
+  world: World,
+  ledger: Ledger,
+  { plan, selection }: { plan: UndoPlan; selection: UndoSelection },
+): Promise<Outcome<UndoResult>> {
+  const steps: UndoStep[] = [];
+  const diffs: string[] = [];
+  for (const step of plan.steps) {
+    const checked = await check(world, step, selection);
+    if (!checked.ok) return checked;
+    steps.push(checked.step);
+    if (checked.diff !== '') diffs.push(`${step.relative}\n${checked.diff}`);
+  }
+  const files = steps.map((step, index) => fileOf(step, plan.steps[index] !== step));
+  const diff = diffs.length === 0 ? {} : { diff: diffs.join('\n') };
+  if (selection.preview === true) return { ok: true, undid: plan.undone.changes, files, ...diff };
+  const work = steps.map((step) => restoreStep(world, step, pathOf(world, step)));
+  const outcome = await carryOut(world, ledger, { steps: work, action: 'undo', undone: plan.undone });
+  if (!outcome.ok) return outcome;
+  return {
+    ok: true,
+    ...(outcome.change === undefined ? {} : { change: outcome.change }),
+    undid: plan.undone.changes,
+    files,
+    ...diff,
+  };
+}
+
+/** Names the file for messages; the step itself looks for it again when it runs. */
+function pathOf(world: World, step: UndoStep): ResolvedPath {
+  return world.workspace.named(step.key, step.relative);
+}
+
+type Checked = Outcome<{ readonly step: UndoStep; readonly diff: string }>;
+
+/** Sees that what is there is what the plan expects, and keeps it: a later step may need these very bytes. */
+async function check(world: World, step: UndoStep, selection: UndoSelection): Promise<Checked> {
+  if (step.lookAt === undefined) return { ok: true, step, diff: '' };
+  const outcome = world.workspace.locate(step.lookAt, 'undo', 'parents');
+  if (!outcome.ok) return outcome;
+  try {
+    const { side, snapshot } = await sideOfLocated(world, outcome.located);
+    if (snapshot !== undefined) await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
+    if (sameContent(side, step.expect)) return { ok: true, step, diff: await preview(world, step, snapshot) };
+    const merged = selection.merge === true ? await merge(world, step, snapshot) : undefined;
+    if (merged !== undefined && snapshot !== undefined)
+      return { ok: true, step: merged, diff: await preview(world, merged, snapshot) };
+    return refused(await changedSince(world, step, side, snapshot));
+  } finally {
+    outcome.located.place.dir.close();
+  }
+}
+
+async function preview(world: World, step: UndoStep, snapshot: Snapshot | undefined): Promise<string> {
+  const now = snapshot?.bytes ?? Buffer.alloc(0);
+  if (step.restore.kind === 'absent' && snapshot === undefined) return '';
+  const then =
+    step.restore.kind === 'file'
+      ? Buffer.from(await world.images.read(step.restore.fingerprint))
+      : Buffer.alloc(0);
+  return unifiedDiff(now, then, { maxLines: world.policy.maxDiffLines }).text;
+}
+
+/** What was changed since is carried over: base is what our change left, theirs what is there, ours what was before. */
+async function merge(
+  world: World,
+  step: UndoStep,
+  snapshot: Snapshot | undefined,
+): Promise<UndoStep | undefined> {
+  if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || snapshot === undefined) return undefined;
+  const base = await world.baselines.recall(step.expect.fingerprint);
+  if (base === undefined) return undefined;
+  const texts = [base, await world.images.read(step.restore.fingerprint), snapshot.bytes].map((bytes) =>
+    decodeText(bytes),
+  );
+  const [from, ours, theirs] = texts;
+  if (from === undefined || ours === undefined || theirs === undefined || theirs.encoding !== 'utf-8')
+    return undefined;
+  const merged = merge3(from.text, ours.text, theirs.text);
+  if (!merged.clean) return undefined;
+  const bytes = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
+  const fingerprint = fingerprintOf(bytes);
+  await world.images.keepBytes(bytes, fingerprint, 'none');
+  const expect: Side = { ...step.expect, fingerprint: snapshot.fingerprint };
+  return { ...step, expect, restore: { ...step.restore, fingerprint, kept: true } };
+}
+
+async function changedSince(
+  world: World,
+  step: UndoStep,
+  side: Side,
+  snapshot: Snapshot | undefined,
+): Promise<Refusal> {
+  const base = { action: 'undo', path: step.relative } as const;
+  if (side.kind === 'absent') {
+    return {
+      ...base,
+      code: 'DELETED',
+      next: 'ask_human',
+      detail: { reason: 'it was deleted since that change' },
+    };
+  }
+  const left =
+    step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
+  const shown =
+    left === undefined || snapshot === undefined
+      ? undefined
+      : unifiedDiff(Buffer.from(left), snapshot.bytes, { maxLines: world.policy.maxDiffLines });
+  const detail = {
+    reason: 'it was changed since that change',
+    ...(shown === undefined ? {} : { diff: shown.text }),
+  };
+  return { ...base, code: 'STALE', next: 'ask_human', detail };
+}
+
+function fileOf(step: UndoStep, merged: boolean): UndoneFile {
+  if (merged) return { path: step.relative, did: 'merged' };
+  if (step.from !== undefined) return { path: step.relative, did: 'moved-back' };
+  if (step.restore.kind === 'absent') return { path: step.relative, did: 'removed' };
+  return { path: step.relative, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
+}

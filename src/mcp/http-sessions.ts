@@ -40,11 +40,7 @@ export class HttpSessions {
     this.#log = options.log;
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
-  /** Serves a request that names a session. `body`: the parsed JSON of a POST. */
+  /** Serves a request that names a session. */
   async resume(id: string, exchange: Exchange): Promise<void> {
     const session = this.#sessions.get(id);
     if (session === undefined) reject(exchange.res, NOT_FOUND);

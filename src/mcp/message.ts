@@ -11,7 +11,7 @@ export interface Request {
   readonly params: JsonObject;
 }
 
-export interface Notification {
+interface Notification {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonObject;

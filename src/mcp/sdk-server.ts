@@ -37,7 +37,7 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
 }
 
 /** A result in the protocol's shape; bytes become a string again, which only HTTP pays for. */
-export function objectOf(result: ToolResult): CallResult {
+function objectOf(result: ToolResult): CallResult {
   if (result.kind === 'object') return result.result;
   const text: string = JSON.parse(`"${Buffer.from(result.escaped).toString('utf8')}"`);
   return {

@@ -13,7 +13,7 @@ import {
 } from './toml-entry.ts';
 
 /** The name our entry has in every client. */
-export const SERVER_NAME = 'lookfirst';
+const SERVER_NAME = 'lookfirst';
 
 /** Adds our entry to a client's file, or brings it up to date; `text` is undefined if there is no file. */
 export function addServer(client: Client, text: string | undefined, entry: JsonEntry): Edited {

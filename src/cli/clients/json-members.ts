@@ -4,7 +4,7 @@ import { compact, type JsonStyle, type JsonValue, pretty } from './json-style.ts
 import type { MemberNode, ObjectNode } from './node.ts';
 
 /** A member to be added. */
-export interface NewMember {
+interface NewMember {
   readonly key: string;
   /** Its value as text; `indent` is that of its line, undefined if all stands on one line. */
   readonly write: (indent: string | undefined) => string;

@@ -29,7 +29,7 @@ export interface StringNode extends Placed {
 }
 
 /** A number, a date, true, false, null. */
-export interface OtherNode extends Placed {
+interface OtherNode extends Placed {
   readonly kind: 'other';
 }
 

@@ -1,0 +1,142 @@
+import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
+import type { Store } from '../store/store.ts';
+import { imagesOfPending, imagesSeen, lastUses } from './image-use.ts';
+
+export interface GcLimits {
+  /** Entries older than this go, with the images only they need; 0 = keep all. */
+  readonly retentionMs: number;
+  /** Room for images; if they need more, the oldest changes go with theirs, but never the newest change; 0 = no limit. */
+  readonly quotaBytes: number;
+  /** Unnamed sessions not used for this long are forgotten; 0 = none. */
+  readonly sessionIdleMs: number;
+}
+
+/** What a clean-up will remove. */
+export interface GcPlan {
+  /** Entries up to and including this number. */
+  readonly throughSeq: number;
+  readonly entries: number;
+  readonly images: readonly KeptImage[];
+  readonly sessions: readonly string[];
+  /** What the images that go take up, and what those that stay do. */
+  readonly frees: ImageUsage;
+  readonly leaves: ImageUsage;
+  /** The newest entry when the plan was made: whatever came later is asked again. */
+  readonly headSeq: number;
+}
+
+export interface GcSetting {
+  readonly store: Store;
+  readonly images: Images;
+}
+
+/** An image without any entry may belong to a change that is only just being announced. */
+const GRACE_MS = 10 * 60_000;
+
+/** Works out what can go, and removes nothing. No image of a kept entry or of a change under way is ever among it. */
+export async function planGc({ store, images }: GcSetting, limits: GcLimits, nowMs: number): Promise<GcPlan> {
+  const { head, checkpoint } = await store.state();
+  const uses = new Uses(await lastUses(store, {}), imagesOfPending(await store.pending()));
+  const seen = await imagesSeen(store);
+  const sorted = await sortImages(images, { uses, seen, nowMs });
+  const expired =
+    limits.retentionMs === 0 ? 0 : await lastBefore(store, nowMs - limits.retentionMs, head.seq);
+  const room = limits.quotaBytes === 0 ? Infinity : limits.quotaBytes;
+  const throughSeq = Math.max(checkpoint.seq, expired, cutForQuota(sorted, { expired, room, uses }));
+
+  const going = [...sorted.loose];
+  const staying: KeptImage[] = [...sorted.fresh];
+  for (const image of sorted.used) (uses.of(image) <= throughSeq ? going : staying).push(image);
+  for (const image of sorted.shown) (sizeOf(staying) + image.bytes > room ? going : staying).push(image);
+  return {
+    throughSeq,
+    entries: throughSeq - checkpoint.seq,
+    images: going,
+    sessions: await idleSessions(store, limits, nowMs),
+    frees: usageOf(going),
+    leaves: usageOf(staying),
+    headSeq: head.seq,
+  };
+}
+
+/** Which entry needs an image last; one that a change under way needs is needed beyond all entries. */
+class Uses {
+  readonly newestChange: number;
+  readonly #last: ReadonlyMap<string, number>;
+  readonly #pending: ReadonlySet<string>;
+
+  constructor(last: ReadonlyMap<string, number>, pending: ReadonlySet<string>) {
+    this.#last = last;
+    this.#pending = pending;
+    this.newestChange = [...last.values()].reduce((newest, seq) => Math.max(newest, seq), 0);
+  }
+
+  of({ sha256 }: KeptImage): number {
+    return this.#pending.has(sha256) ? Infinity : (this.#last.get(sha256) ?? 0);
+  }
+}
+
+interface SortedImages {
+  /** Needed by an entry or a change under way, the oldest need first. */
+  readonly used: readonly KeptImage[];
+  /** Not needed, but shown to a session; newest first. */
+  readonly shown: readonly KeptImage[];
+  /** Not needed as far as can be told yet. */
+  readonly fresh: readonly KeptImage[];
+  readonly loose: readonly KeptImage[];
+}
+
+async function sortImages(
+  images: Images,
+  { uses, seen, nowMs }: { uses: Uses; seen: ReadonlySet<string>; nowMs: number },
+): Promise<SortedImages> {
+  const sorted = { used: [], shown: [], fresh: [], loose: [] } as Record<keyof SortedImages, KeptImage[]>;
+  for await (const image of images.list()) {
+    if (uses.of(image) > 0) sorted.used.push(image);
+    else if (image.sinceMs > nowMs - GRACE_MS) sorted.fresh.push(image);
+    else if (seen.has(image.sha256)) sorted.shown.push(image);
+    else sorted.loose.push(image);
+  }
+  sorted.used.sort((a, b) => uses.of(a) - uses.of(b));
+  sorted.shown.sort((a, b) => b.sinceMs - a.sinceMs);
+  return sorted;
+}
+
+/** The last number before all entries that are younger: numbers are in order, clocks need not be. */
+async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
+  const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
+  return first === undefined ? headSeq : first.seq - 1;
+}
+
+/** How far the oldest changes have to go for the rest to fit. */
+function cutForQuota(
+  { used, fresh }: SortedImages,
+  { expired, room, uses }: { expired: number; room: number; uses: Uses },
+): number {
+  const staying = used.filter((image) => uses.of(image) > expired);
+  let bytes = sizeOf(staying) + sizeOf(fresh);
+  let cut = 0;
+  for (const image of staying) {
+    const last = uses.of(image);
+    if (bytes <= room || last >= uses.newestChange) break;
+    bytes -= image.bytes;
+    cut = last;
+  }
+  return cut;
+}
+
+async function idleSessions(store: Store, limits: GcLimits, nowMs: number): Promise<string[]> {
+  if (limits.sessionIdleMs === 0) return [];
+  const sessions = await store.sessions();
+  return sessions
+    .filter((session) => !session.named && session.lastMs < nowMs - limits.sessionIdleMs)
+    .map((session) => session.id);
+}
+
+function sizeOf(images: readonly KeptImage[]): number {
+  return images.reduce((sum, image) => sum + image.bytes, 0);
+}
+
+function usageOf(images: readonly KeptImage[]): ImageUsage {
+  return { count: images.length, bytes: sizeOf(images) };
+}

@@ -1,0 +1,104 @@
+import type { Effect, Entry } from '../model/entry.ts';
+import { idleKeys, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
+import type { Selected } from './undo-selection.ts';
+
+/** One effect in the course of things; a moved folder's two effects are one event. */
+export interface UndoEvent {
+  readonly entry: Entry;
+  readonly effect: Effect;
+  readonly selected: boolean;
+  /** Set when this is a folder that went elsewhere: the effect at its destination. */
+  readonly folderTo?: Effect;
+}
+
+/**
+ * Everything that happened since the oldest selected change, oldest first, without what left things as they were, and
+ * without what was taken back and what took it back: those cancel out. If they did not quite (a merge), the bytes on disk are not the ones expected, and whoever
+ * carries out the plan sees it.
+ */
+export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
+  const selected = new Set(selection.flatMap((each) => each.effects));
+  const start = Math.min(...selection.map((each) => each.entry.seq));
+  const since = history.changes.filter((entry) => entry.seq >= start);
+  const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
+  const cancelsOut = (entry: Entry, { key }: Effect): boolean =>
+    history.undoerOf(entry, key) !== undefined ||
+    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), key));
+  return since.flatMap((entry) =>
+    eventsOf(entry, selected).filter((event) => event.selected || !cancelsOut(entry, event.effect)),
+  );
+}
+
+function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent[] {
+  const idle = idleKeys(entry);
+  const destinations = new Set<Effect>();
+  const events: UndoEvent[] = [];
+  for (const effect of entry.effects ?? []) {
+    if (idle.has(effect.key) || destinations.has(effect)) continue;
+    const event = { entry, effect, selected: selected.has(effect) };
+    const folderTo = folderDestination(entry, effect);
+    if (folderTo === undefined) events.push(event);
+    else {
+      destinations.add(folderTo);
+      events.push({ ...event, folderTo });
+    }
+  }
+  return events;
+}
+
+/** The change that stands in the way of a selected one. */
+export interface Obstacle {
+  readonly event: UndoEvent;
+  readonly by: UndoEvent;
+  /** A folder is concerned: nothing could be merged. */
+  readonly folder: boolean;
+}
+
+/** The first change that was not selected and came after a selected one in the same place. */
+export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined {
+  const passed = new Map<string, UndoEvent>();
+  const moved: UndoEvent[] = [];
+  for (const by of events) {
+    if (by.selected) {
+      passed.set(by.effect.key, by);
+      if (by.folderTo !== undefined) moved.push(by);
+      continue;
+    }
+    const around = moved.find((event) => isInside(by, event)) ?? insideOf(by, passed);
+    if (around !== undefined) return { event: around, by, folder: true };
+    const event = passed.get(by.effect.key);
+    if (event !== undefined) return { event, by, folder: false };
+  }
+  return undefined;
+}
+
+/** A selected event in the folder that this one has moved, if it is such a move. */
+function insideOf(by: UndoEvent, passed: ReadonlyMap<string, UndoEvent>): UndoEvent | undefined {
+  if (by.folderTo === undefined) return undefined;
+  for (const event of passed.values()) if (isInside(event, by)) return event;
+  return undefined;
+}
+
+export function isUnder(key: string, folder: string): boolean {
+  return key.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+/** True if one event happened in a folder that the other has moved: in its old place, its new one, or itself. */
+function isInside(event: UndoEvent, moved: UndoEvent): boolean {
+  if (moved.folderTo === undefined) return false;
+  const { key } = event.effect;
+  const places = [moved.effect.key, moved.folderTo.key];
+  return places.some((place) => key === place || isUnder(key, place) || event.folderTo?.key === place);
+}
+
+function touches(entry: Entry | undefined, key: string): boolean {
+  return entry?.effects?.some((effect) => effect.key === key) ?? false;
+}
+
+function folderDestination(entry: Entry, effect: Effect): Effect | undefined {
+  if (effect.before.kind !== 'directory') return undefined;
+  const key = movedTo(entry, effect);
+  // After the source: earlier in a batch something else may have happened at the destination.
+  const following = entry.effects?.slice(entry.effects.indexOf(effect) + 1);
+  return key === undefined ? undefined : following?.find((other) => other.key === key);
+}

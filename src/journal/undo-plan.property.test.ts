@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../../test/store/samples.ts';
+import { SmallWorld } from '../../test/store/small-world.ts';
+import { planUndo } from './undo-plan.ts';
+import type { UndoTarget } from './undo-selection.ts';
+
+const path = fc.constantFrom('a', 'b', 'd', 'd/a', 'd/b', 'd/e', 'd/e/a', 'f', 'f/a', 'f/e/a');
+const operation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('write' as const),
+      path,
+      content: fc.constantFrom('1', '2', '3'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('delete' as const, 'mkdir' as const), path }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('move' as const), path, to: path }) },
+);
+const change = fc.array(operation, { minLength: 1, maxLength: 3 });
+const changes = fc.array(change, { minLength: 1, maxLength: 12 });
+
+function lived(all: readonly (readonly Parameters<SmallWorld['change']>[1][number][])[]): SmallWorld {
+  const world = new SmallWorld();
+  for (const ops of all) world.change('s', ops);
+  return world;
+}
+
+/** Plans and follows; undefined if there was nothing to do. */
+function undo(world: SmallWorld, target: UndoTarget): string | undefined {
+  const outcome = planUndo(world.entries, target);
+  if (outcome.ok) return world.follow(outcome.plan, 's');
+  expect(outcome.refusal).toMatchObject({ code: 'NOT_FOUND', detail: { reason: /no change left/ } });
+  return undefined;
+}
+
+const LAST = { root: ROOT, kind: 'last' } as const;
+const ALL = { root: ROOT, kind: 'all' } as const;
+
+describe('whatever was done,', () => {
+  it('taking all of it back at once leads to where it began', () => {
+    fc.assert(
+      fc.property(changes, (all) => {
+        const world = lived(all);
+        undo(world, ALL);
+        expect(world.look()).toEqual({});
+        expect(undo(world, ALL)).toBeUndefined();
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it('taking back what came after a moment leads to that moment', () => {
+    fc.assert(
+      fc.property(changes, changes, (before, after) => {
+        const world = lived(before);
+        const then = world.look();
+        const sinceMs = world.entries.length + 1;
+        for (const ops of after) world.change('s', ops);
+        undo(world, { ...ALL, sinceMs });
+        expect(world.look()).toEqual(then);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('taking back one by one passes through every state on the way', () => {
+    fc.assert(
+      fc.property(changes, (all) => {
+        const world = new SmallWorld();
+        const states = [];
+        for (const ops of all) {
+          const state = world.look();
+          world.change('s', ops);
+          if (!isDeepStrictEqual(state, world.look())) states.push(state);
+        }
+        for (const state of states.reverse()) {
+          const now = world.look();
+          // A folder moved to and fro is a change that shows nowhere.
+          while (isDeepStrictEqual(world.look(), now)) expect(undo(world, LAST)).toBeDefined();
+          expect(world.look()).toEqual(state);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('taking an undo back brings the changes back, and they can be undone again', () => {
+    fc.assert(
+      fc.property(changes, fc.array(fc.boolean(), { maxLength: 8 }), (all, bySteps) => {
+        const world = lived(all);
+        const states = [world.look()];
+        const undone: string[] = [];
+        for (const one of bySteps) {
+          const id = undo(world, one ? LAST : ALL);
+          if (id === undefined) break;
+          undone.push(id);
+          states.push(world.look());
+        }
+        for (const id of undone.reverse()) {
+          states.pop();
+          expect(undo(world, { root: ROOT, kind: 'change', change: id })).toBeDefined();
+          expect(world.look()).toEqual(states.at(-1));
+        }
+        undo(world, ALL);
+        expect(world.look()).toEqual({});
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
+import { type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { eventsSince, findObstacle, type Obstacle } from './undo-events.ts';
+import { UndoHistory } from './undo-history.ts';
+import { isPartial, type Selected, selectChanges, type UndoTarget } from './undo-selection.ts';
+import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
+
+/**
+ * How to take changes back. Whoever carries it out first checks every step that says where to look, then keeps the
+ * present bytes of all of them (a step may need what another one displaces), and then takes the steps in order.
+ */
+export interface UndoPlan {
+  readonly steps: readonly UndoStep[];
+  /** For the journal's entry of this undo. */
+  readonly undone: Undone;
+}
+
+export interface UndoOptions {
+  /**
+   * Changes by others in the same file are carried over instead of refusing: a file may then have several steps, and
+   * one whose bytes are not as expected is to be merged.
+   */
+  readonly merge?: boolean;
+}
+
+/**
+ * Plans an undo from the journal's entries: all changes since the oldest one that may be selected, of everyone.
+ * Refuses with NOT_FOUND when there is nothing to take back or its bytes were not kept, and with STALE when another
+ * change lies in between. Decides nothing about the disk: that the files are as the steps expect is checked later.
+ */
+export function planUndo(
+  entries: readonly Entry[],
+  target: UndoTarget,
+  options: UndoOptions = {},
+): Outcome<{ readonly plan: UndoPlan }> {
+  const history = new UndoHistory(entries);
+  const selection = selectChanges(history, target);
+  if (selection.length === 0) return nothingToUndo(history, target);
+  const events = eventsSince(history, selection);
+  const obstacle = findObstacle(events);
+  if (obstacle !== undefined && (obstacle.folder || options.merge !== true)) return inTheWay(obstacle);
+  const { steps, gaps } = undoSteps(events);
+  const [gap] = gaps;
+  if (gap !== undefined && options.merge !== true) return changedBetween(gap);
+  const held = heldBytes(history, steps);
+  const lost = steps.find(
+    (step) => step.restore.kind === 'file' && !held.has(step.restore.fingerprint.sha256),
+  );
+  if (lost !== undefined) return notKept(lost);
+  return {
+    ok: true,
+    plan: { steps: steps.map(asKept), undone: undoneBy(selection, history) },
+  };
+}
+
+/** Bytes that can be had: those in the images, and those that will be when the plan displaces them. */
+function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySet<string> {
+  const held = new Set<string>();
+  const add = (side: Side): void => {
+    if (side.kind === 'file') held.add(side.fingerprint.sha256);
+  };
+  for (const { before, after } of history.changes.flatMap((entry): readonly Effect[] => entry.effects ?? []))
+    for (const side of [before, after]) if (side.kind === 'file' && side.kept) add(side);
+  for (const step of steps) if (step.lookAt !== undefined) add(step.expect);
+  return held;
+}
+
+function asKept(step: UndoStep): UndoStep {
+  return step.restore.kind === 'file' ? { ...step, restore: { ...step.restore, kept: true } } : step;
+}
+
+function undoneBy(selection: readonly Selected[], history: UndoHistory): Undone {
+  const changes = selection.map(({ entry }) => entry.change ?? '');
+  if (!selection.some((each) => isPartial(each, history))) return { changes };
+  const keys = new Set(selection.flatMap(({ effects }) => effects.map((effect) => effect.key)));
+  return { changes, keys: [...keys] };
+}
+
+function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {
+  return refuse('NOT_FOUND', '', { reason: whyNothing(history, target) });
+}
+
+function whyNothing(history: UndoHistory, target: UndoTarget): string {
+  if (target.kind !== 'change') return 'there is no change left to take back';
+  const entry = history.changes.find((each) => each.change === target.change && each.root === target.root);
+  if (entry === undefined) return `there is no change ${target.change} in this workspace`;
+  const [effect] = (entry.effects ?? []).filter((each) => each.key === (target.key ?? each.key));
+  const undoer = effect && history.undoerOf(entry, effect.key);
+  return undoer === undefined
+    ? `change ${target.change} did nothing to take back there`
+    : `change ${target.change} was already taken back by ${undoer.change}`;
+}
+
+function inTheWay({ event, by }: Obstacle): Refused {
+  return refuse('STALE', event.effect.relative, {
+    reason: `change ${by.entry.change} came after change ${event.entry.change} and was not selected`,
+    writer: { session: by.entry.session, atMs: by.entry.atMs },
+  });
+}
+
+function changedBetween({ older, newer }: Gap): Refused {
+  return refuse('STALE', newer.effect.relative, {
+    reason: `it was changed from outside between change ${older.entry.change} and change ${newer.entry.change}`,
+  });
+}
+
+function notKept(step: UndoStep): Refused {
+  return refuse('NOT_FOUND', step.relative, { reason: 'its earlier bytes were not kept' });
+}
+
+function refuse(
+  code: 'NOT_FOUND' | 'STALE',
+  path: string,
+  detail: { reason: string; writer?: { session: string; atMs: number } },
+): Refused {
+  const next = code === 'STALE' ? 'fix_argument' : 'none';
+  return refused({ code, action: 'undo', path, next, detail });
+}

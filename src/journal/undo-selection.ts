@@ -1,0 +1,65 @@
+import type { Effect, Entry } from '../model/entry.ts';
+import { isUndo, movedTo, type UndoHistory } from './undo-history.ts';
+
+/**
+ * What to take back, in one workspace (`root`).
+ * `change`: that change, also an undo, which is then redone. `last`: the newest change that still stands, of a session
+ * and of a file if given; undos are passed over, so that undoing twice goes one further back. `all`: every change that
+ * still stands. With a key, of a change of many files only that file is taken back.
+ */
+export type UndoTarget = { readonly root: string; readonly key?: string } & (
+  | { readonly kind: 'change'; readonly change: string }
+  | { readonly kind: 'last'; readonly session?: string }
+  | { readonly kind: 'all'; readonly session?: string; readonly sinceMs?: number }
+);
+
+/** A change and those of its effects that are to be taken back. */
+export interface Selected {
+  readonly entry: Entry;
+  readonly effects: readonly Effect[];
+}
+
+/** Newest first; empty if there is nothing to take back. */
+export function selectChanges(history: UndoHistory, target: UndoTarget): Selected[] {
+  const selected: Selected[] = [];
+  for (const entry of history.changes.toReversed()) {
+    if (!isWanted(entry, target)) continue;
+    const effects = ofKey(entry, history.standing(entry), target.key);
+    if (effects.length === 0) continue;
+    selected.push({ entry, effects });
+    if (target.kind !== 'all') break;
+  }
+  return selected;
+}
+
+/** True if effects of a selected change are left where they are. */
+export function isPartial({ entry, effects }: Selected, history: UndoHistory): boolean {
+  return effects.length < history.standing(entry).length;
+}
+
+function isWanted(entry: Entry, target: UndoTarget): boolean {
+  if (entry.root !== target.root) return false;
+  if (target.kind === 'change') return entry.change === target.change;
+  if (isUndo(entry) || (target.session !== undefined && target.session !== entry.session)) return false;
+  return target.kind === 'last' || entry.atMs >= (target.sinceMs ?? 0);
+}
+
+/**
+ * The effects that belong to a file's part in a change: its own, and the other end of a move. A change of one file is
+ * taken whole, with the folders it made on the way.
+ */
+function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
+  if (key === undefined) return standing;
+  if (!standing.some((effect) => effect.key === key)) return [];
+  const own = new Set([key]);
+  for (const effect of standing) {
+    const other = movedTo(entry, effect);
+    if (other === undefined) continue;
+    if (effect.key === key) own.add(other);
+    if (other === key) own.add(effect.key);
+  }
+  const inWay = (effect: Effect): boolean =>
+    effect.after.kind === 'directory' && [...own].some((each) => each.startsWith(`${effect.key}/`));
+  const whole = standing.every((effect) => own.has(effect.key) || inWay(effect));
+  return whole ? standing : standing.filter((effect) => own.has(effect.key));
+}

@@ -1,0 +1,54 @@
+import { follows } from '../store/chain.ts';
+import type { ChainLink, Store } from '../store/store.ts';
+import { walkEntries } from './journal.ts';
+
+/** What a walk along the chain found: nothing, or the first entry that is not as it was written. */
+export type ChainReport =
+  | { readonly ok: true; readonly entries: number; readonly checkpoint: ChainLink; readonly head: ChainLink }
+  | {
+      readonly ok: false;
+      readonly seq: number;
+      /** `removed`: number `seq` is missing. `altered`: it is there and is not what was written in its place. */
+      readonly problem: 'removed' | 'altered';
+    };
+
+export interface VerifyOptions {
+  /** Called now and then with how many of how many entries were looked at. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+const PROGRESS_STEP = 1000;
+
+/**
+ * Walks the journal from its beginning (or from where a clean-up has cut it) to its end. Finds entries that were
+ * altered, removed, put in or put elsewhere; someone who can write the database could still forge all of it anew.
+ * Entries that are written meanwhile are not looked at.
+ */
+export async function verifyChain(store: Store, options: VerifyOptions = {}): Promise<ChainReport> {
+  for (;;) {
+    const report = await walk(store, options);
+    if (report.ok) return report;
+    // A clean-up may have cut the beginning off while we were walking there; then the walk starts again.
+    const { checkpoint } = await store.state();
+    if (checkpoint.seq < report.seq) return report;
+  }
+}
+
+async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> {
+  const { checkpoint, head } = await store.state();
+  const total = head.seq - checkpoint.seq;
+  let previous: ChainLink = checkpoint;
+  const inOrder = { order: 'oldest', afterSeq: checkpoint.seq, beforeSeq: head.seq + 1 } as const;
+  for await (const entry of walkEntries(store, inOrder)) {
+    const expected = previous.seq + 1;
+    if (entry.seq !== expected) return { ok: false, seq: expected, problem: 'removed' };
+    if (!follows(previous, entry)) return { ok: false, seq: entry.seq, problem: 'altered' };
+    previous = entry;
+    const done = entry.seq - checkpoint.seq;
+    if (done % PROGRESS_STEP === 0) options.onProgress?.(done, total);
+  }
+  if (previous.seq < head.seq) return { ok: false, seq: previous.seq + 1, problem: 'removed' };
+  if (previous.hash !== head.hash) return { ok: false, seq: head.seq, problem: 'altered' };
+  options.onProgress?.(total, total);
+  return { ok: true, entries: total, checkpoint, head };
+}

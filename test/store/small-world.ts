@@ -1,0 +1,151 @@
+import { sameContent } from '../../src/journal/side.ts';
+import type { UndoPlan } from '../../src/journal/undo-plan.ts';
+import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
+import { ABSENT, FOLDER, file, ROOT } from './samples.ts';
+
+type Op =
+  | { readonly kind: 'write'; readonly path: string; readonly content: string }
+  | { readonly kind: 'delete' | 'mkdir'; readonly path: string }
+  | { readonly kind: 'move'; readonly path: string; readonly to: string };
+
+/** A file tree in memory whose changes are journalled the way the gate does it, and undone by following plans. */
+export class SmallWorld {
+  readonly entries: Entry[] = [];
+  tree: Map<string, Side> = new Map();
+
+  /** What is where, to compare two moments. */
+  look(): Record<string, string> {
+    const seen = [...this.tree].map(([path, side]): [string, string] => [
+      path,
+      side.kind === 'file' ? side.fingerprint.sha256 : side.kind,
+    ]);
+    return Object.fromEntries(seen.sort());
+  }
+
+  /** One change of one or more operations; those that make no sense now are passed over. */
+  change(session: string, ops: readonly Op[]): void {
+    const effects = ops.flatMap((op) => this.#do(op));
+    if (effects.length > 0) this.#record({ session, effects, action: 'edit' });
+  }
+
+  /** Follows a plan to the letter; throws if anything is not as the plan says. What does nothing is not recorded. */
+  follow(plan: UndoPlan, session: string): string | undefined {
+    for (const { lookAt, expect } of plan.steps) if (lookAt !== undefined) this.#mustBe(lookAt, expect);
+    const effects = plan.steps.flatMap(({ key, expect, restore, from }) => {
+      this.#mustBe(key, expect);
+      for (const above of ancestors(relative(key))) this.#mustBe(`${ROOT}/${above}`, FOLDER);
+      if (from !== undefined) return this.#moveFolder(relative(from.key), relative(key));
+      if (restore.kind === 'absent' && this.#below(relative(key)).length > 0) return [];
+      if (this.#below(relative(key)).length > 0) throw new Error(`${key} still has something in it`);
+      return [this.#set(relative(key), restore)];
+    });
+    if (effects.length === 0) return undefined;
+    return this.#record({ session, effects, action: 'undo', undone: plan.undone });
+  }
+
+  #record(more: Partial<NewEntry>): string {
+    const seq = this.entries.length + 1;
+    const change = `c${seq}`;
+    this.entries.push({
+      kind: 'change',
+      atMs: seq,
+      session: '',
+      root: ROOT,
+      change,
+      seq,
+      hash: '',
+      ...more,
+    });
+    return change;
+  }
+
+  #do(op: Op): Effect[] {
+    const there = this.#at(op.path);
+    switch (op.kind) {
+      case 'write':
+        if (there.kind === 'directory' || !this.#canHold(op.path)) return [];
+        return [...this.#parents(op.path), this.#set(op.path, file(op.content))];
+      case 'mkdir':
+        if (there.kind !== 'absent' || !this.#canHold(op.path)) return [];
+        return [...this.#parents(op.path), this.#set(op.path, FOLDER)];
+      case 'delete':
+        if (there.kind === 'absent') return [];
+        return [...this.#below(op.path).reverse(), op.path].map((path) => this.#set(path, ABSENT));
+      case 'move':
+        return this.#move(op.path, op.to);
+      default:
+        return op satisfies never;
+    }
+  }
+
+  #move(from: string, to: string): Effect[] {
+    const moving = this.#at(from);
+    const inTheWay = this.#at(to);
+    const nonsense =
+      from === to || to.startsWith(`${from}/`) || moving.kind === 'absent' || !this.#canHold(to);
+    if (nonsense || inTheWay.kind === 'directory') return [];
+    if (moving.kind === 'directory' && inTheWay.kind !== 'absent') return [];
+    const parents = this.#parents(to);
+    if (moving.kind === 'directory') return [...parents, ...this.#moveFolder(from, to)];
+    // A moved file needs no image: its bytes are at the destination.
+    const unkept = moving.kind === 'file' ? { ...moving, kept: false } : moving;
+    const source = { ...this.#set(from, ABSENT), before: unkept, movedTo: key(to) };
+    return [...parents, source, this.#set(to, moving)];
+  }
+
+  #moveFolder(from: string, to: string): Effect[] {
+    if (this.#at(from).kind !== 'directory') throw new Error(`no folder at ${from}`);
+    const inside = this.#below(from).map((path): [string, Side] => [path, this.#at(path)]);
+    const effects = [{ ...this.#set(from, ABSENT), movedTo: key(to) }, this.#set(to, FOLDER)];
+    for (const [path, side] of inside) {
+      this.tree.delete(path);
+      this.tree.set(to + path.slice(from.length), side);
+    }
+    return effects;
+  }
+
+  #parents(path: string): Effect[] {
+    return ancestors(path)
+      .filter((each) => this.#at(each).kind === 'absent')
+      .map((each) => this.#set(each, FOLDER));
+  }
+
+  #canHold(path: string): boolean {
+    return ancestors(path).every((each) => ['absent', 'directory'].includes(this.#at(each).kind));
+  }
+
+  #set(path: string, side: Side): Effect {
+    const before = this.#at(path);
+    if (side.kind === 'absent') this.tree.delete(path);
+    else this.tree.set(path, side);
+    return { key: key(path), relative: path, before, after: side };
+  }
+
+  #at(path: string): Side {
+    return this.tree.get(path) ?? ABSENT;
+  }
+
+  #below(path: string): string[] {
+    return [...this.tree.keys()].filter((each) => each.startsWith(`${path}/`)).sort();
+  }
+
+  #mustBe(where: string, expected: Side): void {
+    const there = this.#at(relative(where));
+    if (!sameContent(there, expected))
+      throw new Error(`${where}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(there)}`);
+  }
+}
+
+function key(path: string): string {
+  return `${ROOT}/${path}`;
+}
+
+function relative(of: string): string {
+  return of.slice(ROOT.length + 1);
+}
+
+/** Outermost first. */
+function ancestors(path: string): string[] {
+  const parts = path.split('/');
+  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('/'));
+}

@@ -4,6 +4,8 @@ import { recognise } from '../dialect/servers/known-servers.ts';
 import type { Rule, ServerTable, ToolWords } from '../dialect/servers/server-table.ts';
 import { guessWords } from '../dialect/servers/tool-words.ts';
 
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
+
 /** What has been learnt of the upstream from the messages that passed: its name, its tools, the tables that fit. */
 export class Catalogue {
   readonly #tables: readonly ServerTable[];
@@ -17,9 +19,11 @@ export class Catalogue {
     this.#tables = tables;
   }
 
-  /** Takes the result of `initialize` or `server/discover`. */
+  /** Takes the result of `initialize` or `server/discover`, or any result of the era that has the name in all of them. */
   sawServer(result: unknown): void {
-    const name = fieldOf(result, 'serverInfo.name');
+    const meta = fieldOf(result, '_meta');
+    const info = isRecord(meta) ? meta[SERVER_INFO] : undefined;
+    const name = fieldOf(result, 'serverInfo.name') ?? fieldOf(info, 'name');
     if (typeof name !== 'string') return;
     this.#name = name;
     this.#recognise();
@@ -29,6 +33,7 @@ export class Catalogue {
   sawTools(result: unknown): void {
     const tools = fieldOf(result, 'tools');
     if (!Array.isArray(tools)) return;
+    this.sawServer(result);
     this.#listed = true;
     for (const tool of tools) {
       const traits = traitsIn(tool);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -38,9 +38,8 @@ export class ProxyProcess {
     args: readonly string[],
     options: { readonly graceMs?: number } = {},
   ): Promise<ProxyProcess> {
-    bundle ??= bundled();
-    const argument = JSON.stringify({ root, command, args, ...options });
-    const child = spawn(process.execPath, [await bundle, argument], {
+    const [node = '', ...rest] = await proxyCommand({ root, command, args, ...options });
+    const child = spawn(node, rest, {
       cwd: root,
       env: { ...process.env, LOOKFIRST_TEST: 'passed on' },
     });
@@ -57,11 +56,22 @@ export class ProxyProcess {
   }
 }
 
-/** True while a process runs. */
+/** The command line of the proxy in front of another command. */
+export async function proxyCommand(argument: {
+  readonly root: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly graceMs?: number;
+}): Promise<string[]> {
+  bundle ??= bundled();
+  return [process.execPath, await bundle, JSON.stringify(argument)];
+}
+
+/** True while a process runs; one that has ended and only waits for its parent to notice does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;
   }

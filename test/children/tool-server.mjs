@@ -26,9 +26,11 @@ const tools = {
   },
   who: async (_args, { era, clientInfo, sessionHint, meta }) =>
     text(JSON.stringify({ era, clientInfo, session: typeof sessionHint, meta })),
-  count: async ({ to }, { progress }) => {
+  // Holds its answer back: a client may drop news that arrives together with the answer.
+  count: async ({ to, key }, { progress }) => {
     for (let done = 1; done <= to; done += 1) progress(done, to, `step ${done}`);
     progress(1);
+    await new Promise((resolve) => held.set(key, resolve));
     return text(to);
   },
   hold: ({ key }, { signal }) =>

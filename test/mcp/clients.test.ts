@@ -87,10 +87,14 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   it('gets progress', async () => {
     const client = await connect(transport, era);
     const steps: number[] = [];
-    await client.callTool(
-      { name: 'count', arguments: { to: 5 } },
+    const key = `count-${transport}-${era}`;
+    const counted = client.callTool(
+      { name: 'count', arguments: { to: 5, key } },
       { onprogress: ({ progress }) => steps.push(progress) },
     );
+    await expect.poll(() => steps.length).toBe(5);
+    await text(client, 'release', { key });
+    await counted;
     expect(steps).toEqual([1, 2, 3, 4, 5]);
   });
 

@@ -7,6 +7,7 @@ import type { Notice } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
+import { unifiedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
 import { look, type View } from './look.ts';
@@ -146,9 +147,15 @@ function stepFor({ world, intent, view, planned, change }: Touching, notices: re
     notices: [...changeNotices(view, planned, change), ...notices],
     more: {
       ...(intent.kind === 'edit' ? { replaced: planned.replaced } : {}),
+      ...(intent.kind === 'edit' && intent.withDiff === true ? { diff: diffOf(world, view, planned) } : {}),
       ...(planned.inserted === undefined ? {} : { inserted: planned.inserted }),
     },
   });
+}
+
+function diffOf(world: World, view: View, planned: PlannedText): string {
+  const before = view.snapshot?.bytes ?? Buffer.alloc(0);
+  return unifiedDiff(before, Buffer.from(planned.bytes), { maxLines: world.policy.maxDiffLines }).text;
 }
 
 function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {

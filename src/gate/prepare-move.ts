@@ -98,6 +98,8 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
     return refusal('NOT_FOUND', intent.destination, 'the folder it would go into does not exist');
   }
   if (!destination.located.exists) return undefined;
+  if (intent.overwrite === false)
+    return refusal('ALREADY_EXISTS', intent.destination, 'nothing may be there');
   const both = source.located.exists && source.located.stats.isFile() && destination.located.stats.isFile();
   return both
     ? undefined

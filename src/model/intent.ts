@@ -3,6 +3,8 @@ export interface Edit {
   readonly oldString: string;
   readonly newString: string;
   readonly replaceAll?: boolean;
+  /** With `replaceAll`: how often the text must be there; any other number is AMBIGUOUS_MATCH. */
+  readonly occurrences?: number;
 }
 
 /** The change someone wants, before it is allowed. Paths are as the caller wrote them. */
@@ -22,6 +24,7 @@ export type FileIntent =
       readonly path: string;
       readonly edits: readonly Edit[];
       readonly expectedRevision?: string;
+      readonly withDiff?: boolean;
     }
   | {
       readonly kind: 'insert';
@@ -37,6 +40,8 @@ export type FileIntent =
       readonly source: string;
       readonly destination: string;
       readonly makeParents?: boolean;
+      /** Default true; false refuses whatever is at the destination. */
+      readonly overwrite?: boolean;
     }
   | { readonly kind: 'mkdir'; readonly path: string };
 

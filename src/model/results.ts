@@ -32,6 +32,8 @@ export interface ReadResult {
   readonly path: string;
   /** The lines shown, decoded, with `\n` between them and no line numbers; long lines clamped. */
   readonly text: string;
+  /** The lines shown as they stand in the file, with their endings, if they are UTF-8 and none is clamped. */
+  readonly bytes?: Uint8Array;
   /** First and last line shown, 1-based; 0 and 0 for an empty file. */
   readonly from: number;
   readonly to: number;
@@ -89,6 +91,20 @@ export interface ListResult {
   /** Entries that exist and are not shown; undefined when they were not counted. */
   readonly cut: number | undefined;
   readonly complete: boolean;
+}
+
+/** What the file system says about a path, links followed. */
+export interface InfoResult {
+  readonly path: string;
+  /** Canonical. */
+  readonly absolute: string;
+  readonly kind: FileKind;
+  readonly sizeBytes: number;
+  readonly createdMs: number;
+  readonly modifiedMs: number;
+  readonly accessedMs: number;
+  /** Permission bits. */
+  readonly mode: number;
 }
 
 export interface FindResult {

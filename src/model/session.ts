@@ -22,11 +22,7 @@ export interface Session {
   insert(path: string, content: string, options?: InsertOptions): Promise<Outcome<ChangeResult>>;
   apply(changes: readonly FileIntent[], options?: { dryRun?: boolean }): Promise<Outcome<ApplyResult>>;
   delete(path: string, options?: { recursive?: boolean }): Promise<Outcome<ChangeResult>>;
-  move(
-    source: string,
-    destination: string,
-    options?: { makeParents?: boolean },
-  ): Promise<Outcome<ChangeResult>>;
+  move(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
   mkdir(path: string): Promise<Outcome<ChangeResult>>;
   list(path?: string, options?: ListOptions): Promise<Outcome<ListResult>>;
   find(pattern: string, options?: FindOptions): Promise<Outcome<FindResult>>;
@@ -59,6 +55,10 @@ export interface ReadOptions {
   /** First line, 1-based. */
   readonly offset?: number;
   readonly limit?: number;
+  /** The last so many lines; not together with `offset` and `limit`. */
+  readonly last?: number;
+  /** Nothing is clamped, and `bytes` are there whatever the file is: of one that is not text, all of it. */
+  readonly raw?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, total: number | undefined) => void;
 }
@@ -71,6 +71,15 @@ export interface WriteOptions {
 
 export interface EditOptions {
   readonly expectedRevision?: string;
+  /** The result carries a bounded diff of the change. */
+  readonly withDiff?: boolean;
+}
+
+export interface MoveOptions {
+  /** Default true. */
+  readonly makeParents?: boolean;
+  /** Default true: a file at the destination that was seen is replaced. False: nothing may be there. */
+  readonly overwrite?: boolean;
 }
 
 export interface InsertOptions {
@@ -83,6 +92,11 @@ export interface ListOptions {
   /** Default 1: the folder's own entries. */
   readonly depth?: number;
   readonly limit?: number;
+  /**
+   * Default `listing`: folders listed in full count as seen. `entries`: for a caller that shows only some of them; counts as
+   * nothing seen. `names`: the same, without sizes, times and link targets.
+   */
+  readonly as?: 'listing' | 'entries' | 'names';
   readonly signal?: AbortSignal;
 }
 
@@ -95,6 +109,8 @@ export interface FindOptions {
 export interface SearchOptions {
   readonly path?: string;
   readonly glob?: string;
+  /** Files that match this glob are left out. */
+  readonly exclude?: string;
   readonly mode?: 'lines' | 'files' | 'count';
   readonly context?: number;
   readonly ignoreCase?: boolean;

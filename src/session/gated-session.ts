@@ -8,6 +8,7 @@ import type {
   ApplyResult,
   ChangeResult,
   FindResult,
+  InfoResult,
   ListResult,
   Notice,
   ReadResult,
@@ -21,6 +22,7 @@ import type {
   FindOptions,
   InsertOptions,
   ListOptions,
+  MoveOptions,
   ReadOptions,
   SearchOptions,
   Session,
@@ -30,6 +32,7 @@ import type {
 import type { Outcome } from '../model/verdict.ts';
 import { confirms } from './confirm.ts';
 import { findFiles } from './find.ts';
+import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
 import { readFile } from './read-file.ts';
 import type { PageEnds } from './read-huge.ts';
@@ -92,11 +95,7 @@ export class GatedSession implements Session {
     return this.#one({ kind: 'delete', path, ...options });
   }
 
-  move(
-    source: string,
-    destination: string,
-    options: { makeParents?: boolean } = {},
-  ): Promise<Outcome<ChangeResult>> {
+  move(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
     return this.#one({ kind: 'move', source, destination, ...options });
   }
 
@@ -114,6 +113,11 @@ export class GatedSession implements Session {
 
   async search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
     return this.#noted(await searchText(this.#world(), pattern, options));
+  }
+
+  /** What the file system says about a path. */
+  async info(path: string): Promise<Outcome<InfoResult>> {
+    return this.#noted(fileInfo(this.#world(), path));
   }
 
   async status(path?: string): Promise<Outcome<StatusResult>> {

@@ -3,6 +3,7 @@ import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
+import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
@@ -41,10 +42,11 @@ export async function listFolder(
       const listing = new Listing(world, {
         limit,
         depth: Math.min(depth, MAX_DEPTH),
+        as: options.as ?? 'listing',
         signal: options.signal,
       });
       listing.walk(dir, place.path, { prefix: '', depth: 1 });
-      await ledger.record(listing.sightings);
+      if (listing.sightings.length > 0) await ledger.record(listing.sightings);
       return { ok: true, path, entries: listing.entries, cut: listing.cut, complete: listing.cut === 0 };
     } finally {
       if (dir !== place.dir) dir.close();
@@ -58,20 +60,23 @@ function invalid(path: string, reason: string): Refusal {
   return { code: 'INVALID_ARGUMENT', action: 'list', path, next: 'fix_argument', detail: { reason } };
 }
 
+interface Bounds {
+  readonly limit: number;
+  readonly depth: number;
+  readonly as: NonNullable<ListOptions['as']>;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** One bounded walk down a folder by handles. */
 class Listing {
   readonly entries: ListedEntry[] = [];
   readonly sightings: Sighting[] = [];
-  /** Entries that were met and not shown. */
-  cut = 0;
+  /** Entries that were met and not shown; undefined once a folder could not be listed. */
+  cut: number | undefined = 0;
   readonly #world: World;
-  readonly #bounds: {
-    readonly limit: number;
-    readonly depth: number;
-    readonly signal: AbortSignal | undefined;
-  };
+  readonly #bounds: Bounds;
 
-  constructor(world: World, bounds: { limit: number; depth: number; signal: AbortSignal | undefined }) {
+  constructor(world: World, bounds: Bounds) {
     this.#world = world;
     this.#bounds = bounds;
   }
@@ -81,18 +86,20 @@ class Listing {
     path: ResolvedPath,
     at: { readonly prefix: string; readonly depth: number },
   ): void {
-    this.#bounds.signal?.throwIfAborted();
+    const { as, limit, signal } = this.#bounds;
+    signal?.throwIfAborted();
     const names = listNames(dir);
     let shown = 0;
     for (const entry of names) {
-      if (this.entries.length >= this.#bounds.limit) break;
-      this.entries.push(describe(dir, entry, at.prefix));
+      if (this.entries.length >= limit) break;
+      const name = `${at.prefix}${entry.name}`;
+      this.entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
       shown += 1;
       if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
         this.#descend(dir, entry.name, path, at);
     }
-    this.cut += names.length - shown;
-    if (shown === names.length) this.sightings.push(this.#sighting(path, names));
+    if (this.cut !== undefined) this.cut += names.length - shown;
+    if (as === 'listing' && shown === names.length) this.sightings.push(this.#sighting(path, names));
   }
 
   #descend(
@@ -101,14 +108,20 @@ class Listing {
     path: ResolvedPath,
     at: { prefix: string; depth: number },
   ): void {
-    const inner = dir.enter(name);
     try {
-      this.walk(inner, this.#world.workspace.child(path, name), {
-        prefix: `${at.prefix}${name}/`,
-        depth: at.depth + 1,
-      });
-    } finally {
-      inner.close();
+      const inner = dir.enter(name);
+      try {
+        this.walk(inner, this.#world.workspace.child(path, name), {
+          prefix: `${at.prefix}${name}/`,
+          depth: at.depth + 1,
+        });
+      } finally {
+        inner.close();
+      }
+    } catch (error) {
+      // Gone meanwhile, or not ours to read: the rest of the tree is still worth showing.
+      if (errnoOf(error) === undefined) throw error;
+      this.cut = undefined;
     }
   }
 
@@ -127,8 +140,7 @@ class Listing {
   }
 }
 
-function describe(dir: PinnedDirectory, entry: DirectoryEntry, prefix: string): ListedEntry {
-  const path = `${prefix}${entry.name}`;
+function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): ListedEntry {
   const { kind } = entry;
   if (kind === 'link') {
     const target = linkTarget({ dir, name: entry.name });

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { kindOf } from '../disk/stats.ts';
 import { spared } from '../gate/look.ts';
@@ -9,19 +8,15 @@ import { sameFingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
-import { decodeText } from '../text/decode.ts';
-import { sliceLines } from '../text/lines.ts';
+import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
-import { clampLines } from '../text/number-lines.ts';
-import { hasNul } from '../text/unicode.ts';
 import { readHuge } from './read-huge.ts';
 import { type Reading, rangeOf, recordShown, type Shown } from './reading.ts';
+import { type FileText, lazily, type Showing, shownText, textOf } from './shown-text.ts';
 import { notAFile, unreadable } from './unreadable.ts';
 
 /** Media up to this size is returned, larger only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Shows a file to the session, whole or in part, and remembers exactly what was shown. */
 export async function readFile(
@@ -57,23 +52,6 @@ async function readWhole(reading: Reading): Promise<Shown | Refusal> {
   return text === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, text);
 }
 
-/** A file's text, cut into lines without decoding more than is asked for where the encoding allows it. */
-interface FileText {
-  readonly encoding: string;
-  slice(range: LineRange): string;
-}
-
-function textOf(bytes: Buffer): FileText | undefined {
-  if (isUtf8(bytes) && !hasNul(bytes)) {
-    const start = bytes.subarray(0, 3).equals(BOM) ? 3 : 0;
-    const body = bytes.subarray(start);
-    return { encoding: 'utf-8', slice: (range) => Buffer.from(sliceLineBytes(body, range)).toString('utf8') };
-  }
-  const decoded = decodeText(bytes);
-  if (decoded === undefined) return undefined;
-  return { encoding: decoded.encoding, slice: (range) => sliceLines(decoded.text, range) };
-}
-
 function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown | Refusal {
   const { earlier } = reading;
   const same =
@@ -83,11 +61,14 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
   const totalLines = known ?? countOf(text, snapshot);
   const range = rangeOf(reading, totalLines);
   if ('code' in range) return range;
-  const lines = clampLines(text.slice(range), range.from, reading.world.policy.maxLineChars);
+  const lines = shownText(text, showing(reading, range));
   const empty = totalLines === 0;
   return {
     result: {
-      text: lines.text,
+      get text() {
+        return lines.text;
+      },
+      ...(lines.bytes === undefined ? {} : { bytes: lines.bytes }),
       from: empty ? 0 : range.from,
       to: empty ? 0 : range.to,
       totalLines,
@@ -104,10 +85,19 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
   };
 }
 
+function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
+  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
+}
+
 /** A file of so many bytes has no more lines than that. */
 function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
-  const { offset = 1, limit = world.policy.maxReadLines } = options;
-  return offset === 1 && Number.isInteger(limit) && limit >= Math.max(1, snapshot.bytes.byteLength);
+  const { offset = 1, limit = world.policy.maxReadLines, last } = options;
+  return (
+    last === undefined &&
+    offset === 1 &&
+    Number.isInteger(limit) &&
+    limit >= Math.max(1, snapshot.bytes.byteLength)
+  );
 }
 
 /** The whole file: nothing has to be counted or decoded before someone asks for it. */
@@ -116,57 +106,32 @@ function showAll(
   snapshot: Snapshot,
   { text, known }: { text: FileText; known: number | undefined },
 ): Shown {
-  const { maxLineChars } = reading.world.policy;
-  const once = lazily(() => {
-    const lines = clampLines(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 1, maxLineChars);
-    return { ...lines, totalLines: known ?? countOf(text, snapshot) };
-  });
-  const cut = hasLongLine(snapshot.bytes, maxLineChars) && once().clamped.length > 0;
+  const lines = shownText(text, showing(reading, 'all'));
+  const totalLines = lazily(() => known ?? countOf(text, snapshot));
   return {
     result: {
       get text() {
-        return once().text;
+        return lines.text;
       },
-      get from() {
-        return snapshot.bytes.byteLength === 0 ? 0 : 1;
-      },
+      ...(lines.bytes === undefined ? {} : { bytes: lines.bytes }),
+      from: snapshot.bytes.byteLength === 0 ? 0 : 1,
       get to() {
-        return once().totalLines;
+        return totalLines();
       },
       get totalLines() {
-        return once().totalLines;
+        return totalLines();
       },
       sizeBytes: snapshot.fingerprint.size,
       encoding: text.encoding,
-      get clamped() {
-        return cut ? once().clamped : [];
-      },
+      clamped: lines.clamped,
     },
     sighting: {
       ...sightingBase(reading, snapshot),
       coverage: WHOLE,
       totalLines: known,
-      flags: cut ? { ...NO_FLAGS, clamped: true } : NO_FLAGS,
+      flags: lines.clamped.length > 0 ? { ...NO_FLAGS, clamped: true } : NO_FLAGS,
     },
   };
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
-/** Whether any line may be longer than this, by hopping from newline to newline; bytes count for characters. */
-function hasLongLine(bytes: Buffer, max: number): boolean {
-  for (let at = 0; bytes.byteLength - at > max; ) {
-    const newline = bytes.lastIndexOf(10, at + max);
-    if (newline < at) return true;
-    at = newline + 1;
-  }
-  return false;
 }
 
 /** UTF-16 has newline bytes inside other characters, so only its text can be counted. */
@@ -187,6 +152,7 @@ function describe(reading: Reading, snapshot: Snapshot, media: string | undefine
       sizeBytes: snapshot.fingerprint.size,
       encoding: 'binary',
       clamped: [],
+      ...(reading.options.raw === true ? { bytes: snapshot.bytes } : {}),
       media: { mimeType, ...(small ? { base64: snapshot.bytes.toString('base64') } : {}) },
     },
     sighting: {

@@ -1,35 +1,37 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
-import { type LineStart, type Page, readPage } from '../disk/page.ts';
+import { type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clampLines } from '../text/number-lines.ts';
 import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
+import { lazily } from './shown-text.ts';
 import { unreadable } from './unreadable.ts';
 
 /** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
 export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
 const MAX_PAGE_ENDS = 100;
+const MAX = Number.MAX_SAFE_INTEGER;
 
 /**
  * Shows a page of a file too large to load. A page has a stamp and a hash of its own and no fingerprint of the whole
  * file; only when all pages together cover it, the whole file is hashed.
  */
 export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
-  const range = rangeOf(reading, undefined);
+  const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
   if ('code' in range) return range;
   const { world, options, located } = reading;
   const page = await readPage(located.place, {
     clock: world.disk.clock,
     from: range.from,
     limit: range.to - range.from + 1,
-    maxLineBytes: world.policy.maxLineChars * 4,
+    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
     ...startFor(reading, range.from),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+    ...watching(reading),
   });
   if ('problem' in page) return unreadable(reading.path, page);
   if (page.lines.length === 0) {
@@ -40,6 +42,25 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
   }
   rememberEnd(reading, page);
   return shownPage(reading, page);
+}
+
+/** Counts the lines of a huge file by reading past all of them; undefined if it cannot be read. */
+async function lineTotal(reading: Reading): Promise<number | undefined> {
+  const page = await readPage(reading.located.place, {
+    clock: reading.world.disk.clock,
+    from: MAX,
+    limit: 1,
+    maxLineBytes: 0,
+    ...watching(reading),
+  });
+  return 'problem' in page ? undefined : page.totalLines;
+}
+
+function watching({ options }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {
+  return {
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  };
 }
 
 function startFor(reading: Reading, from: number): { readonly start?: LineStart } {
@@ -62,7 +83,10 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   const { world, located, earlier, options } = reading;
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
-  const lines = clampLines(bytes.toString('utf8'), page.from, world.policy.maxLineChars);
+  const raw = options.raw === true;
+  const lines = raw
+    ? rawLines(bytes)
+    : clampLines(bytes.toString('utf8'), page.from, world.policy.maxLineChars);
   const same = earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp);
   const totalLines = page.totalLines ?? (same ? earlier.totalLines : undefined);
   const shown: Coverage = linesCoverage([{ from: page.from, to }], totalLines ?? Number.POSITIVE_INFINITY);
@@ -78,7 +102,10 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   const clamped = [...new Set([...page.cut, ...lines.clamped])].sort((a, b) => a - b);
   return {
     result: {
-      text: lines.text,
+      get text() {
+        return lines.text;
+      },
+      ...(raw ? { bytes } : {}),
       from: page.from,
       to,
       totalLines,
@@ -98,5 +125,15 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       atMs: world.now(),
       pageHash: page.sha256,
     },
+  };
+}
+
+function rawLines(bytes: Buffer): Pick<ReadResult, 'text' | 'clamped'> {
+  const text = lazily(() => bytes.toString('utf8'));
+  return {
+    get text() {
+      return text();
+    },
+    clamped: [],
   };
 }

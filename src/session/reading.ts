@@ -29,6 +29,8 @@ export interface Shown {
 
 /** The range of lines asked for, or why there is none. Undefined `totalLines`: not counted, the file is huge. */
 export function rangeOf(reading: Reading, totalLines: number | undefined): LineRange | Refusal {
+  if (reading.options.last !== undefined && totalLines !== undefined)
+    return lastLines(reading, reading.options.last, totalLines);
   const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
   if (!Number.isInteger(offset) || offset < 1)
     return invalid(reading, `offset must be a line number from 1 on, not ${offset}`);
@@ -39,6 +41,12 @@ export function rangeOf(reading: Reading, totalLines: number | undefined): LineR
     return invalid(reading, `offset ${offset} is past the end: the file has ${totalLines} lines`);
   }
   return { from: offset, to: Math.min(offset + limit - 1, totalLines) };
+}
+
+function lastLines(reading: Reading, last: number, totalLines: number): LineRange | Refusal {
+  if (!Number.isInteger(last) || last < 1)
+    return invalid(reading, `the number of last lines must be 1 or more, not ${last}`);
+  return { from: Math.max(1, totalLines - last + 1), to: totalLines };
 }
 
 export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal {

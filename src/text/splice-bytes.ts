@@ -66,12 +66,18 @@ function findSpans(bytes: Buffer, edit: Edit, utf8: boolean): Span[] | undefined
   const spans: Span[] = [];
   for (let at = find(bytes, needle, 0); at !== -1; ) {
     if (at === undefined || (!all && spans.length > 0)) return undefined;
-    if (!utf8 && (bytes[at - 1] ?? 0) >= 0x80) return undefined;
-    if (needle[0] === NEWLINE && bytes[at - 1] === RETURN) return undefined;
+    if (cutsInto(bytes, at, utf8)) return undefined;
     spans.push({ start: at, end: at + needle.length });
     at = find(bytes, needle, all ? at + needle.length : at + 1);
   }
-  return spans.length === 0 ? undefined : spans;
+  const wanted = edit.occurrences ?? spans.length;
+  return spans.length === 0 || spans.length !== wanted ? undefined : spans;
+}
+
+/** Whether an offset may lie inside a character of an unknown encoding, or lies inside a `\r\n`. */
+function cutsInto(bytes: Buffer, at: number, utf8: boolean): boolean {
+  const before = bytes[at - 1] ?? 0;
+  return (!utf8 && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
 }
 
 /** Undefined when there are too many places that only begin like the needle. */

@@ -22,7 +22,13 @@ export interface EditsApplied {
 /** Why edits cannot be applied; none of them was. */
 export interface EditFailure {
   readonly ok: false;
-  readonly kind: 'no-match' | 'ambiguous' | 'empty-anchor' | 'same' | 'too-large';
+  readonly kind:
+    | 'no-match'
+    /** Found, but not as often as it must be. */
+    | 'ambiguous'
+    | 'empty-anchor'
+    | 'same'
+    | 'too-large';
   /** Index of the edit that failed. */
   readonly index: number;
   /** How often the anchor was found. */
@@ -44,7 +50,8 @@ const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 
 
 /**
  * Applies edits in order, each to the result of those before it, all or none.
- * An anchor must be found exactly once, or is replaced everywhere with `replaceAll`. Replacements are literal
+ * An anchor must be found exactly once; with `replaceAll` it is replaced everywhere, if need be exactly as often as
+ * `occurrences` says. Replacements are literal
  * (`$&` is two characters) but written in the style of their place, see restyle.ts; what lies outside the
  * replaced spans is the same text. An empty anchor stands for the whole of an empty text, and for nothing else.
  */
@@ -85,7 +92,8 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
     const nearest = nearestText(text, edit.oldString);
     return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
   }
-  if (!all && found.count > 1)
+  const wanted = all ? edit.occurrences : 1;
+  if (wanted !== undefined && found.count !== wanted)
     return { kind: 'ambiguous', count: found.count, places: placesOf(text, found.spans) };
   return replaceSpans(text, edit, found);
 }

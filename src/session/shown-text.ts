@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer';
+import type { LineRange } from '../model/coverage.ts';
+import type { ReadResult } from '../model/results.ts';
+import { sliceLineBytes } from '../text/byte-lines.ts';
+import { decodeText } from '../text/decode.ts';
+import { sliceLines } from '../text/lines.ts';
+import { clampLines } from '../text/number-lines.ts';
+import { hasNul } from '../text/unicode.ts';
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const NEWLINE = 10;
+const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
+
+/** A file's text, cut into lines without decoding more than is asked for where the encoding allows it. */
+export interface FileText {
+  readonly encoding: string;
+  /** The file as it is. */
+  readonly whole: Buffer;
+  /** Its text in UTF-8 without a byte order mark; undefined for other encodings. */
+  readonly body: Buffer | undefined;
+  /** Lines with their endings. */
+  slice(range: LineRange): string;
+}
+
+/** Bytes as text, or undefined if they are none. */
+export function textOf(bytes: Buffer): FileText | undefined {
+  if (isUtf8(bytes) && !hasNul(bytes)) {
+    const body = bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes;
+    const slice = (range: LineRange): string => Buffer.from(sliceLineBytes(body, range)).toString('utf8');
+    return { encoding: 'utf-8', whole: bytes, body, slice };
+  }
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return undefined;
+  const slice = (range: LineRange): string => sliceLines(decoded.text, range);
+  return { encoding: decoded.encoding, whole: bytes, body: undefined, slice };
+}
+
+/** What a read hands out of lines; the text is made only for those who ask for it. */
+export type ShownText = Pick<ReadResult, 'text' | 'clamped'> & { readonly bytes?: Uint8Array };
+
+export interface Showing {
+  readonly range: LineRange | 'all';
+  readonly raw: boolean;
+  readonly maxLineChars: number;
+}
+
+/** Some lines of a file, or all of them. */
+export function shownText(file: FileText, { range, raw, maxLineChars }: Showing): ShownText {
+  const lines = range === 'all' ? ALL : range;
+  if (raw) return shownRaw(file, range);
+  const clamp = (): ReturnType<typeof clampLines> => clampLines(file.slice(lines), lines.from, maxLineChars);
+  const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));
+  if (bytes === undefined || hasLongLine(bytes, maxLineChars)) return clamp();
+  const text = lazily(() => clamp().text);
+  return {
+    get text() {
+      return text();
+    },
+    clamped: [],
+    bytes,
+  };
+}
+
+function shownRaw(file: FileText, range: LineRange | 'all'): ShownText {
+  const text = lazily(() => file.slice(range === 'all' ? ALL : range));
+  return {
+    get text() {
+      return text();
+    },
+    clamped: [],
+    ...(range === 'all' || file.body === undefined
+      ? { bytes: file.whole }
+      : { bytes: sliceLineBytes(file.whole, range) }),
+  };
+}
+
+/** Makes a value when it is first asked for. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Whether any line may be longer than this, by hopping from newline to newline; bytes count for characters. */
+function hasLongLine(lines: Uint8Array, max: number): boolean {
+  const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
+  for (let at = 0; bytes.byteLength - at > max; ) {
+    const newline = bytes.lastIndexOf(NEWLINE, at + max);
+    if (newline < at) return true;
+    at = newline + 1;
+  }
+  return false;
+}

@@ -28,8 +28,11 @@ export async function cure(
     ...(change.diff === '' ? {} : { diff: change.diff }),
     ...(whole ? { revision: revisionOf(snapshot.fingerprint) } : {}),
   };
+  const refusal = { ...refused.refusal, detail };
+  // A change too large to show anything of what is there now gives no credit; only a read helps then.
+  if (change.coverage.kind === 'none') return no(refusal);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  return no({ ...refused.refusal, detail }, { ...credit, ...content });
+  return no(refusal, { ...credit, ...content });
 }
 
 /** What the session has seen of the file as it is now, once the change was shown. */

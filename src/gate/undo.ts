@@ -74,14 +74,16 @@ async function undoLocked(
   ledger: Ledger,
   { plan, selection }: { plan: UndoPlan; selection: UndoSelection },
 ): Promise<Outcome<UndoResult>> {
-  const steps: UndoStep[] = [];
-  const diffs: string[] = [];
+  const checked: Found[] = [];
   for (const step of plan.steps) {
-    const checked = await check(world, step, selection);
-    if (!checked.ok) return checked;
-    steps.push(checked.step);
-    if (checked.diff !== '') diffs.push(`${step.relative}\n${checked.diff}`);
+    const found = await check(world, step, selection);
+    if (!found.ok) return found;
+    checked.push(found);
   }
+  // After the checks: a step may restore the very bytes that another one has just kept.
+  const diffs: string[] = [];
+  for (const found of checked) diffs.push(...(await preview(world, found)));
+  const steps = checked.map((found) => found.step);
   const files = steps.map((step, index) => fileOf(step, plan.steps[index] !== step));
   const diff = diffs.length === 0 ? {} : { diff: diffs.join('\n') };
   if (selection.preview === true) return { ok: true, undid: plan.undone.changes, files, ...diff };
@@ -102,34 +104,36 @@ function pathOf(world: World, step: UndoStep): ResolvedPath {
   return world.workspace.named(step.key, step.relative);
 }
 
-type Checked = Outcome<{ readonly step: UndoStep; readonly diff: string }>;
+/** A step that can be taken, and the bytes that are there now. */
+interface Found {
+  readonly step: UndoStep;
+  readonly snapshot?: Snapshot | undefined;
+}
 
 /** Sees that what is there is what the plan expects, and keeps it: a later step may need these very bytes. */
-async function check(world: World, step: UndoStep, selection: UndoSelection): Promise<Checked> {
-  if (step.lookAt === undefined) return { ok: true, step, diff: '' };
+async function check(world: World, step: UndoStep, selection: UndoSelection): Promise<Outcome<Found>> {
+  if (step.lookAt === undefined) return { ok: true, step };
   const outcome = world.workspace.locate(step.lookAt, 'undo', 'parents');
   if (!outcome.ok) return outcome;
   try {
     const { side, snapshot } = await sideOfLocated(world, outcome.located);
     if (snapshot !== undefined) await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
-    if (sameContent(side, step.expect)) return { ok: true, step, diff: await preview(world, step, snapshot) };
+    if (sameContent(side, step.expect)) return { ok: true, step, snapshot };
     const merged = selection.merge === true ? await merge(world, step, snapshot) : undefined;
-    if (merged !== undefined && snapshot !== undefined)
-      return { ok: true, step: merged, diff: await preview(world, merged, snapshot) };
-    return refused(await changedSince(world, step, side, snapshot));
+    if (merged !== undefined) return { ok: true, step: merged, snapshot };
+    return refused(await changedSince(world, { step, side, snapshot }));
   } finally {
     outcome.located.place.dir.close();
   }
 }
 
-async function preview(world: World, step: UndoStep, snapshot: Snapshot | undefined): Promise<string> {
+/** What the undo will do to one file, as a bounded diff under its name; nothing for folders and links. */
+async function preview(world: World, { step, snapshot }: Found): Promise<string[]> {
   const now = snapshot?.bytes ?? Buffer.alloc(0);
-  if (step.restore.kind === 'absent' && snapshot === undefined) return '';
   const then =
-    step.restore.kind === 'file'
-      ? Buffer.from(await world.images.read(step.restore.fingerprint))
-      : Buffer.alloc(0);
-  return unifiedDiff(now, then, { maxLines: world.policy.maxDiffLines }).text;
+    step.restore.kind === 'file' ? await world.images.read(step.restore.fingerprint) : Buffer.alloc(0);
+  const { text } = unifiedDiff<Uint8Array>(now, then, { maxLines: world.policy.maxDiffLines });
+  return text === '' ? [] : [`${step.relative}\n${text}`];
 }
 
 /** What was changed since is carried over: base is what our change left, theirs what is there, ours what was before. */
@@ -158,9 +162,7 @@ async function merge(
 
 async function changedSince(
   world: World,
-  step: UndoStep,
-  side: Side,
-  snapshot: Snapshot | undefined,
+  { step, side, snapshot }: { step: UndoStep; side: Side; snapshot: Snapshot | undefined },
 ): Promise<Refusal> {
   const base = { action: 'undo', path: step.relative } as const;
   if (side.kind === 'absent') {
@@ -171,17 +173,13 @@ async function changedSince(
       detail: { reason: 'it was deleted since that change' },
     };
   }
+  const reason = 'it was changed since that change';
   const left =
     step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
-  const shown =
-    left === undefined || snapshot === undefined
-      ? undefined
-      : unifiedDiff(Buffer.from(left), snapshot.bytes, { maxLines: world.policy.maxDiffLines });
-  const detail = {
-    reason: 'it was changed since that change',
-    ...(shown === undefined ? {} : { diff: shown.text }),
-  };
-  return { ...base, code: 'STALE', next: 'ask_human', detail };
+  if (left === undefined || snapshot === undefined)
+    return { ...base, code: 'STALE', next: 'ask_human', detail: { reason } };
+  const { text } = unifiedDiff<Uint8Array>(left, snapshot.bytes, { maxLines: world.policy.maxDiffLines });
+  return { ...base, code: 'STALE', next: 'ask_human', detail: { reason, diff: text } };
 }
 
 function fileOf(step: UndoStep, merged: boolean): UndoneFile {

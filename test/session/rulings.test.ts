@@ -1,0 +1,453 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
+import { desk, ok, refusal } from '../support/desk.ts';
+
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
+
+describe('overwrite', () => {
+  it('needs whole coverage: pages add up, one page does not', async () => {
+    const t = await desk();
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 50 }));
+    const { detail } = await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    expect(detail?.missing).toEqual([{ from: 51, to: 100 }]);
+    expect((await ok(t.session.read('a', { offset: 51 }))).complete).toBe(true);
+    await ok(t.session.write('a', 'x'));
+  });
+
+  it('is not licensed by pages of different states of the file', async () => {
+    const t = await desk();
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 50 }));
+    await t.put('a', numbered(100).replace('line 7', 'line seven'));
+    await ok(t.session.read('a', { offset: 51 }));
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+  });
+
+  it('of an unread file with the very bytes it holds is NOT_READ: the gate speaks first', async () => {
+    const t = await desk();
+    await t.put('a', 'same\n');
+    await refusal(t.session.write('a', 'same\n'), 'NOT_READ');
+  });
+
+  it('with the bytes already there is success and touches nothing', async () => {
+    const t = await desk();
+    await t.put('a', 'same\n');
+    await ok(t.session.read('a'));
+    const before = statSync(join(t.root, 'a'), { bigint: true });
+    const result = await ok(t.session.write('a', 'same\n'));
+    expect(result).toMatchObject({ changed: false, created: false });
+    expect(result.change).toBeUndefined();
+    expect(statSync(join(t.root, 'a'), { bigint: true }).ctimeNs).toBe(before.ctimeNs);
+  });
+
+  it('of an empty file needs no sighting', async () => {
+    const t = await desk();
+    await t.put('a', '');
+    await ok(t.session.write('a', 'x\n'));
+  });
+
+  it('of clamped lines is refused, an edit is the way', async () => {
+    const t = await desk();
+    await t.put('a', `${'x'.repeat(5000)}\nshort\n`);
+    const read = await ok(t.session.read('a'));
+    expect(read).toMatchObject({ complete: false, clamped: [1] });
+    const refused = await refusal(t.session.write('a', 'y'), 'PARTIALLY_READ');
+    expect(refused.next).toBe('use_edit');
+    await ok(t.session.edit('a', [{ oldString: 'short', newString: 'long' }]));
+  });
+
+  it('is licensed by the current revision alone, and refused with another', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    const { revision = '' } = await ok(t.session.read('a'));
+    const other = await t.open({ session: 'other' });
+    await refusal(other.write('a', 'x', { expectedRevision: 'nonsense' }), 'REVISION_MISMATCH');
+    await ok(other.write('a', 'two\n', { expectedRevision: revision }));
+    await refusal(t.session.write('a', 'three\n', { expectedRevision: revision }), 'REVISION_MISMATCH');
+  });
+
+  it('names the sibling session that changed the file', async () => {
+    const t = await desk({ session: 'first' });
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    const sibling = await t.open({ session: 'second' });
+    await ok(sibling.read('a'));
+    await ok(sibling.write('a', 'two\n'));
+    const refused = await refusal(t.session.write('a', 'three\n'), 'STALE');
+    expect(refused.detail?.writer?.session).toBe('second');
+    expect(explain(refused, { nowMs: Date.now() })).toContain('second');
+  });
+});
+
+describe('edit', () => {
+  it('of a changed file is carried over the change if its anchor is untouched', async () => {
+    const t = await desk();
+    await t.put('a', numbered(60));
+    await ok(t.session.read('a'));
+    await t.put('a', numbered(60).replace('line 5\n', 'line 5 by hand\nand one more\n'));
+    const result = await ok(t.session.edit('a', [{ oldString: 'line 50', newString: 'line fifty' }]));
+    expect(result.notices).toMatchObject([{ kind: 'changed-elsewhere', truncated: false }]);
+    expect(result.revision, 'the change was shown whole, so all of the file was seen').toBeDefined();
+    expect(t.text('a')).toContain('line 5 by hand');
+    expect(t.text('a')).toContain('line fifty');
+  });
+
+  it('whose anchor is new text that was never seen is STALE', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'one\ntwo\nthree\n');
+    await refusal(t.session.edit('a', [{ oldString: 'three', newString: '3' }]), 'STALE');
+    await ok(t.session.edit('a', [{ oldString: 'three', newString: '3' }]));
+  });
+
+  it('in unseen lines of a seen file is allowed with a notice for an exact anchor, not for replace_all', async () => {
+    const t = await desk();
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 10 }));
+    const result = await ok(t.session.edit('a', [{ oldString: 'line 77\n', newString: 'LINE 77\n' }]));
+    expect(result.notices).toMatchObject([{ kind: 'unseen-lines', ranges: [{ from: 77, to: 77 }] }]);
+    expect(result.revision).toBeUndefined();
+    await refusal(
+      t.session.edit('a', [{ oldString: 'line', newString: 'row', replaceAll: true }]),
+      'PARTIALLY_READ',
+    );
+  });
+
+  it('never upgrades a partial view', async () => {
+    const t = await desk();
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 10 }));
+    await ok(t.session.edit('a', [{ oldString: 'line 3\n', newString: 'three\n' }]));
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+  });
+
+  it('applies several edits or none', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\n');
+    await ok(t.session.read('a'));
+    const edits = [
+      { oldString: 'one', newString: 'uno' },
+      { oldString: 'nothing', newString: 'x' },
+    ];
+    const refused = await refusal(t.session.edit('a', edits), 'NO_MATCH');
+    expect(refused.detail?.index).toBe(1);
+    expect(t.text('a')).toBe('one\ntwo\n');
+  });
+
+  it('of a file deleted since it was read says so; a write creates it again', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    rmSync(join(t.root, 'a'));
+    await refusal(t.session.edit('a', [{ oldString: 'one', newString: 'x' }]), 'DELETED');
+    const result = await ok(t.session.write('a', 'again\n'));
+    expect(result).toMatchObject({ created: true, notices: [{ kind: 'recreated' }] });
+  });
+
+  it('is licensed by the current revision without a sighting', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    const { revision = '' } = await ok(t.session.read('a'));
+    const other = await t.open({ session: 'other' });
+    const result = await ok(
+      other.edit('a', [{ oldString: 'one', newString: 'two' }], { expectedRevision: revision }),
+    );
+    expect(result.revision, 'it has not seen the whole file').toBeUndefined();
+  });
+
+  it('ten at once on one file all land', async () => {
+    const t = await desk();
+    await t.put('a', Array.from({ length: 10 }, (_, index) => `slot${index} = empty\n`).join(''));
+    await ok(t.session.read('a'));
+    const edits = Array.from({ length: 10 }, (_, index) =>
+      t.session.edit('a', [{ oldString: `slot${index} = empty`, newString: `slot${index} = full` }]),
+    );
+    for (const outcome of await Promise.all(edits)) await ok(outcome);
+    expect(t.text('a').match(/full/g)).toHaveLength(10);
+  });
+});
+
+describe('insert', () => {
+  it('carries its position over an outside change', async () => {
+    const t = await desk();
+    await t.put('a', numbered(20));
+    await ok(t.session.read('a'));
+    await t.put('a', `new top\n${numbered(20)}`);
+    await ok(t.session.insert('a', 'after ten\n', { afterLine: 10 }));
+    expect(t.text('a')).toContain('line 10\nafter ten\nline 11\n');
+  });
+
+  it('is STALE when the place itself changed', async () => {
+    const t = await desk();
+    await t.put('a', numbered(20));
+    await ok(t.session.read('a'));
+    await t.put('a', numbered(20).replace('line 10\n', 'line ten\n'));
+    await refusal(t.session.insert('a', 'x\n', { afterLine: 10 }), 'STALE');
+  });
+
+  it('appends, adding a missing final newline', async () => {
+    const t = await desk();
+    await t.put('a', 'one');
+    await ok(t.session.read('a'));
+    const result = await ok(t.session.insert('a', 'two'));
+    expect([t.text('a'), result.inserted]).toEqual(['one\ntwo\n', { from: 2, to: 2 }]);
+  });
+
+  it('past the end is an invalid argument', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await refusal(t.session.insert('a', 'x', { afterLine: 9 }), 'INVALID_ARGUMENT');
+  });
+});
+
+describe('staleness', () => {
+  it('is not a matter of time: touched, rewritten and restored bytes are fresh', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    utimesSync(join(t.root, 'a'), new Date(), new Date(Date.now() + 60_000));
+    await t.put('a', 'other\n');
+    await t.put('a', 'one\n');
+    await ok(t.session.write('a', 'two\n'));
+  });
+
+  it('shows the change once, refuses the same content again, and takes content that knows of it', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'one\ntwo by hand\n');
+    const first = await refusal(t.session.write('a', 'ONE\ntwo\n'), 'STALE');
+    expect(first.detail?.diff).toContain('+two by hand');
+    await refusal(t.session.write('a', 'ONE\ntwo\n'), 'STALE');
+    await ok(t.session.write('a', 'ONE\ntwo by hand\n'));
+  });
+
+  it('credits only what a long diff showed', async () => {
+    const t = await desk();
+    await t.put('a', numbered(2000));
+    await ok(t.session.read('a'));
+    await t.put('a', numbered(2000).replaceAll('line', 'row'));
+    await refusal(t.session.write('a', 'x\n'), 'STALE');
+    await refusal(t.session.write('a', 'y\n'), 'STALE');
+    await t.put(
+      'a',
+      numbered(2000)
+        .replace('line 7\n', 'seven\n')
+        .replaceAll(/line 1\d\d\n/g, 'row\n'),
+    );
+    await ok(t.session.read('a', { limit: 10 }));
+    await refusal(t.session.write('a', 'y\n'), 'PARTIALLY_READ');
+  });
+
+  it('explains itself the third time in a row', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    for (const repeated of [1, 2, 3]) {
+      const refused = await refusal(t.session.write('a', 'x'), 'NOT_READ');
+      expect(refused.detail?.repeated).toBe(repeated);
+    }
+    await ok(t.session.read('a'));
+    await ok(t.session.write('a', 'x'));
+  });
+});
+
+describe('delete and move', () => {
+  it('of a folder needs its full listing, unchanged', async () => {
+    const t = await desk();
+    await t.put('d/a', '1');
+    await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');
+    await ok(t.session.list('d', { depth: 3 }));
+    await t.put('d/b', '2');
+    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    await ok(t.session.list('d', { depth: 3 }));
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(readdirSync(t.root)).toEqual([]);
+  });
+
+  it('takes a link as a link', async () => {
+    const t = await desk();
+    await t.put('real', 'x');
+    symlinkSync('real', join(t.root, 'link'));
+    await ok(t.session.move('link', 'renamed'));
+    await ok(t.session.delete('renamed'));
+    expect(readdirSync(t.root)).toEqual(['real']);
+  });
+
+  it('onto an existing file is an overwrite', async () => {
+    const t = await desk();
+    await t.put('a', 'a');
+    await t.put('b', 'b');
+    await refusal(t.session.move('a', 'b'), 'NOT_READ');
+    await ok(t.session.read('b'));
+    await ok(t.session.move('a', 'b'));
+    expect([existsSync(join(t.root, 'a')), t.text('b')]).toEqual([false, 'a']);
+    await ok(t.session.undo({}));
+    expect([t.text('a'), t.text('b')]).toEqual(['a', 'b']);
+  });
+
+  it('leaves a 0444 file where it is', async () => {
+    const t = await desk();
+    await t.put('a', 'a');
+    chmodSync(join(t.root, 'a'), 0o444);
+    await ok(t.session.read('a'));
+    await refusal(t.session.write('a', 'x'), 'READ_ONLY');
+    await refusal(t.session.delete('a'), 'READ_ONLY');
+    await refusal(t.session.move('a', 'b'), 'READ_ONLY');
+  });
+
+  it('keeps what was seen of a moved file', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.move('a', 'b/c'));
+    await ok(t.session.write('b/c', 'two\n'));
+  });
+});
+
+describe('batches', () => {
+  it('are all or nothing and name every refused file', async () => {
+    const t = await desk();
+    await t.put('a', 'a\n');
+    await t.put('b', 'b\n');
+    const refused = await refusal(
+      t.session.apply([
+        { kind: 'write', path: 'n/new', content: 'x' },
+        { kind: 'write', path: 'a', content: 'A' },
+        { kind: 'edit', path: 'b', edits: [{ oldString: 'b', newString: 'B' }] },
+      ]),
+      'NOT_READ',
+    );
+    expect(refused.detail?.refusals?.map((each) => each.path)).toEqual(['a', 'b']);
+    expect(readdirSync(t.root).sort()).toEqual(['a', 'b']);
+  });
+
+  it('refuse one file twice', async () => {
+    const t = await desk();
+    const twice = [
+      { kind: 'write', path: 'a', content: '1' },
+      { kind: 'write', path: './a', content: '2' },
+    ] as const;
+    await refusal(t.session.apply(twice), 'INVALID_ARGUMENT');
+  });
+
+  it('show a dry run and do nothing', async () => {
+    const t = await desk();
+    await t.put('a', 'a\n');
+    await ok(t.session.read('a'));
+    const shown = await ok(t.session.apply([{ kind: 'write', path: 'a', content: 'A\n' }], { dryRun: true }));
+    expect(shown.results[0]?.diff).toContain('+A');
+    expect(t.text('a')).toBe('a\n');
+  });
+});
+
+describe('what is not text', () => {
+  it('is described, and licenses no text', async () => {
+    const t = await desk();
+    await t.put('b.bin', Buffer.from([0, 1, 2, 255, 254, 0, 7]));
+    const read = await ok(t.session.read('b.bin'));
+    expect(read).toMatchObject({ complete: false, media: { mimeType: 'application/octet-stream' } });
+    await refusal(t.session.edit('b.bin', [{ oldString: 'x', newString: 'y' }]), 'NOT_TEXT');
+    await refusal(t.session.write('b.bin', 'text'), 'NOT_TEXT');
+    await ok(t.session.delete('b.bin'));
+  });
+
+  it('as a folder is a kind of its own', async () => {
+    const t = await desk();
+    mkdirSync(join(t.root, 'd'));
+    await refusal(t.session.read('d'), 'NOT_A_FILE');
+    await refusal(t.session.write('d', 'x'), 'NOT_A_FILE');
+  });
+});
+
+describe('compaction, forks and children', () => {
+  it('takes the overwrite licence away and leaves edits of unchanged files', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\n');
+    await ok(t.session.read('a'));
+    await t.session.compacted();
+    await refusal(t.session.write('a', 'x'), 'NOT_READ');
+    await ok(t.session.edit('a', [{ oldString: 'one', newString: 'uno' }]));
+  });
+
+  it('forgets everything under the policy `clear`', async () => {
+    const t = await desk({ policy: { compaction: 'clear' } });
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await t.session.compacted();
+    await refusal(t.session.edit('a', [{ oldString: 'one', newString: 'x' }]), 'NOT_READ');
+  });
+
+  it('a child starts empty and never unlocks its parent; a fork copies', async () => {
+    const t = await desk({ session: 'parent' });
+    await t.put('a', 'one\n');
+    await t.put('b', 'one\n');
+    await ok(t.session.read('a'));
+    const child = await t.session.child();
+    await refusal(child.write('a', 'x'), 'NOT_READ');
+    await ok(child.read('b'));
+    await refusal(t.session.write('b', 'x'), 'NOT_READ');
+    const fork = await t.session.fork();
+    await ok(fork.write('a', 'two\n'));
+  });
+
+  it('rewinding takes back what was seen later', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    const before = Date.now() - 1;
+    await ok(t.session.read('a'));
+    await t.session.rewound(before);
+    await refusal(t.session.write('a', 'x'), 'NOT_READ');
+  });
+
+  it('resuming drops what is no longer true', async () => {
+    const t = await desk({ session: 'named' });
+    await t.put('same', 'one\n');
+    await t.put('changed', 'one\n');
+    await ok(t.session.read('same'));
+    await ok(t.session.read('changed'));
+    await t.session.close();
+    await t.put('changed', 'other\n');
+    const again = await t.open();
+    await again.resumed();
+    await ok(again.write('same', 'two\n'));
+    await refusal(again.write('changed', 'x'), 'NOT_READ');
+  });
+});
+
+describe('witness', () => {
+  it('of a command tells which seen files changed', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await t.put('b', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.read('b'));
+    await t.put('b', 'two\n');
+    const { notices } = await ok(t.session.witness({ kind: 'command', command: 'make' }));
+    expect(notices).toEqual([{ kind: 'changed-seen-files', paths: ['b'], cut: 0 }]);
+  });
+
+  it('of a read and a write by the host licenses what follows', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.witness({ kind: 'read', path: 'a' }));
+    await ok(t.session.vet({ kind: 'write', path: 'a', content: 'x' }));
+    await t.put('a', 'by the host\n');
+    await ok(t.session.witness({ kind: 'write', path: 'a', content: 'by the host\n' }));
+    await ok(t.session.write('a', 'y\n'));
+  });
+});

@@ -1,0 +1,143 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+describe.each(['memory:', undefined])('undo over store %s', (store) => {
+  const open = (): Promise<Desk> => desk(store === undefined ? {} : { store });
+
+  it('brings back the bytes before a change, and is itself a change that can be undone', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    const { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
+    const undone = await ok(t.session.undo({ change }));
+    expect(t.text('a.txt')).toBe('one\n');
+    expect(undone.undid).toEqual([change]);
+    await ok(t.session.undo({ change: undone.change ?? '' }));
+    expect(t.text('a.txt')).toBe('two\n');
+  });
+
+  it('undoing twice goes to the next older change', async () => {
+    const t = await open();
+    await ok(t.session.write('a.txt', '1\n'));
+    await ok(t.session.write('a.txt', '2\n'));
+    await ok(t.session.write('a.txt', '3\n'));
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('2\n');
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('1\n');
+    await ok(t.session.undo({}));
+    expect(existsSync(join(t.root, 'a.txt'))).toBe(false);
+    await refusal(t.session.undo({}), 'NOT_FOUND');
+  });
+
+  it('refuses with the diff when the file changed since, and touches nothing', async () => {
+    const t = await open();
+    await ok(t.session.write('a.txt', 'mine\n'));
+    await t.put('a.txt', 'by hand\n');
+    const { detail } = await refusal(t.session.undo({}), 'STALE');
+    expect(detail?.diff).toContain('+by hand');
+    expect(t.text('a.txt')).toBe('by hand\n');
+  });
+
+  it('carries later outside changes over when asked to merge', async () => {
+    const t = await open();
+    const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
+    await t.put('a.txt', `${lines.join('\n')}\n`);
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.edit('a.txt', [{ oldString: 'line 2\n', newString: 'line two\n' }]));
+    await t.put('a.txt', t.text('a.txt').replace('line 19', 'line 19 by hand'));
+    await refusal(t.session.undo({}), 'STALE');
+    const merged = await ok(t.session.undo({ merge: true }));
+    expect(merged.files).toEqual([{ path: 'a.txt', did: 'merged' }]);
+    expect(t.text('a.txt')).toBe(`${lines.join('\n')}\n`.replace('line 19', 'line 19 by hand'));
+  });
+
+  it('previews without touching anything', async () => {
+    const t = await open();
+    await ok(t.session.write('a.txt', 'x\n'));
+    const shown = await ok(t.session.undo({ preview: true }));
+    expect(shown).toMatchObject({ files: [{ path: 'a.txt', did: 'removed' }] });
+    expect(shown.change).toBeUndefined();
+    expect(t.text('a.txt')).toBe('x\n');
+  });
+
+  it('of a deletion restores bytes and mode, of a creation removes the file and its new folders', async () => {
+    const t = await open();
+    await t.put('gone.txt', 'precious\n');
+    chmodSync(join(t.root, 'gone.txt'), 0o640);
+    await ok(t.session.read('gone.txt'));
+    const { change = '' } = await ok(t.session.delete('gone.txt'));
+    const made = await ok(t.session.write('new/deep/file.txt', 'x'));
+    await ok(t.session.undo({ change: made.change ?? '' }));
+    await ok(t.session.undo({ change }));
+    expect(readdirSync(t.root)).toEqual(['gone.txt']);
+    expect(statSync(join(t.root, 'gone.txt')).mode & 0o777).toBe(0o640);
+    expect(t.text('gone.txt')).toBe('precious\n');
+  });
+
+  it('of a recursive delete restores folders, files and links', async () => {
+    const t = await open();
+    await t.put('d/one', '1');
+    await t.put('d/e/two', '2');
+    symlinkSync('../one', join(t.root, 'd/e/link'));
+    mkdirSync(join(t.root, 'd/empty'));
+    await ok(t.session.list('d', { depth: 5 }));
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(readdirSync(t.root)).toEqual([]);
+    await ok(t.session.undo({}));
+    expect(t.text('d/e/two')).toBe('2');
+    expect(lstatSync(join(t.root, 'd/e/link')).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(t.root, 'd')).sort()).toEqual(['e', 'empty', 'one']);
+  });
+
+  it('of a move puts it back, files and folders', async () => {
+    const t = await open();
+    await t.put('d/file', '1');
+    const folder = await ok(t.session.move('d', 'else/where'));
+    expect(t.text('else/where/file')).toBe('1');
+    await ok(t.session.undo({ change: folder.change ?? '' }));
+    expect(t.text('d/file')).toBe('1');
+    const file = await ok(t.session.move('d/file', 'd/other'));
+    await ok(t.session.undo({ change: file.change ?? '' }));
+    expect(readdirSync(join(t.root, 'd'))).toEqual(['file']);
+  });
+
+  it('of a batch takes back all of it', async () => {
+    const t = await open();
+    await t.put('a', 'a\n');
+    await t.put('m', 'm\n');
+    await ok(t.session.read('a'));
+    const { change = '' } = await ok(
+      t.session.apply([
+        { kind: 'write', path: 'a', content: 'A\n' },
+        { kind: 'write', path: 'n/new', content: 'N\n' },
+        { kind: 'move', source: 'm', destination: 'moved' },
+      ]),
+    );
+    await ok(t.session.undo({ change }));
+    expect([t.text('a'), t.text('m'), existsSync(join(t.root, 'n'))]).toEqual(['a\n', 'm\n', false]);
+  });
+
+  it('of everything since a time, and of one file only', async () => {
+    const t = await open();
+    await ok(t.session.write('a', '1\n'));
+    await ok(t.session.write('b', '1\n'));
+    await ok(t.session.write('a', '2\n'));
+    await ok(t.session.undo({ path: 'b' }));
+    expect([t.text('a'), existsSync(join(t.root, 'b'))]).toEqual(['2\n', false]);
+    await ok(t.session.undo({ sinceMs: 0 }));
+    expect(readdirSync(t.root)).toEqual([]);
+  });
+
+  it('leaves what was restored to be read again before it is overwritten', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    await ok(t.session.undo({}));
+    await refusal(t.session.write('a.txt', 'three\n'), 'NOT_READ');
+    await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'uno' }]));
+  });
+});

@@ -30,10 +30,7 @@ export interface RunningProxy {
 }
 
 /** Runs the proxy in this process, in front of a real server in another. */
-export function startProxy(
-  root: string,
-  options: Partial<ProxyOptions> & Pick<ProxyOptions, 'command' | 'args'>,
-): RunningProxy {
+export function startProxy(root: string, options: Partial<ProxyOptions>): RunningProxy {
   const session = new SketchSession(root);
   const stdin = new PassThrough();
   const stdout = new PassThrough();

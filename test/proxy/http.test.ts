@@ -1,0 +1,279 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type FrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
+import { EVERYTHING, OFFICIAL, scratch, startProxy } from './harness.ts';
+import { SketchSession } from './sketch-session.ts';
+
+const MODERN = fileURLToPath(new URL('../children/modern-server.mjs', import.meta.url));
+const PIN = { pin: '2026-07-28' } as const;
+const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+};
+
+/** A server process and what it has said; ended with the test. */
+function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
+  let said = '';
+  let heard: () => void = () => {};
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+      heard();
+    });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const hears = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const found = pattern.exec(said);
+      if (found !== null) return found[1] ?? found[0];
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+    }
+  };
+  return { hears };
+}
+
+async function everythingServer() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const port = (probe.address() as { port: number }).port;
+  await new Promise((resolve) => probe.close(resolve));
+  const server = serverProcess([EVERYTHING, 'streamableHttp'], { PORT: String(port) });
+  await server.hears(/listening on port/);
+  return { ...server, url: `http://127.0.0.1:${port}/mcp` };
+}
+
+async function modernServer() {
+  const server = serverProcess([MODERN, 'http']);
+  return { ...server, url: await server.hears(/(http:\S+)\n/) };
+}
+
+describe('a server behind an address', () => {
+  it('of the old era: all its tools, its questions, its progress, and the end of its session', async () => {
+    const server = await everythingServer();
+    const { client, code } = startProxy(scratch(), { url: server.url });
+    client.replies.set('sampling/createMessage', () => ({
+      role: 'assistant',
+      model: 'm',
+      content: { type: 'text', text: 'sampled' },
+    }));
+    client.replies.set('roots/list', () => ({ roots: [] }));
+    await client.initialize({ roots: {}, sampling: {}, elicitation: {} });
+    await client.next((message) => message.method === 'roots/list');
+    expect((await client.request('tools/list')).result.tools).toHaveLength(16);
+    expect((await client.call('trigger-sampling-request', { prompt: 'x' })).text).toContain('sampled');
+    const long = { name: 'trigger-long-running-operation', arguments: { duration: 0.1, steps: 2 } };
+    await client.request('tools/call', { ...long, _meta: { progressToken: 't' } });
+    const progress = client.lines.filter((line) => line.includes('notifications/progress'));
+    expect(progress).toHaveLength(2);
+    expect((await client.request('no/such')).error?.code).toBe(-32601);
+    client.end();
+    expect(await code).toBe(0);
+    await server.hears(/session termination/i);
+  });
+
+  it('of the new era: headers from the body, cancelling by hanging up, and the gate', async () => {
+    const server = await modernServer();
+    const root = scratch();
+    const path = join(root, 'a.txt');
+    writeFileSync(path, 'old\n');
+    const { client } = startProxy(root, { url: server.url });
+    const ask = (method: string, params: object = {}) =>
+      client.request(method, { ...params, _meta: ENVELOPE });
+    await ask('server/discover');
+    expect((await ask('tools/list')).result.tools.length).toBeGreaterThan(5);
+    const region = { name: 'region', arguments: { where: 'Überall ' } };
+    expect((await ask('tools/call', region)).result.content[0].text).toMatch(/^Überall {2}=\?base64\?.*\?=$/);
+    const write = { name: 'write_file', arguments: { path, content: 'new\n' } };
+    expect((await ask('tools/call', write)).result).toMatchObject({ isError: true, resultType: 'complete' });
+    await ask('tools/call', { name: 'read_text_file', arguments: { path } });
+    expect((await ask('tools/call', write)).result).toMatchObject({ resultType: 'complete' });
+    expect(readFileSync(path, 'utf8')).toBe('new\n');
+    client.send({
+      jsonrpc: '2.0',
+      id: 'h',
+      method: 'tools/call',
+      params: { name: 'hold', arguments: {}, _meta: ENVELOPE },
+    });
+    await server.hears(/holding/);
+    client.notify('notifications/cancelled', { requestId: 'h' });
+    await server.hears(/aborted/);
+    expect(client.lines.some((line) => line.includes('"h"'))).toBe(false);
+  });
+
+  it('that cannot be reached: every request gets an error, and nothing hangs', async () => {
+    const { client } = startProxy(scratch(), { url: 'http://127.0.0.1:9/mcp' });
+    expect((await client.request('initialize', {})).error?.message).toContain('ECONNREFUSED');
+  });
+});
+
+/** The gate as an HTTP server, and a way to make official clients for it. */
+async function front(root: string, options: Partial<FrontOptions>) {
+  const session = new SketchSession(root);
+  const stderr = new PassThrough().resume();
+  const served = await serveProxy({ session, stderr, token: 'sesame', cwd: root, graceMs: 300, ...options });
+  onTestFinished(async () => {
+    await served.close();
+    session.close();
+  });
+  const connect = async (mode: 'legacy' | typeof PIN, token = 'sesame') => {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { capabilities: { sampling: {}, elicitation: { form: {} } }, versionNegotiation: { mode } },
+    );
+    const headers = { Authorization: `Bearer ${token}` };
+    const transport = new StreamableHTTPClientTransport(new URL(served.url), { requestInit: { headers } });
+    onTestFinished(() => client.close());
+    await client.connect(transport);
+    return { client, transport };
+  };
+  return { ...served, session, connect };
+}
+
+const gated = async (client: Client, path: string): Promise<void> => {
+  const write = { name: 'write_file', arguments: { path, content: 'new\n' } };
+  expect(await client.callTool(write)).toMatchObject({
+    isError: true,
+    _meta: { 'dev.lookfirst/outcome': { code: 'NOT_READ' } },
+  });
+  await client.callTool({ name: 'read_text_file', arguments: { path } });
+  expect((await client.callTool(write)).isError).not.toBe(true);
+  expect(readFileSync(path, 'utf8')).toBe('new\n');
+};
+
+function workspace() {
+  const root = scratch();
+  const path = join(root, 'a.txt');
+  writeFileSync(path, 'old\n');
+  return { root, path };
+}
+
+describe('a process offered over HTTP', () => {
+  it('gates a client with a session, whose process ends with the session', async () => {
+    const { root, path } = workspace();
+    const { connect } = await front(root, { command: process.execPath, args: [OFFICIAL, root] });
+    const { client, transport } = await connect('legacy');
+    expect((await client.listTools()).tools).toHaveLength(14);
+    await gated(client, path);
+    await transport.terminateSession();
+    await expect(client.listTools()).rejects.toThrow();
+  });
+
+  it('passes questions and progress to the client that asked', async () => {
+    const { connect } = await front(scratch(), { command: process.execPath, args: [EVERYTHING, 'stdio'] });
+    const { client } = await connect('legacy');
+    client.setRequestHandler('sampling/createMessage', async () => ({
+      role: 'assistant',
+      model: 'm',
+      content: { type: 'text', text: 'sampled' },
+    }));
+    const sampled = await client.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'x' } });
+    expect(JSON.stringify(sampled)).toContain('sampled');
+    const steps: number[] = [];
+    const long = { name: 'trigger-long-running-operation', arguments: { duration: 0.1, steps: 3 } };
+    await client.callTool(long, { onprogress: ({ progress }) => steps.push(progress) });
+    expect(steps).toEqual([1, 2, 3]);
+  });
+
+  it('gates clients without sessions, keeps their ids and progress apart, and hears them hang up', async () => {
+    const { root, path } = workspace();
+    const { connect } = await front(root, { command: process.execPath, args: [MODERN, 'stdio'] });
+    const [one, two] = [(await connect(PIN)).client, (await connect(PIN)).client];
+    await gated(one, path);
+    const count = async (client: Client, to: number) => {
+      const seen: number[] = [];
+      const options = { onprogress: ({ progress }: { progress: number }) => void seen.push(progress) };
+      const { content } = await client.callTool({ name: 'count', arguments: { to } }, options);
+      return { seen: seen.length, text: (content as { text: string }[])[0]?.text };
+    };
+    expect(await Promise.all([count(one, 2), count(two, 5)])).toEqual([
+      { seen: 2, text: 'counted to 2' },
+      { seen: 5, text: 'counted to 5' },
+    ]);
+    const hangUp = new AbortController();
+    const held = one.callTool({ name: 'hold', arguments: {} }, { signal: hangUp.signal });
+    hangUp.abort();
+    await expect(held).rejects.toThrow();
+    expect(await count(two, 1)).toEqual({ seen: 1, text: 'counted to 1' });
+  });
+
+  it.each([
+    ['a foreign Host', { host: 'evil.example' }, 403],
+    ['a foreign Origin', { origin: 'http://evil.example' }, 403],
+    ['no token', { authorization: '' }, 401],
+    ['a wrong token', { authorization: 'Bearer sesam' }, 401],
+    ['an unknown session', { 'mcp-session-id': 'nope' }, 404],
+    ['no session', {}, 400],
+  ])('answers %s with its status', async (_what, headers, status) => {
+    const { url } = await front(scratch(), { command: process.execPath, args: [OFFICIAL, '/'] });
+    const all = { authorization: 'Bearer sesame', 'content-type': 'application/json', ...headers };
+    expect(await post(url, all, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).toBe(status);
+  });
+
+  it('checks the headers of the new era against the body', async () => {
+    const { url } = await front(scratch(), { command: process.execPath, args: [MODERN, 'stdio'] });
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: ENVELOPE } };
+    const good = {
+      authorization: 'Bearer sesame',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/list',
+    };
+    expect(await post(url, good, body)).toBe(200);
+    expect(await post(url, { ...good, 'mcp-method': 'tools/call' }, body)).toBe(400);
+    const { 'mcp-method': _left, ...missing } = good;
+    expect(await post(url, missing, body)).toBe(400);
+    expect(await post(url, { ...good, 'mcp-method': 'no/such' }, { ...body, method: 'no/such' })).toBe(404);
+  });
+});
+
+describe('an address offered over HTTP', () => {
+  it('relays the old era as it is, and gates it', async () => {
+    const server = await everythingServer();
+    const { connect } = await front(scratch(), { url: server.url });
+    const { client, transport } = await connect('legacy');
+    client.setRequestHandler('sampling/createMessage', async () => ({
+      role: 'assistant',
+      model: 'm',
+      content: { type: 'text', text: 'sampled' },
+    }));
+    const sampled = await client.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'x' } });
+    expect(JSON.stringify(sampled)).toContain('sampled');
+    await transport.terminateSession();
+    await server.hears(/session termination/i);
+  });
+
+  it('relays the new era as it is, and gates it', async () => {
+    const { root, path } = workspace();
+    const server = await modernServer();
+    const { connect } = await front(root, { url: server.url });
+    const { client } = await connect(PIN);
+    await client.listTools();
+    await gated(client, path);
+    const hangUp = new AbortController();
+    const held = client.callTool({ name: 'hold', arguments: {} }, { signal: hangUp.signal });
+    await server.hears(/holding/);
+    hangUp.abort();
+    await expect(held).rejects.toThrow();
+    await server.hears(/aborted/);
+  });
+});
+
+function post(url: string, headers: Record<string, string>, body: object): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(body));
+  });
+}

@@ -158,11 +158,20 @@ function climb(state: State): Walked | undefined {
     restart(state, state.root, [...state.done.slice(0, -1), ...rest]);
     return undefined;
   }
-  // Above a root there may be another one that it lies in.
-  const outer = rootOf(state, dirname(state.root.canonical));
-  if (outer === undefined) return escapes(state);
-  restart(state, outer.root, [...outer.parts, ...rest]);
+  // Above a root the names lead into it again, or into another root, or nowhere. They are only compared, so that
+  // nothing is learned about what is there; a root's own path has no links in it.
+  const home = rootOf(state, above(state.root.canonical, rest));
+  if (home === undefined) return escapes(state);
+  restart(state, home.root, [...home.parts]);
   return undefined;
+}
+
+/** The path of `names` seen from the folder a root is in; `..` in front climbs further. */
+function above(root: string, names: readonly string[]): string {
+  let folder = dirname(root);
+  let first = 0;
+  for (; names[first] === '..'; first += 1) folder = dirname(folder);
+  return `${folder}/${names.slice(first).join('/')}`;
 }
 
 /** The directory, or the errno that kept us out. */

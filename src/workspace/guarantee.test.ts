@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { atLeast, strongestGuarantee } from './guarantee.ts';
+import { Workspace } from './workspace.ts';
+
+describe('guarantee', () => {
+  it('is the walk on Linux, and best effort elsewhere', () => {
+    expect(strongestGuarantee()).toBe(process.platform === 'linux' ? 'walk' : 'best-effort');
+  });
+
+  it.each([
+    ['walk', 'walk', true],
+    ['walk', 'best-effort', true],
+    ['best-effort', 'best-effort', true],
+    ['best-effort', 'walk', false],
+  ] as const)('%s satisfies %s: %s', (have, asked, enough) => {
+    expect(atLeast(have, asked)).toBe(enough);
+  });
+
+  it('below what was asked for keeps a workspace closed', () => {
+    const open = (): Workspace => Workspace.open([scratch().root], { use: 'best-effort', require: 'walk' });
+    expect(open).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', reason: 'guarantee' }));
+  });
+
+  it('is said by the workspace', () => {
+    const workspace = Workspace.open([scratch().root], { use: 'best-effort' });
+    expect(workspace.guarantee).toBe('best-effort');
+    workspace.close();
+  });
+});

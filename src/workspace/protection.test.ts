@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { Protection } from './protection.ts';
+
+const GLOBS = ['**/.git', '**/.git/**', '**/*.pem', 'private', 'conf/*.json'];
+
+describe('Protection', () => {
+  const protection = new Protection(GLOBS, ['/state']);
+
+  it.each<[string, string | undefined]>([
+    ['.git', '**/.git'],
+    ['.git/config', '**/.git'],
+    ['sub/.git/hooks/pre-commit', '**/.git'],
+    ['.GIT/config', '**/.git'],
+    ['key.pem', '**/*.pem'],
+    ['a/b/KEY.PEM', '**/*.pem'],
+    ['.hidden/.key.pem', '**/*.pem'],
+    ['private', 'private'],
+    ['private/deep/down', 'private'],
+    ['PRIVATE/x', 'private'],
+    ['conf/a.json', 'conf/*.json'],
+    ['', undefined],
+    ['.gitignore', undefined],
+    ['git/config', undefined],
+    ['a/private', undefined],
+    ['privately', undefined],
+    ['conf/sub/a.json', undefined],
+    ['pem', undefined],
+  ])('of %j: %j', (relative, glob) => {
+    expect(protection.protects(relative, `/w/${relative}`)).toBe(glob);
+  });
+
+  it.each<[string, string | undefined]>([
+    ['/state', '/state'],
+    ['/state/store.db', '/state'],
+    ['/state-of-mind', undefined],
+    ['/stat', undefined],
+  ])('covers a folder and what is in it: %j', (key, folder) => {
+    expect(protection.protects('x', key)).toBe(folder);
+  });
+});

@@ -1,0 +1,135 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTree, scratch } from '../../test/support/tree.ts';
+import { GUARANTEES } from './guarantee.ts';
+import { Workspace, type WorkspaceOptions } from './workspace.ts';
+
+function opened(roots: readonly string[], options: WorkspaceOptions = {}): Workspace {
+  const workspace = Workspace.open(roots, options);
+  onTestFinished(() => workspace.close());
+  return workspace;
+}
+
+/** `inside: x` exists there, `absent: x` would be made there, `missing: x` names that are not there; else a code. */
+type Row = readonly [tree: string, path: string, expected: string];
+
+const ROWS: readonly Row[] = [
+  ['f', 'f', 'inside f'],
+  ['d/', 'd', 'inside d'],
+  ['d/f', 'd/../d/./f', 'inside d/f'],
+  ['f', '.', 'inside '],
+  ['f', 'g', 'absent g'],
+  ['d/', 'd/e/f', 'absent d/e/f'],
+  ['f; l => f', 'l', 'inside f'],
+  ['d/f; l => d', 'l/f', 'inside d/f'],
+  ['d/f; l => d/', 'l/f', 'inside d/f'],
+  ['d/f; l => ./d/./f', 'l', 'inside d/f'],
+  ['f; d/l => ../f', 'd/l', 'inside f'],
+  ['f; a/b/l => ../../f', 'a/b/l', 'inside f'],
+  ['f; l => m; m => n; n => f', 'l', 'inside f'],
+  ['d/e/f; l => d/e; m => l/..', 'm/e/f', 'inside d/e/f'],
+  // `..` leaves the folder a link led to, not the one the link is in.
+  ['d/e/; d/f; l => d/e; m => l/../f', 'm', 'inside d/f'],
+  ['d/; l => d/..', 'l', 'inside '],
+  ['l => .', 'l', 'inside '],
+  ['d/l => .', 'd/l/l/l', 'inside d'],
+  ['f; l => ROOT/f', 'l', 'inside f'],
+  ['d/f; l => ROOT/d', 'l/f', 'inside d/f'],
+  ['l => ROOT', 'l', 'inside '],
+  ['l => ROOT/', 'l/x', 'absent x'],
+  // A dangling link is judged by where it points.
+  ['l => new', 'l', 'absent new'],
+  ['d/; l => d/new', 'l', 'absent d/new'],
+  ['l => ROOT/new', 'l', 'absent new'],
+  ['l => new/deep', 'l', 'absent new/deep'],
+  ['l => missing/../f; f', 'l', 'NOT_FOUND ENOENT'],
+  ['l => f/../g; f; g', 'l', 'NOT_A_FILE ENOTDIR'],
+  ['f', 'f/g', 'NOT_A_FILE ENOTDIR'],
+  ['f; l => f', 'l/g', 'NOT_A_FILE ENOTDIR'],
+  ['l => l', 'l', 'OUTSIDE_WORKSPACE ELOOP'],
+  ['l => m; m => l', 'l/x', 'OUTSIDE_WORKSPACE ELOOP'],
+  ['l => ..', 'l', 'OUTSIDE_WORKSPACE'],
+  ['l => ../outside/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['d/l => ../../outside', 'd/l/f', 'OUTSIDE_WORKSPACE'],
+  ['l => OUTSIDE/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['l => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
+  ['l => OUTSIDE/new', 'l', 'OUTSIDE_WORKSPACE'],
+  ['l => m; m => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
+  // Out and in again, past folders of which nothing is learned.
+  ['f; l => ../root/f', 'l', 'inside f'],
+  ['f; d/l => ../../root/f', 'd/l', 'inside f'],
+  ['f; l => ROOT/../root/f', 'l', 'inside f'],
+  ['f; l => ../root/../root/./f', 'l', 'inside f'],
+  ['f; l => ../root-evil/../root/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['f; l => ../outside/../root/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['f; l => ../../../../../../../../../../etc/passwd', 'l', 'OUTSIDE_WORKSPACE'],
+  ['f; l => ROOT-evil/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['f; l => ROOT/../outside/f', 'l', 'OUTSIDE_WORKSPACE'],
+  ['l => /', 'l', 'OUTSIDE_WORKSPACE'],
+  ['l => /proc/self/root', 'l/etc/passwd', 'OUTSIDE_WORKSPACE'],
+  ['l => /proc/self/cwd', 'l', 'OUTSIDE_WORKSPACE'],
+];
+
+describe.each(GUARANTEES)('by %s', (use) => {
+  it.each(ROWS)('in [%s], %j is %s', (tree, path, expected) => {
+    const places = scratch();
+    makeTree(places, ['OUTSIDE/f', ...tree.split('; ')]);
+    const workspace = opened([places.root], { use });
+    const outcome = workspace.resolve(path);
+    const said = outcome.ok
+      ? `${outcome.exists ? 'inside' : 'absent'} ${outcome.path.relative}`
+      : [outcome.refusal.code, outcome.refusal.detail?.errno].filter((part) => part).join(' ');
+    expect(said).toBe(expected);
+  });
+});
+
+describe('a link in the last place', () => {
+  it('is the thing itself when links count only on the way', () => {
+    const places = scratch();
+    makeTree(places, ['d/', 'e => d', 'd/out => OUTSIDE/f', 'd/loop => loop']);
+    const workspace = opened([places.root]);
+    for (const path of ['e/out', 'e/loop']) {
+      const outcome = workspace.locate(path, 'delete', 'parents');
+      if (!outcome.ok || !outcome.located.exists) throw new Error('not found');
+      expect(outcome.located.stats.isSymbolicLink()).toBe(true);
+      expect(outcome.located.place.path.relative).toBe(path.replace('e', 'd'));
+      outcome.located.place.dir.close();
+    }
+  });
+});
+
+describe('as many links as the kernel follows', () => {
+  it.each([
+    [40, true],
+    [41, false],
+  ])('%i in a row: %s', (count, ok) => {
+    const places = scratch();
+    makeTree(places, ['l0']);
+    for (let link = 1; link <= count; link += 1) symlinkSync(`l${link - 1}`, join(places.root, `l${link}`));
+    expect(opened([places.root]).resolve(`l${count}`).ok).toBe(ok);
+  });
+});
+
+describe('several roots', () => {
+  it('are led into by links from each other', () => {
+    const places = scratch();
+    makeTree(places, ['one/l => ROOT/two/f', 'one/r => ../two/f', 'one/x => ../three/f', 'two/f', 'three/f']);
+    const workspace = opened([join(places.root, 'one'), join(places.root, 'two')]);
+    for (const link of ['l', 'r']) {
+      expect(workspace.resolve(link)).toMatchObject({
+        ok: true,
+        path: { absolute: join(places.root, 'two/f'), root: join(places.root, 'two'), relative: 'f' },
+      });
+    }
+    expect(workspace.resolve('x')).toMatchObject({ ok: false, refusal: { code: 'OUTSIDE_WORKSPACE' } });
+  });
+
+  it('that nest are one space: a link may climb from the inner into the outer', () => {
+    const places = scratch();
+    makeTree(places, ['in/l => ../f', 'in/out => ../../outside/f', 'f', 'OUTSIDE/f']);
+    const workspace = opened([join(places.root, 'in'), places.root]);
+    expect(workspace.resolve('l')).toMatchObject({ ok: true, path: { absolute: join(places.root, 'f') } });
+    expect(workspace.resolve('out')).toMatchObject({ ok: false, refusal: { code: 'OUTSIDE_WORKSPACE' } });
+  });
+});

@@ -47,7 +47,12 @@ export async function planGc({ store, images }: GcSetting, limits: GcLimits, now
   const going = [...sorted.loose];
   const staying: KeptImage[] = [...sorted.fresh];
   for (const image of sorted.used) (uses.of(image) <= throughSeq ? going : staying).push(image);
-  for (const image of sorted.shown) (sizeOf(staying) + image.bytes > room ? going : staying).push(image);
+  let taken = sizeOf(staying);
+  for (const image of sorted.shown) {
+    const fits = taken + image.bytes <= room;
+    if (fits) taken += image.bytes;
+    (fits ? staying : going).push(image);
+  }
   return {
     throughSeq,
     entries: throughSeq - checkpoint.seq,

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { changeEntry, effect, file, ROOT, readEntry } from '../../test/store/samples.ts';
+import { MemoryStore } from '../store/memory.ts';
+import { entriesForUndo } from './undo-entries.ts';
+import { planUndo } from './undo-plan.ts';
+import type { UndoTarget } from './undo-selection.ts';
+
+/** 500 changes by turns of two sessions, a read after each; changes 250 and 251 are the only ones of `rare`. */
+async function longJournal(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  for (let i = 0; i < 500; i++) {
+    const session = i === 250 || i === 251 ? 'rare' : `s${i % 2}`;
+    const path = session === 'rare' ? 'rare' : `f${i}`;
+    const change = changeEntry(`c${i}`, [effect(path, file(`${i % 10}`), file(`${(i + 1) % 10}`))], {
+      session,
+      atMs: i,
+    });
+    await store.record({ entries: [change, readEntry({ atMs: i })] });
+  }
+  return store;
+}
+
+describe('entriesForUndo', () => {
+  it.each<[Partial<UndoTarget> & { kind: string }, readonly string[]]>([
+    [{ kind: 'last' }, ['c499']],
+    [{ kind: 'last', session: 'rare' }, ['c251']],
+    [{ kind: 'all', session: 'rare' }, ['c251', 'c250']],
+    [{ kind: 'all', key: `${ROOT}/rare` }, ['c251', 'c250']],
+    [{ kind: 'all', sinceMs: 497 }, ['c499', 'c498', 'c497']],
+    [{ kind: 'change', change: 'c3' }, ['c3']],
+    [{ kind: 'last', session: 'nobody' }, []],
+    [{ kind: 'change', change: 'c1000' }, []],
+  ])('finds what is needed for %j', async (wanted, expected) => {
+    const store = await longJournal();
+    const target = { root: ROOT, ...wanted } as UndoTarget;
+    const outcome = planUndo(await entriesForUndo(store, target), target);
+    expect(outcome.ok ? outcome.plan.undone.changes : []).toEqual(expected);
+  });
+
+  it('brings what came later, so that it can stand in the way', async () => {
+    const store = await longJournal();
+    await store.record({
+      entries: [changeEntry('late', [effect('rare', file('2'), file('3'))], { root: '/home', session: 'x' })],
+    });
+    const target = { root: ROOT, kind: 'last', session: 'rare' } as const;
+    expect(planUndo(await entriesForUndo(store, target), target)).toMatchObject({
+      refusal: { code: 'STALE', detail: { writer: { session: 'x' } } },
+    });
+  });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { fingerprintOf } from '../../test/store/images-conformance.ts';
+import {
+  ABSENT,
+  BARE_SIGHTING,
+  changeEntry,
+  pendingChange,
+  ROOT,
+  readEntry,
+  sessionRecord,
+} from '../../test/store/samples.ts';
+import { scratch } from '../../test/support/tree.ts';
+import type { Effect, Side } from '../model/entry.ts';
+import { FileImages } from '../store/image-files.ts';
+import { MemoryImages } from '../store/image-memory.ts';
+import type { Images } from '../store/images.ts';
+import { MemoryStore } from '../store/memory.ts';
+import { collectGarbage, type GcProgress } from './gc.ts';
+import { type GcLimits, type GcPlan, planGc } from './gc-plan.ts';
+import { verifyChain } from './verify.ts';
+
+const HOUR = 3_600_000;
+const NOW = 1000 * HOUR;
+const NO_LIMITS: GcLimits = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
+
+class Setting {
+  readonly store: MemoryStore = new MemoryStore();
+  /** Images seem as old as this. */
+  clock: number = NOW - 100 * HOUR;
+  readonly images: Images;
+
+  constructor(images?: Images) {
+    this.images = images ?? new MemoryImages(() => this.clock);
+  }
+
+  /** An edit from one kept content to another, so many hours ago. */
+  async edit(before: string, hoursAgo: number): Promise<void> {
+    await this.keep(before);
+    const entry = changeEntry(`c-${before}-${hoursAgo}`, [edited(before)], { atMs: NOW - hoursAgo * HOUR });
+    await this.store.record({ entries: [entry, readEntry({ atMs: NOW - hoursAgo * HOUR })] });
+  }
+
+  async keep(content: string): Promise<void> {
+    await this.images.keepBytes(Buffer.from(content), fingerprintOf(content));
+  }
+
+  plan(limits: Partial<GcLimits>): Promise<GcPlan> {
+    return planGc(this, { ...NO_LIMITS, ...limits }, NOW);
+  }
+
+  async collect(limits: Partial<GcLimits>): Promise<GcProgress[]> {
+    const told: GcProgress[] = [];
+    await collectGarbage(this, await this.plan(limits), (progress) => told.push(progress));
+    return told;
+  }
+
+  async kept(...contents: readonly string[]): Promise<string[]> {
+    const kept = [];
+    for (const content of contents)
+      if (await this.images.has(fingerprintOf(content).sha256)) kept.push(content);
+    return kept;
+  }
+}
+
+function edited(before: string): Effect {
+  const side: Side = { kind: 'file', fingerprint: fingerprintOf(before), mode: 0o644, kept: true };
+  return { key: `${ROOT}/a`, relative: 'a', before: side, after: ABSENT };
+}
+
+describe('retention', () => {
+  it('removes what is older, with the images only that needs; a plan alone removes nothing', async () => {
+    const setting = new Setting();
+    await setting.edit('old', 50);
+    await setting.edit('shared', 40);
+    await setting.edit('new', 10);
+    await setting.edit('shared', 5);
+    const plan = await setting.plan({ retentionMs: 24 * HOUR });
+    expect(plan).toMatchObject({
+      throughSeq: 4,
+      entries: 4,
+      frees: { count: 1, bytes: 3 },
+      leaves: { count: 2 },
+    });
+    expect(await setting.store.entries({})).toHaveLength(8);
+    expect(await setting.kept('old', 'shared', 'new')).toEqual(['old', 'shared', 'new']);
+
+    const told = await setting.collect({ retentionMs: 24 * HOUR });
+    expect((await setting.store.entries({})).map((entry) => entry.seq)).toEqual([8, 7, 6, 5]);
+    expect(await setting.kept('old', 'shared', 'new')).toEqual(['shared', 'new']);
+    expect(await verifyChain(setting.store)).toMatchObject({ ok: true, entries: 4 });
+    expect(told).toEqual([
+      { phase: 'entries', done: 4, total: 4 },
+      { phase: 'images', done: 1, total: 1 },
+    ]);
+    expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
+  });
+
+  it('keeps everything after the first young entry, whatever its clock said', async () => {
+    const setting = new Setting();
+    await setting.edit('young', 1);
+    await setting.edit('clock was wrong', 90);
+    expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
+  });
+
+  it('of nothing keeps everything', async () => {
+    const setting = new Setting();
+    await setting.edit('ancient', 900);
+    expect(await setting.plan({})).toMatchObject({ entries: 0, images: [], leaves: { count: 1, bytes: 7 } });
+  });
+});
+
+describe('the quota', () => {
+  const TEN = ['0', '1', '2', '3'].map((digit) => digit.repeat(10));
+
+  it.each([
+    [1000, TEN],
+    [40, TEN],
+    [39, TEN.slice(1)],
+    [20, TEN.slice(2)],
+    [1, TEN.slice(3)],
+  ])('of %i bytes takes the oldest changes first and never the newest', async (quotaBytes, left) => {
+    const setting = new Setting();
+    for (const [age, content] of TEN.entries()) await setting.edit(content, 50 - age);
+    await setting.collect({ quotaBytes });
+    expect(await setting.kept(...TEN)).toEqual(left);
+    const changes = await setting.store.entries({ kinds: ['change'] });
+    expect(changes).toHaveLength(left.length);
+  });
+
+  it('takes bytes that only a session has seen before any change', async () => {
+    const setting = new Setting();
+    await setting.edit('0123456789', 50);
+    for (const [content, clock] of [
+      ['seen long ago', 1],
+      ['seen lately', 2],
+    ] as const) {
+      setting.clock = clock;
+      await setting.keep(content);
+      const sighting = { ...BARE_SIGHTING, key: content, fingerprint: fingerprintOf(content) };
+      await setting.store.record({ session: sessionRecord('s'), sightings: [{ session: 's', sighting }] });
+    }
+    expect(await setting.plan({ quotaBytes: 100 })).toMatchObject({ images: [] });
+    await setting.collect({ quotaBytes: 21 });
+    expect(await setting.kept('0123456789', 'seen long ago', 'seen lately')).toEqual([
+      '0123456789',
+      'seen lately',
+    ]);
+    expect(await setting.store.entries({ kinds: ['change'] })).toHaveLength(1);
+  });
+});
+
+describe('images nobody needs', () => {
+  it('go, unless they are so new that their change may not be announced yet', async () => {
+    const setting = new Setting();
+    await setting.keep('left by a crash');
+    setting.clock = NOW - 60_000;
+    await setting.keep('just kept');
+    await setting.collect({});
+    expect(await setting.kept('left by a crash', 'just kept')).toEqual(['just kept']);
+  });
+
+  it('are not those of a change under way, however old or large', async () => {
+    const setting = new Setting();
+    await setting.edit('old', 900);
+    await setting.keep('pending');
+    await setting.store.record({
+      announce: pendingChange('p', { entry: changeEntry('p', [edited('pending')]) }),
+    });
+    await setting.collect({ retentionMs: 1, quotaBytes: 1 });
+    expect(await setting.kept('old', 'pending')).toEqual(['pending']);
+  });
+
+  it.each(['announced', 'recorded'] as const)(
+    'are not those that came to be needed after the plan was made (%s)',
+    async (how) => {
+      const setting = new Setting(new FileImages(scratch().home, { durability: 'none' }));
+      await setting.edit('again', 50);
+      const plan = await planGc(setting, { ...NO_LIMITS, retentionMs: HOUR }, NOW);
+      expect(plan.images).toHaveLength(1);
+      const entry = changeEntry('late', [edited('again')], { atMs: NOW });
+      if (how === 'announced') await setting.store.record({ announce: pendingChange('late', { entry }) });
+      else await setting.store.record({ entries: [entry] });
+      expect(await collectGarbage(setting, plan)).toMatchObject({
+        entries: 2,
+        images: { count: 0, bytes: 0 },
+      });
+      expect(await setting.kept('again')).toEqual(['again']);
+    },
+  );
+});
+
+it('idle unnamed sessions are forgotten, named ones and lively ones are not', async () => {
+  const setting = new Setting();
+  for (const [id, named, lastMs] of [
+    ['idle', false, 0],
+    ['named', true, 0],
+    ['lively', false, NOW],
+  ] as const)
+    await setting.store.record({ session: sessionRecord(id, { named, lastMs }) });
+  expect((await setting.plan({})).sessions).toEqual([]);
+  const told = await setting.collect({ sessionIdleMs: HOUR });
+  expect((await setting.store.sessions()).map((session) => session.id).sort()).toEqual(['lively', 'named']);
+  expect(told).toEqual([{ phase: 'sessions', done: 1, total: 1 }]);
+});

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { readEntry } from '../../test/store/samples.ts';
+import { MemoryStore } from '../store/memory.ts';
+import type { EntryFilter } from '../store/store.ts';
+import { walkEntries } from './journal.ts';
+
+it.each<[EntryFilter, number, number, number]>([
+  [{}, 2500, 2500, 1],
+  [{ order: 'oldest' }, 2500, 1, 2500],
+  [{ limit: 1000 }, 1000, 2500, 1501],
+  [{ limit: 1001, order: 'oldest' }, 1001, 1, 1001],
+  [{ limit: 5 }, 5, 2500, 2496],
+  [{ session: 'b', order: 'oldest' }, 1250, 2, 2500],
+  [{ afterSeq: 2499 }, 1, 2500, 2500],
+])('walking %j gives each entry once, in order, across pages', async (filter, count, first, last) => {
+  const store = new MemoryStore();
+  await store.record({
+    entries: Array.from({ length: 2500 }, (_, i) => readEntry({ session: i % 2 === 0 ? 'a' : 'b' })),
+  });
+  const seqs: number[] = [];
+  for await (const entry of walkEntries(store, filter)) seqs.push(entry.seq);
+  expect(new Set(seqs).size).toBe(count);
+  expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([count, first, last]);
+});

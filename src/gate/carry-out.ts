@@ -57,7 +57,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
 }
 
 /** Short enough to type after `lookfirst undo`. */
-function newChangeId(): string {
+export function newChangeId(): string {
   return `c${randomBytes(5).toString('hex')}`;
 }
 

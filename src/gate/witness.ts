@@ -1,3 +1,4 @@
+import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -11,6 +12,7 @@ import { looksBinary } from '../text/unicode.ts';
 import { sweep } from './sweep.ts';
 import type { World } from './world.ts';
 
+type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
 /** Notes what someone else did. Only what the disk confirms is believed; the rest makes the next verdict ask again. */
@@ -53,37 +55,44 @@ async function snapshotAt(
   }
 }
 
-async function witnessRead(
-  world: World,
-  ledger: Ledger,
-  event: Extract<WitnessEvent, { kind: 'read' }>,
-): Witnessed {
+async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witnessed {
   const outcome = await snapshotAt(world, event.path);
   if (!outcome.ok) return outcome;
   const { key, snapshot } = outcome;
   if (snapshot === undefined) return { ok: true, notices: [] };
-  const totalLines = countLines(snapshot.bytes);
-  const coverage = coverageShown(event, snapshot, totalLines);
-  if (coverage.kind === 'none') return { ok: true, notices: [] };
-  const notText = looksBinary(snapshot.bytes);
-  const flags = { ...NO_FLAGS, notText, redacted: event.redacted === true, clamped: event.clamped === true };
-  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  await ledger.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
+  const shown =
+    event.ranges === undefined && event.content !== undefined
+      ? Buffer.from(event.content, 'utf8')
+      : undefined;
+  const current = shown === undefined || shown.equals(snapshot.bytes);
+  const bytes = current ? snapshot.bytes : shown;
+  const totalLines = countLines(bytes);
+  const flags = {
+    ...NO_FLAGS,
+    notText: looksBinary(bytes),
+    redacted: event.redacted === true,
+    clamped: event.clamped === true,
+  };
+  const seen = {
+    key,
+    totalLines,
+    coverage: coverageShown(event, totalLines),
+    flags,
+    how: 'witness' as const,
+  };
+  // What was shown and is not there (any more) is a sighting of older bytes: the next change finds it stale.
+  const sighting = current
+    ? sightingOf(world, { ...seen, snapshot })
+    : { ...seen, fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, atMs: world.now() };
+  if (sighting.fingerprint !== undefined) world.baselines.remember(sighting.fingerprint, bytes);
+  await ledger.record([sighting]);
   return { ok: true, notices: [] };
 }
 
-/** What was delivered counts only as far as it is what the disk holds. */
-function coverageShown(
-  event: Extract<WitnessEvent, { kind: 'read' }>,
-  snapshot: Snapshot,
-  totalLines: number,
-): Coverage {
-  if (event.ranges !== undefined) {
-    const bounded = event.ranges.map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }));
-    return linesCoverage(bounded, totalLines);
-  }
-  if (event.content === undefined) return WHOLE;
-  return Buffer.from(event.content, 'utf8').equals(snapshot.bytes) ? WHOLE : NOTHING;
+function coverageShown(event: ReadEvent, totalLines: number): Coverage {
+  if (event.ranges === undefined) return WHOLE;
+  const bounded = event.ranges.map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }));
+  return linesCoverage(bounded, totalLines);
 }
 
 async function witnessWrite(

@@ -1,3 +1,4 @@
+import { ForeignChanges } from '../gate/foreign.ts';
 import { Gate } from '../gate/gate.ts';
 import { undo } from '../gate/undo.ts';
 import type { World } from '../gate/world.ts';
@@ -53,6 +54,7 @@ export class GatedSession implements Session {
   readonly #host: SessionHost;
   readonly #ledger: Ledger;
   readonly #gate: Gate;
+  readonly #foreign: ForeignChanges;
   readonly #pageEnds: PageEnds = new Map();
   #closed = false;
 
@@ -63,6 +65,7 @@ export class GatedSession implements Session {
     const { store, policy } = host.world;
     this.#ledger = new Ledger({ store, session: this.id, policy });
     this.#gate = new Gate(host.world, this.#ledger);
+    this.#foreign = new ForeignChanges(host.world, this.#ledger, this.#gate.refusals);
   }
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
@@ -141,6 +144,26 @@ export class GatedSession implements Session {
   witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
     this.#world();
     return this.#gate.witness(event);
+  }
+
+  /** Where a path leads, if the session may look there; reads nothing. */
+  async locate(path: string): Promise<Outcome<{ readonly key: string }>> {
+    const outcome = this.#world().workspace.resolve(path);
+    return outcome.ok ? { ok: true, key: outcome.path.key } : this.#noted(outcome);
+  }
+
+  /** For changes that another program makes: see ForeignChanges. */
+  get foreign(): ForeignChanges {
+    this.#world();
+    return this.#foreign;
+  }
+
+  /** Writes one sentence into the journal. */
+  async note(text: string, path?: string): Promise<void> {
+    const world = this.#world();
+    const root = world.workspace.roots[0] ?? '';
+    const entry = { kind: 'notice' as const, atMs: world.now(), session: this.id, root, text };
+    await world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
   }
 
   async compacted(): Promise<void> {

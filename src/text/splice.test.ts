@@ -25,6 +25,7 @@ describe('applyEdits', () => {
   it.each([
     ['the one occurrence', 'a b c', [edit('b', 'x')], 'a x c'],
     ['all occurrences', 'x y x', [edit('x', 'z', true)], 'z y z'],
+    ['as many as there must be', 'x y x', [{ ...edit('x', 'z', true), occurrences: 2 }], 'z y z'],
     ['in order, on the result so far', 'a', [edit('a', 'b'), edit('b', 'c')], 'c'],
     ['literally', 'PRICE', [edit('PRICE', "$& $$ $1 $` $'")], "$& $$ $1 $` $'"],
     ['literally everywhere', 'x x', [edit('x', '$&$1', true)], '$&$1 $&$1'],
@@ -94,6 +95,13 @@ describe('applyEdits', () => {
       },
     ],
     ['ambiguous', 'aaa', [edit('aa', 'b')], { count: 2 }],
+    ['ambiguous', 'x x x', [{ ...edit('x', 'z', true), occurrences: 2 }], { count: 3 }],
+    [
+      'ambiguous',
+      'x',
+      [{ ...edit('x', 'z', true), occurrences: 2 }],
+      { count: 1, places: [{ line: 1, text: 'x' }] },
+    ],
     ['empty-anchor', 'abc', [edit('', 'x')], {}],
     ['same', 'abc', [edit('a', 'a')], {}],
     ['too-large', 'a'.repeat(5000), [edit('a', 'b'.repeat(100_000), true)], {}],

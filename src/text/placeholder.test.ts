@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { clampLine } from './clamp.ts';
+import { numberLines } from './number-lines.ts';
+import { findPlaceholder } from './placeholder.ts';
+import { stubIn } from './stub.ts';
+
+const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';
+
+describe('findPlaceholder', () => {
+  it('knows a read pasted back, wherever it begins', () => {
+    expect(findPlaceholder(numberLines(FILE, 1, 100).text, FILE)).toEqual({
+      line: 1,
+      text: '1\timport a',
+      kind: 'line-numbers',
+    });
+    expect(findPlaceholder('x\n3\tfunction f() {\n4\t  return 2;\n', FILE)).toMatchObject({ line: 2 });
+  });
+
+  it.each([
+    ['with a changed line', '1\timport a\n2\t\n3\tfunction g() {\n4\t  return 1;\n5\t}\n'],
+    [
+      'with a new line and the rest renumbered',
+      '1\timport a\n2\timport b\n3\t\n4\tfunction f() {\n5\t  return 1;\n',
+    ],
+    ['with padded numbers and CRLF', '     3\tfunction f() {\r\n     4\t  return 1;\r\n'],
+  ])('knows a read pasted back %s', (_what, content) => {
+    expect(findPlaceholder(content, FILE)).toMatchObject({ kind: 'line-numbers' });
+  });
+
+  it('knows a file of one line pasted back', () => {
+    expect(findPlaceholder('1\thello\n', 'hello\n')).toMatchObject({ kind: 'line-numbers' });
+  });
+
+  it.each([
+    ['a new table of numbers and tabs', '1\tapple\n2\tpear\n3\tplum\n', FILE],
+    ['a table in a new file', '1\timport a\n2\t\n3\tfunction f() {\n', undefined],
+    ['a table that is there already', '1\tapple\n2\tpear\n3\tfig\n', '1\tapple\n2\tpear\n'],
+    ['a table with a line of the file elsewhere', '7\timport a\n8\t}\n', FILE],
+    ['a number before one line', '3\tfunction f() {\n', FILE],
+    ['numbers that do not count up', '3\tfunction f() {\n3\tfunction f() {\n', FILE],
+    ['numbers of lines that are mostly new', '1\timport a\n2\tx\n3\ty\n4\tz\n5\tw\n', FILE],
+  ])('lets %s pass', (_what, content, existing) => {
+    expect(findPlaceholder(content, existing)).toBeUndefined();
+  });
+
+  it('looks only at numbers of the lines shown, if it is told', () => {
+    const content = '3\tfunction f() {\n4\t  return 1;\n';
+    expect(findPlaceholder(content, FILE, { from: 1, to: 2 })).toBeUndefined();
+    expect(findPlaceholder(content, FILE, { from: 3, to: 5 })).toMatchObject({ line: 1 });
+  });
+
+  it.each([
+    ['receipt', '[read src/a b.ts lines 1-20 of 40 revision 0a1b2c]'],
+    ['receipt', '[read a lines 1-20 of 40]'],
+    ['redaction', 'key = "[REDACTED:aws-key]"'],
+    ['redaction', 'TOKEN=[secret:github-token#2]'],
+    ['clamp-mark', clampLine('x'.repeat(50), 20).text],
+    ['stub', '// ... rest of file unchanged ...'],
+  ])('knows a %s: %s', (kind, line) => {
+    expect(findPlaceholder(`a\n  b\n${line}\nc\n`, 'other\n')).toEqual({ line: 3, text: line, kind });
+    expect(findPlaceholder(`a\n${line}\n`, undefined)).toMatchObject({ line: 2, kind });
+  });
+
+  it.each([
+    ['[read a lines 1-20 of 40]', 'x\n[read a lines 1-20 of 40]\n'],
+    ['  // ... existing code ...', 'a\r\n// ... existing code ...\r\nb'],
+    ['key = [REDACTED:a]', 'other = [REDACTED:a]\n'],
+  ])('lets %j pass where the file holds it already', (line, existing) => {
+    expect(findPlaceholder(`new\n${line}\n`, existing)).toBeUndefined();
+    expect(findPlaceholder(`new\n${line}\n`, 'nothing')).toBeDefined();
+  });
+
+  it('lets a stub in a fenced example pass, and not the one after it', () => {
+    expect(findPlaceholder('# Guide\n```ts\n// ... existing code ...\n```\n', undefined)).toBeUndefined();
+    expect(findPlaceholder('```\n```\n// ... existing code ...\n', undefined)).toMatchObject({ line: 3 });
+  });
+
+  it('takes a remark for a stub only where it is not the end of a comment', () => {
+    expect(findPlaceholder('f()\n// rest of the code\n', undefined)).toMatchObject({ line: 2 });
+    expect(findPlaceholder('// This is checked by the\n// rest of the code\n', undefined)).toBeUndefined();
+    expect(findPlaceholder('// note\n// ... rest of the code ...\n', undefined)).toMatchObject({ line: 2 });
+  });
+
+  it('bounds the line it shows', () => {
+    const found = findPlaceholder(`${'x'.repeat(500)}[REDACTED:a]`, undefined);
+    expect(found?.text).toHaveLength(120);
+  });
+});
+
+describe('stubIn', () => {
+  it.each([
+    '... rest of file unchanged',
+    '... rest of the file remains unchanged ...',
+    '[... rest of file unchanged ...]',
+    '// existing code',
+    '// ... existing code ...',
+    '// ...existing code...',
+    '// Existing code here',
+    '/* ... existing code ... */',
+    '{/* ... existing code ... */}',
+    '<!-- rest unchanged -->',
+    '<!-- ... existing content ... -->',
+    '# ... (unchanged)',
+    '# ... existing code ...',
+    '# Rest of the file remains the same',
+    '# rest of the code unchanged',
+    '    # ... rest of the implementation',
+    '// ... (rest of the function)',
+    '// rest of the code',
+    '// The rest of the code remains the same.',
+    '// rest of the component stays as is',
+    '// other methods remain unchanged',
+    '// remaining code unchanged',
+    '// keep existing code',
+    '// keep the rest of the file as is',
+    '// code omitted for brevity',
+    '// Code omitted',
+    '-- ... rest of the script ...',
+    '; ... unchanged ...',
+    '% ... unchanged',
+    '...[truncated]',
+    '… (truncated)',
+    '... [12 lines omitted]',
+    '... 120 unchanged lines ...',
+    '… 7 more lines of this diff not shown',
+    '// ... same as before',
+    '# ... previous code ...',
+  ])('knows %j', (line) => {
+    expect(stubIn(line)).toBeDefined();
+  });
+
+  it.each([
+    '',
+    '...',
+    '…',
+    '// ...',
+    '# ...',
+    '/* ... */',
+    '    ...',
+    'def f(): ...',
+    '...rest',
+    '...rest,',
+    '...existing,',
+    '...unchanged',
+    '...truncated,',
+    'return { ...unchanged, a };',
+    '# Existing code',
+    '## Rest of the file',
+    '# unchanged',
+    '// unchanged',
+    '// truncated',
+    '// output truncated',
+    '- Rest of the API unchanged',
+    'The rest of the file is unchanged.',
+    '(The rest of the code remains the same.)',
+    '// the rest of the file is unchanged when dry-run is on',
+    '// rest of the arguments',
+    '// rest of the line',
+    '// existing rows stay untouched',
+    '# existing users are unchanged',
+    '# keep existing config',
+    '# keep existing value',
+    '// Existing code paths keep working',
+    '/* existing code style: tabs */',
+    '// same as before, but faster',
+    '// remaining lines are comments',
+    "console.log('... rest of file unchanged');",
+    'const stub = "// existing code";',
+    '... 12 more',
+    'at f (a.js:1:2)',
+    '    ... 23 common frames omitted',
+    '[read more](https://example.org)',
+    '[REDACTED]',
+    '--- a/file',
+    '-- Table of contents',
+    '<code>unchanged</code>',
+    '<p>... and the rest of the code</p>',
+    '--------',
+    '########',
+    '#!/bin/sh',
+    '#include <rest>',
+    '; semicolon',
+    '.rest { color: red }',
+    '{ "unchanged": true }',
+    '[truncated]',
+    '// See the previous section',
+    '// TODO: rest of the code is ugly',
+  ])('leaves %j alone', (line) => {
+    expect(stubIn(line)).toBeUndefined();
+  });
+
+  it('answers on contrived lines', () => {
+    for (const line of [
+      '(('.repeat(60),
+      '/*'.repeat(70),
+      `// ${'rest of '.repeat(18)}`,
+      '…'.repeat(150),
+      '. '.repeat(70),
+    ])
+      expect(stubIn(line)).toBeUndefined();
+  });
+});

@@ -59,7 +59,7 @@ export async function look(
   }
 }
 
-interface Looking<Where extends Located> {
+export interface Looking<Where extends Located> {
   readonly request: LookRequest;
   readonly located: Where;
   readonly sighting: Sighting | undefined;
@@ -67,28 +67,39 @@ interface Looking<Where extends Located> {
 
 async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<View> {
   const { request, located, sighting } = looking;
+  const facts = glanceFacts(world, looking);
+  const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
+  if (!located.exists || !located.stats.isFile()) return view;
+  if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
+    return view;
+  const known = countingSighting(sighting);
+  // Only a glance trusts the stamp.
+  if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
+  const read = await readBytes(world, session, { located, known });
+  return { ...view, snapshot: read.snapshot, facts: { ...facts, freshness: undefined, ...read.facts } };
+}
+
+/** The facts that need no more than what was already located. One literal: every vet passes here. */
+export function glanceFacts(world: World, { request, located, sighting }: Looking<Located>): Facts {
   const { path } = located.place;
-  const facts: Facts = {
+  const known = located.exists && located.stats.isFile() ? countingSighting(sighting) : undefined;
+  const fresh = known !== undefined && located.exists && hasStampOf(known, located);
+  return {
     action: request.action,
     path: request.path,
     nowMs: world.now(),
-    target: located.exists ? targetOf(located) : { exists: false },
+    target: located.exists ? targetOf(located) : NO_TARGET,
     sighting,
     isRoot: path.relative === '',
     expectedRevision: request.expectedRevision,
-    bypassedBy: matchingGlob(world.policy.bypass, path.relative),
+    bypassedBy:
+      world.policy.bypass.length === 0 ? undefined : matchingGlob(world.policy.bypass, path.relative),
+    freshness: fresh ? 'same' : undefined,
+    mtimeNewer: known?.stamp && located.exists ? located.stats.mtimeNs > known.stamp.mtimeNs : undefined,
   };
-  const view = { path, located, sighting, snapshot: undefined, facts };
-  if (!located.exists || !located.stats.isFile()) return view;
-  const known = countingSighting(sighting);
-  const times = { mtimeNewer: known?.stamp && located.stats.mtimeNs > known.stamp.mtimeNs };
-  if (request.depth === 'glance' && known !== undefined && request.expectedRevision === undefined) {
-    if (hasStampOf(known, located)) return { ...view, facts: { ...facts, ...times, freshness: 'same' } };
-  }
-  if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, ...times } };
-  const read = await readBytes(world, session, { located, known });
-  return { ...view, snapshot: read.snapshot, facts: { ...facts, ...times, ...read.facts } };
 }
+
+const NO_TARGET: Target = { exists: false };
 
 function targetOf(found: Found): Target {
   return {

@@ -2,9 +2,9 @@ import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
-import { look } from './look.ts';
+import { glanceFacts, type LookRequest, look } from './look.ts';
 import { prepare } from './prepare.ts';
-import { type Denied, no } from './prepared.ts';
+import type { Denied } from './prepared.ts';
 import type { World } from './world.ts';
 
 export type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
@@ -14,27 +14,46 @@ export type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } 
  * look (a changed file, a delete, a move) is prepared in full and then let go.
  */
 export async function vetOne(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {
-  const glanced = await glance(world, ledger, change);
-  if (glanced !== undefined) return glanced;
+  if (
+    world.policy.readOnly ||
+    (change.kind !== 'write' && change.kind !== 'edit' && change.kind !== 'insert')
+  ) {
+    return vetInFull(world, ledger, change);
+  }
+  const request: LookRequest = {
+    path: change.path,
+    action: change.kind === 'write' ? 'overwrite' : change.kind,
+    expectedRevision: change.expectedRevision,
+    depth: 'glance',
+  };
+  const outcome = world.workspace.locate(request.path, request.action);
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  const sighting = await ledger.recall(located.place.path.key);
+  const facts = glanceFacts(world, { request, located, sighting });
+  const verdict = facts.freshness === 'same' || !located.exists ? judge(facts, world.policy) : undefined;
+  if (verdict?.outcome === 'allow' && facts.expectedRevision === undefined)
+    return { ok: true, notices: verdict.notices };
+  return (await vetByBytes(world, ledger, request)) ?? vetInFull(world, ledger, change);
+}
+
+/** The stamp was not enough. Undefined: the file changed, and only the whole change can tell whether it still fits. */
+async function vetByBytes(world: World, ledger: Ledger, request: LookRequest): Promise<Vetted | undefined> {
+  const outcome = await look(world, ledger, request);
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  view.located.place.dir.close();
+  const verdict = judge(view.facts, world.policy);
+  if (verdict.outcome === 'refuse') {
+    return verdict.refusal.code === 'STALE' ? undefined : { ok: false, refusal: verdict.refusal };
+  }
+  return verdict.licence === 'carry' ? undefined : { ok: true, notices: verdict.notices };
+}
+
+async function vetInFull(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {
   const prepared = await prepare(world, ledger, change);
   if (!prepared.ok) return prepared;
   prepared.step.close();
   return { ok: true, notices: [] };
-}
-
-async function glance(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted | undefined> {
-  if (
-    world.policy.readOnly ||
-    (change.kind !== 'write' && change.kind !== 'edit' && change.kind !== 'insert')
-  )
-    return undefined;
-  const action = change.kind === 'write' ? 'overwrite' : change.kind;
-  const { path, expectedRevision } = change;
-  const outcome = await look(world, ledger, { path, action, expectedRevision, depth: 'glance' });
-  if (!outcome.ok) return no(outcome.refusal);
-  const { view } = outcome;
-  view.located.place.dir.close();
-  const verdict = judge(view.facts, world.policy);
-  if (verdict.outcome === 'refuse') return verdict.refusal.code === 'STALE' ? undefined : no(verdict.refusal);
-  return verdict.licence === 'carry' ? undefined : { ok: true, notices: verdict.notices };
 }

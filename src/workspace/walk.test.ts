@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { makeTree, scratch } from '../../test/support/tree.ts';
+import { IN_MEMORY, makeTree, scratch } from '../../test/support/tree.ts';
 import { GUARANTEES } from './guarantee.ts';
 import { Workspace, type WorkspaceOptions } from './workspace.ts';
 
@@ -73,7 +73,7 @@ const ROWS: readonly Row[] = [
 
 describe.each(GUARANTEES)('by %s', (use) => {
   it.each(ROWS)('in [%s], %j is %s', (tree, path, expected) => {
-    const places = scratch();
+    const places = scratch(IN_MEMORY);
     makeTree(places, ['OUTSIDE/f', ...tree.split('; ')]);
     const workspace = opened([places.root], { use });
     const outcome = workspace.resolve(path);

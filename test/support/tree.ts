@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -11,8 +19,11 @@ export interface Scratch {
   readonly outside: string;
 }
 
-export function scratch(): Scratch {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-test-')));
+/** Where tables of many small trees are made: in memory, if that can be had. */
+export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+export function scratch(parent: string = tmpdir()): Scratch {
+  const base = realpathSync(mkdtempSync(join(parent, 'lookfirst-test-')));
   const made = { base, root: join(base, 'root'), home: join(base, 'home'), outside: join(base, 'outside') };
   for (const folder of [made.root, made.home, made.outside]) mkdirSync(folder);
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));

@@ -1,0 +1,212 @@
+import {
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { DiskContext } from '../../src/disk/context.ts';
+import { create } from '../../src/disk/create.ts';
+import { makeFolders, removeFolder } from '../../src/disk/folders.ts';
+import { fingerprintOf } from '../../src/disk/hash.ts';
+import { makeLink } from '../../src/disk/links.ts';
+import { inspect, listNames } from '../../src/disk/list.ts';
+import { move } from '../../src/disk/move.ts';
+import { readPage } from '../../src/disk/page.ts';
+import { openRegular, readSnapshot } from '../../src/disk/read.ts';
+import { remove, removeLink } from '../../src/disk/remove.ts';
+import { replace } from '../../src/disk/replace.ts';
+import type { Located, Workspace } from '../../src/workspace/workspace.ts';
+
+export interface Victim {
+  readonly workspace: Workspace;
+  readonly context: DiskContext;
+}
+
+/** What our code did: `shown` holds what a reader got; undefined for changes. */
+export interface Done {
+  readonly ok: boolean;
+  readonly shown?: string;
+}
+
+/** One way to touch a file, by our code on a located place, and by plain code on a path. */
+export interface Operation {
+  readonly name: string;
+  /** `itself`: a link in the last place is the thing to work on. */
+  readonly links: 'all' | 'itself';
+  /** What stands in place of a row's `f`: a file, a link, an empty folder, or nothing. */
+  readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
+  ours(victim: Victim, located: Located): Promise<Done> | Done;
+  /** Plain code follows a link in the last place. */
+  readonly plainFollowsLeaf: boolean;
+  /** Returns what it read, if it reads. */
+  plain(path: string, victim: { readonly spare: string }): string | undefined;
+}
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    name: 'readSnapshot',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: true,
+    ours: async ({ context }, { place }) => {
+      const seen = await readSnapshot(place, { clock: context.clock });
+      return 'problem' in seen ? { ok: false } : { ok: true, shown: seen.bytes.toString() };
+    },
+    plain: (path) => readFileSync(path, 'utf8'),
+  },
+  {
+    name: 'openRegular',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: true,
+    ours: (_victim, { place }) => {
+      const opened = openRegular(place);
+      if ('problem' in opened) return { ok: false };
+      const shown = readFileSync(opened.fd, 'utf8');
+      closeSync(opened.fd);
+      return { ok: true, shown };
+    },
+    plain: (path) => readFileSync(path, 'utf8'),
+  },
+  {
+    name: 'readPage',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: true,
+    ours: async ({ context }, { place }) => {
+      const page = await readPage(place, { clock: context.clock, from: 1, limit: 9, maxLineBytes: 99 });
+      return 'problem' in page ? { ok: false } : { ok: true, shown: page.lines.join('') };
+    },
+    plain: (path) => readFileSync(path, 'utf8'),
+  },
+  {
+    name: 'listNames',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: false,
+    ours: (_victim, { place }) => ({
+      ok: true,
+      shown: listNames(place.dir)
+        .map(({ name }) => name)
+        .join(' '),
+    }),
+    plain: (path) => readdirSync(dirname(path)).join(' '),
+  },
+  {
+    name: 'inspect',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: true,
+    ours: (_victim, { place }) => ({
+      ok: true,
+      shown: `inode ${inspect(place.dir, place.name)?.ino}`,
+    }),
+    plain: (path) => `inode ${statSync(path, { bigint: true }).ino}`,
+  },
+  {
+    name: 'create',
+    links: 'all',
+    on: 'new',
+    plainFollowsLeaf: true,
+    ours: ({ context }, { place }) => create(context, place, { bytes: Buffer.from('made') }),
+    plain: (path) => void writeFileSync(path, 'made'),
+  },
+  {
+    name: 'makeLink',
+    links: 'itself',
+    on: 'new',
+    plainFollowsLeaf: false,
+    ours: ({ context }, { place }) => makeLink(context, place, 'f'),
+    plain: (path) => void symlinkSync('f', path),
+  },
+  {
+    name: 'replace',
+    links: 'all',
+    on: 'f',
+    plainFollowsLeaf: true,
+    ours: ({ context }, { place }) => {
+      const expected = { fingerprint: fingerprintOf(Buffer.from(place.path.relative)) };
+      return replace(context, place, { bytes: Buffer.from('changed'), expected });
+    },
+    plain: (path) => void writeFileSync(path, 'changed'),
+  },
+  {
+    name: 'remove',
+    links: 'itself',
+    on: 'f',
+    plainFollowsLeaf: false,
+    ours: ({ context }, { place }) =>
+      remove(context, place, { fingerprint: fingerprintOf(Buffer.from(place.path.relative)) }),
+    plain: (path) => void unlinkSync(path),
+  },
+  {
+    name: 'removeLink',
+    links: 'itself',
+    on: 'k',
+    plainFollowsLeaf: false,
+    ours: ({ context }, { place }) => removeLink(context, place, 'f'),
+    plain: (path) => void unlinkSync(path),
+  },
+  {
+    name: 'move from',
+    links: 'itself',
+    on: 'f',
+    plainFollowsLeaf: false,
+    ours: (victim, { place }) => {
+      const to = victim.workspace.locate('spare/moved', 'move');
+      if (!to.ok) return { ok: false };
+      const done = move(victim.context, place, to.located.place);
+      to.located.place.dir.close();
+      return { ok: done.ok };
+    },
+    plain: (path, { spare }) => void renameSync(path, `${spare}/moved`),
+  },
+  {
+    name: 'move to',
+    links: 'all',
+    on: 'new',
+    plainFollowsLeaf: true,
+    ours: (victim, { place }) => {
+      const from = victim.workspace.locate('spare/x', 'move');
+      if (!from.ok) return { ok: false };
+      const done = move(victim.context, from.located.place, place);
+      from.located.place.dir.close();
+      return { ok: done.ok };
+    },
+    plain: (path, { spare }) => {
+      // A rename replaces a link in the last place; a copy, which tools fall back to, follows it.
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) writeFileSync(path, 'moved');
+      else linkSync(`${spare}/x`, path);
+      return undefined;
+    },
+  },
+  {
+    name: 'makeFolders',
+    links: 'all',
+    on: 'new/deep',
+    plainFollowsLeaf: false,
+    ours: ({ context }, located) => {
+      if (located.exists) return { ok: false };
+      makeFolders(context, located.place, located.missing).close();
+      return { ok: true };
+    },
+    plain: (path) => void mkdirSync(path, { recursive: true }),
+  },
+  {
+    name: 'removeFolder',
+    links: 'itself',
+    on: 'empty',
+    plainFollowsLeaf: false,
+    ours: ({ context }, { place }) => ({ ok: removeFolder(context, place) }),
+    plain: (path) => void rmdirSync(path),
+  },
+];

@@ -1,0 +1,125 @@
+/**
+ * One row: a tree, a path an operation is given, and where that leads. Written in Go's mini-language, see
+ * test/support/tree.ts; outside each folder holds a file `f`, a link `k => f` and a
+ * folder `empty/`.
+ */
+export interface Row {
+  readonly title: string;
+  readonly tree: readonly string[];
+  readonly path: string;
+  /** `outside`: refused by every operation. Otherwise the real place, below the root. */
+  readonly leads: 'outside' | { readonly inside: string };
+  /** The refusal's code, if it is not OUTSIDE_WORKSPACE. */
+  readonly code?: string;
+  /** The last name is itself a link: what removes or moves names works on the link, which is inside. */
+  readonly leaf?: 'link';
+  /** Plain code does not get out by this one either: the system stops it. */
+  readonly control?: 'none';
+}
+
+const outside = 'outside' as const;
+
+export const ROWS: readonly Row[] = [
+  { title: 'a plain file', tree: ['f'], path: 'f', leads: { inside: 'f' } },
+  { title: 'a file in a folder', tree: ['d/f'], path: 'd/f', leads: { inside: 'd/f' } },
+  { title: 'dots and doubled slashes', tree: ['d/f'], path: './d//./f', leads: { inside: 'd/f' } },
+  { title: 'up and down inside', tree: ['d/f', 'e/'], path: 'e/../d/f', leads: { inside: 'd/f' } },
+  { title: 'a name that begins with dots', tree: ['..d/..f'], path: '..d/..f', leads: { inside: '..d/..f' } },
+  { title: 'an absolute path inside', tree: ['f'], path: 'ROOT/f', leads: { inside: 'f' } },
+  { title: 'a link to a folder on the way', tree: ['d/f', 'l => d'], path: 'l/f', leads: { inside: 'd/f' } },
+  {
+    title: 'two links on the way',
+    tree: ['d/f', 'l => m', 'm => d'],
+    path: 'l/f',
+    leads: { inside: 'd/f' },
+  },
+  {
+    title: 'an absolute link to the inside',
+    tree: ['d/f', 'l => ROOT/d'],
+    path: 'l/f',
+    leads: { inside: 'd/f' },
+  },
+  {
+    title: 'a link that climbs inside',
+    tree: ['d/f', 'e/l => ../d'],
+    path: 'e/l/f',
+    leads: { inside: 'd/f' },
+  },
+  { title: 'one step up', tree: [], path: '../outside/f', leads: outside },
+  { title: 'up from a folder', tree: ['d/'], path: 'd/../../outside/f', leads: outside },
+  { title: 'far up', tree: [], path: '../../../../../../../../OUTSIDE/f', leads: outside },
+  { title: 'an absolute path', tree: [], path: 'OUTSIDE/f', leads: outside },
+  { title: 'an absolute path through the root', tree: [], path: 'ROOT/../outside/f', leads: outside },
+  { title: 'a sibling with the same beginning', tree: [], path: 'ROOT-evil/f', leads: outside },
+  { title: 'a sibling with the same beginning, relative', tree: [], path: '../root-evil/f', leads: outside },
+  { title: 'an absolute link to a file', tree: ['l => OUTSIDE/f'], path: 'l', leads: outside, leaf: 'link' },
+  {
+    title: 'a relative link to a file',
+    tree: ['l => ../outside/f'],
+    path: 'l',
+    leads: outside,
+    leaf: 'link',
+  },
+  { title: 'an absolute link to a folder', tree: ['l => OUTSIDE'], path: 'l/f', leads: outside },
+  { title: 'a relative link to a folder', tree: ['l => ../outside'], path: 'l/f', leads: outside },
+  { title: 'a link to a folder, and deeper', tree: ['l => OUTSIDE/d'], path: 'l/f', leads: outside },
+  { title: 'a link below a folder', tree: ['d/l => ../../outside/d'], path: 'd/l/f', leads: outside },
+  {
+    title: 'a chain of links',
+    tree: ['l => m', 'm => n', 'n => OUTSIDE/f'],
+    path: 'l',
+    leads: outside,
+    leaf: 'link',
+  },
+  {
+    title: 'a link by way of a link inside',
+    tree: ['d/l => ../../outside', 'e => d'],
+    path: 'e/l/f',
+    leads: outside,
+  },
+  {
+    title: 'a link that goes down and then out',
+    tree: ['a/b/', 'l => a/b/../../../outside'],
+    path: 'l/f',
+    leads: outside,
+  },
+  {
+    title: 'a link through a linked folder and up from where that leads',
+    tree: ['a/b/', 'l => a/b', 'm => l/../../../outside'],
+    path: 'm/f',
+    leads: outside,
+  },
+  { title: 'a link to the folder above', tree: ['l => ..'], path: 'l/outside/f', leads: outside },
+  { title: 'a link to the root of everything', tree: ['l => /'], path: 'l/OUTSIDE/f', leads: outside },
+  { title: 'a link to a sibling', tree: ['l => ROOT-evil'], path: 'l/f', leads: outside },
+  {
+    title: 'a magic link of the system',
+    tree: ['l => /proc/self/root'],
+    path: 'l/OUTSIDE/f',
+    leads: outside,
+  },
+  {
+    title: 'the working folder as a magic link',
+    tree: ['l => /proc/self/cwd'],
+    path: 'l/f',
+    leads: outside,
+    control: 'none',
+  },
+  { title: 'a link to itself', tree: ['l => l'], path: 'l', leads: outside, leaf: 'link', control: 'none' },
+  {
+    title: 'a file as a folder',
+    tree: ['x'],
+    path: 'x/f',
+    leads: outside,
+    code: 'NOT_A_FILE',
+    control: 'none',
+  },
+  {
+    title: 'a NUL',
+    tree: [],
+    path: '../outside/f\0',
+    leads: outside,
+    code: 'INVALID_ARGUMENT',
+    control: 'none',
+  },
+];

@@ -1,0 +1,13 @@
+import { statSync } from 'node:fs';
+import { openStore } from './open-store.ts';
+import type { Store } from './store.ts';
+
+/**
+ * Opens a store only to look at it: a database that is not there is an empty store, and looking does not make it.
+ * What is there and cannot be opened is a Fault, as for `openStore`.
+ */
+export async function openExistingStore(url: string): Promise<Store> {
+  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
+  const isThere = file === undefined || statSync(file, { throwIfNoEntry: false }) !== undefined;
+  return openStore(isThere ? url : 'memory:');
+}

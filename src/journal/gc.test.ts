@@ -166,6 +166,7 @@ describe('images nobody needs', () => {
     await setting.store.record({
       announce: pendingChange('p', { entry: changeEntry('p', [edited('pending')]) }),
     });
+    expect((await setting.plan({ retentionMs: 1, quotaBytes: 1 })).images).toHaveLength(1);
     await setting.collect({ retentionMs: 1, quotaBytes: 1 });
     expect(await setting.kept('old', 'pending')).toEqual(['pending']);
   });

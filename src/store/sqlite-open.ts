@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { loadSqlite, type SqliteDatabase } from './sqlite-driver.ts';
@@ -27,11 +27,10 @@ export async function openDatabase(file: string): Promise<SqliteDatabase> {
   }
 }
 
-/** SQLite gives its side files the mode of the database. Without the last check it would open read-only, silently. */
+/** SQLite gives its side files the mode of the database, and would open one it may not write for reading, silently. */
 function makeFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));
-  accessSync(dirname(file), constants.W_OK);
 }
 
 function prepare(db: SqliteDatabase, file: string): void {

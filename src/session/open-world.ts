@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { stateFolder } from '../config/home.ts';
@@ -39,13 +40,14 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const home = prepareHome(options.home ?? defaultHome());
   const url = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
   const owner = ownerOfThisProcess();
+  const tag = newTag(owner);
   const workspace = Workspace.open(options.roots, {
     protect: policy.protected,
     protectFolders: [home],
     ...(options.require === undefined ? {} : { require: options.require }),
   });
-  const disk = openDisk({ home, owner: tagOf(owner), durability: policy.durability });
-  const locks = new Locks({ home, owner: tagOf(owner), isAlive: (tag) => isAlive(ownerOf(tag)) });
+  const disk = openDisk({ home, owner: tag, durability: policy.durability });
+  const locks = new Locks({ home, owner: tag, isAlive: isTagAlive });
   const shared = url !== 'memory:';
   const images = shared ? new FileImages(home, { durability: policy.durability }) : new MemoryImages();
   const store = await openStore(url);
@@ -68,7 +70,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       workspace.close();
     },
   };
-  recover(disk, { home, isAlive: (tag) => isAlive(ownerOf(tag)), enter: (dir) => enter(workspace, dir) });
+  recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
   await recoverWorld(world, isAlive);
   return world;
 }
@@ -87,11 +89,16 @@ function defaultHome(): string {
   return stateFolder({ platform: process.platform, env: process.env, homeFolder: homedir() });
 }
 
-/** An owner as part of a file name: a colon is not allowed everywhere. */
-function tagOf(owner: string): string {
-  return owner.replace(':', '+');
+/** Names one opening of a world in file names: a process may open several, and a colon is not allowed everywhere. */
+function newTag(owner: string): string {
+  return `${owner.replace(':', '+')}+${randomBytes(3).toString('hex')}`;
 }
 
+function isTagAlive(tag: string): boolean {
+  return isAlive(ownerOf(tag));
+}
+
+/** The process behind a tag. */
 function ownerOf(tag: string): string {
-  return tag.replace('+', ':');
+  return tag.split('+').slice(0, 2).join(':');
 }

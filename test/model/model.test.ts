@@ -1,0 +1,19 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { scratch } from '../support/tree.ts';
+import { runModel } from './model-run.ts';
+
+it.each([1, 2, 3, 4])(
+  'random work of two sessions and outsiders breaks no promise (seed %i)',
+  async (seed) => {
+    const { root, home } = scratch();
+    mkdirSync(join(root, 'dir'));
+    const report = await runModel({ root, home, seed, operations: 400 });
+    expect(report.broken).toEqual([]);
+    // Everything that can happen did happen, or the run would prove little.
+    for (const what of ['write', 'edit', 'read', 'undo', 'write NOT_READ', 'write STALE', 'edit NOT_READ']) {
+      expect(report.counts[what] ?? 0, what).toBeGreaterThan(0);
+    }
+  },
+);

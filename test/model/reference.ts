@@ -1,0 +1,63 @@
+/**
+ * What a session must be allowed and refused, in as few lines as possible. Lines are unique strings, so "seen" is a set
+ * of lines and a file is as it was seen if it is the same list of lines.
+ */
+export class ReferenceSession {
+  /** File name → what the session knows. */
+  readonly known: Map<string, Knowledge> = new Map();
+
+  knowledge(file: string): Knowledge {
+    let known = this.known.get(file);
+    if (known === undefined) {
+      known = { base: undefined, seen: new Set(), refused: undefined };
+      this.known.set(file, known);
+    }
+    return known;
+  }
+
+  /** The session was shown these lines of a file that holds `content`. */
+  shown(file: string, content: readonly string[], lines: readonly string[]): void {
+    const known = this.knowledge(file);
+    if (!same(known.base, content)) known.seen = new Set();
+    known.base = [...content];
+    for (const line of lines) known.seen.add(line);
+    if (content.every((line) => known.seen.has(line))) known.refused = undefined;
+  }
+
+  /** The session wrote the whole file itself. */
+  wrote(file: string, content: readonly string[]): void {
+    this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined });
+  }
+
+  /** May the session replace everything that is there? */
+  mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
+    if (current === undefined || current.length === 0) return true;
+    const known = this.known.get(file);
+    if (known === undefined || known.refused === next) return false;
+    return same(known.base, current) && current.every((line) => known.seen.has(line));
+  }
+
+  /** May the session change this one line? Undefined: depends on how much of a diff was shown; nothing is claimed. */
+  mayEdit(file: string, current: readonly string[], line: string): boolean {
+    const known = this.known.get(file);
+    if (known?.base === undefined) return false;
+    return same(known.base, current) || (known.seen.has(line) && current.includes(line));
+  }
+
+  compacted(): void {
+    for (const known of this.known.values()) known.seen = new Set();
+  }
+}
+
+export interface Knowledge {
+  base: string[] | undefined;
+  seen: Set<string>;
+  /** Content that was refused as stale and is refused again. */
+  refused: string | undefined;
+}
+
+export function same(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
+  return (
+    a !== undefined && b !== undefined && a.length === b.length && a.every((line, index) => line === b[index])
+  );
+}

@@ -87,6 +87,8 @@ export interface ListedEntry {
 
 export interface ListResult {
   readonly path: string;
+  /** Canonical path of the folder. */
+  readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
   /** Entries that exist and are not shown; undefined when they were not counted. */
   readonly cut: number | undefined;

@@ -57,6 +57,8 @@ export interface ReadOptions {
   readonly limit?: number;
   /** The last so many lines; not together with `offset` and `limit`. */
   readonly last?: number;
+  /** A larger file is refused as TOO_LARGE before anything of it is shown. */
+  readonly maxBytes?: number;
   /** Nothing is clamped, and `bytes` are there whatever the file is: of one that is not text, all of it. */
   readonly raw?: boolean;
   readonly signal?: AbortSignal;

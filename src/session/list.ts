@@ -47,7 +47,8 @@ export async function listFolder(
       });
       listing.walk(dir, place.path, { prefix: '', depth: 1 });
       if (listing.sightings.length > 0) await ledger.record(listing.sightings);
-      return { ok: true, path, entries: listing.entries, cut: listing.cut, complete: listing.cut === 0 };
+      const { entries, cut } = listing;
+      return { ok: true, path, absolute: place.path.absolute, entries, cut, complete: cut === 0 };
     } finally {
       if (dir !== place.dir) dir.close();
     }

@@ -13,7 +13,7 @@ import { sniffMedia } from '../text/media.ts';
 import { readHuge } from './read-huge.ts';
 import { type Reading, rangeOf, recordShown, type Shown } from './reading.ts';
 import { type FileText, lazily, type Showing, shownText, textOf } from './shown-text.ts';
-import { notAFile, unreadable } from './unreadable.ts';
+import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 
 /** Media up to this size is returned, larger only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
@@ -32,9 +32,12 @@ export async function readFile(
     if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
     const kind = kindOf(located.stats);
     if (kind !== 'file') return refused(notAFile(path, kind));
+    const sizeBytes = Number(located.stats.size);
+    const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = request.options;
+    if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
     const earlier = await ledger.recall(located.place.path.key);
     const reading: Reading = { world, ledger, ...request, located, earlier };
-    const huge = Number(located.stats.size) > world.policy.hugeBytes;
+    const huge = sizeBytes > world.policy.hugeBytes;
     const shown = huge ? await readHuge(reading) : await readWhole(reading);
     return 'code' in shown ? refused(shown) : await recordShown(reading, shown);
   } finally {

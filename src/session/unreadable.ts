@@ -1,6 +1,6 @@
 import type { Unreadable } from '../disk/read.ts';
 import type { FileKind } from '../model/path.ts';
-import type { Refusal } from '../model/verdict.ts';
+import type { Refusal, RefusalDetail } from '../model/verdict.ts';
 
 /** Why a file that is there could not be read. */
 export function unreadable(path: string, problem: Unreadable): Refusal {
@@ -18,7 +18,7 @@ export function unreadable(path: string, problem: Unreadable): Refusal {
         detail: { reason: 'it was replaced by a link meanwhile' },
       };
     case 'too-large':
-      return { ...base, code: 'TOO_LARGE', next: 'read_range', detail: { sizeBytes: problem.size } };
+      return tooLarge(path, { sizeBytes: problem.size });
     case 'denied':
       return { ...base, code: 'UNVERIFIABLE', next: 'ask_human', detail: { errno: problem.errno } };
     default:
@@ -29,4 +29,8 @@ export function unreadable(path: string, problem: Unreadable): Refusal {
 export function notAFile(path: string, kind: FileKind): Refusal {
   const next = kind === 'directory' ? 'list' : 'other_path';
   return { code: 'NOT_A_FILE', action: 'read', path, next, detail: { kind } };
+}
+
+export function tooLarge(path: string, detail: Pick<RefusalDetail, 'sizeBytes' | 'limitBytes'>): Refusal {
+  return { code: 'TOO_LARGE', action: 'read', path, next: 'read_range', detail };
 }

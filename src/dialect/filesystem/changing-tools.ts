@@ -1,0 +1,139 @@
+import type { Edit } from '../../model/intent.ts';
+import type { Notice } from '../../model/results.ts';
+import { ADDS, DESTROYS, type Tool, tool } from '../tool.ts';
+import type { Words } from '../words.ts';
+import { forewordFor, parentMissing } from './forewords.ts';
+import { diffText } from './shapes.ts';
+import { TEXT_OUTPUT } from './text-output.ts';
+
+const ONCE = { ...DESTROYS, idempotentHint: false };
+
+/** The tools that change files; none of them creates folders on the way but create_directory. */
+export const CHANGING_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'write_file',
+    title: 'Write File',
+    description:
+      'Create a file, or replace all of an existing one, which must have been read in full and be unchanged since. The folder must exist.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, content: { type: 'string' } },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: DESTROYS,
+    call: ({ path, content }) => ({
+      kind: 'write',
+      operation: { path, content, makeParents: false },
+      render: ({ notices }, words) => told(`Successfully wrote to ${path}`, { notices, path, words }),
+      foreword: forewordFor('open', parentMissing),
+    }),
+  }),
+  tool({
+    name: 'edit_file',
+    title: 'Edit File',
+    description:
+      'Replace texts in a file that was read; each oldText must be in it exactly once. Returns a diff; with dryRun it only shows it.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        edits: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: {
+              oldText: { type: 'string', description: 'Text to search for - must match exactly' },
+              newText: { type: 'string', description: 'Text to replace with' },
+            },
+            required: ['oldText', 'newText'],
+            additionalProperties: false,
+          },
+        },
+        dryRun: {
+          type: 'boolean',
+          default: false,
+          description: 'Preview changes using git-style diff format',
+        },
+      },
+      required: ['path', 'edits'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: ONCE,
+    call: ({ path, edits: asked, dryRun = false }) => {
+      const edits = asked.map(({ oldText, newText }): Edit => ({ oldString: oldText, newString: newText }));
+      const foreword = forewordFor('open', ({ code, detail }) =>
+        code === 'NO_MATCH'
+          ? `Could not find exact match for edit:\n${edits[detail?.index ?? 0]?.oldString ?? ''}`
+          : undefined,
+      );
+      if (dryRun)
+        return {
+          kind: 'apply',
+          operation: { changes: [{ kind: 'edit', path, edits }], dryRun },
+          render: ({ results: [first] }, words) =>
+            told(diffText(path, first?.diff ?? ''), { notices: first?.notices ?? [], path, words }),
+          foreword,
+        };
+      return {
+        kind: 'edit',
+        operation: { path, edits, withDiff: true },
+        render: ({ diff = '', notices }, words) => told(diffText(path, diff), { notices, path, words }),
+        foreword,
+      };
+    },
+  }),
+  tool({
+    name: 'create_directory',
+    title: 'Create Directory',
+    description: 'Create a folder, and those above it that are missing. One that exists is left as it is.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: { ...ADDS, idempotentHint: true },
+    call: ({ path }) => ({
+      kind: 'mkdir',
+      operation: { path },
+      render: () => `Successfully created directory ${path}`,
+      foreword: forewordFor('mkdir'),
+    }),
+  }),
+  tool({
+    name: 'move_file',
+    title: 'Move File',
+    description: 'Move or rename a file or folder. Fails if something is at the destination.',
+    inputSchema: {
+      type: 'object',
+      properties: { source: { type: 'string' }, destination: { type: 'string' } },
+      required: ['source', 'destination'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: ONCE,
+    call: ({ source, destination }) => ({
+      kind: 'move',
+      operation: { source, destination, makeParents: false, overwrite: false },
+      render: ({ notices }, words) =>
+        told(`Successfully moved ${source} to ${destination}`, { notices, path: destination, words }),
+      foreword: forewordFor('rename', (refusal, words) => {
+        if (refusal.code === 'ALREADY_EXISTS')
+          return `Destination already exists: ${words.path(refusal.path)}`;
+        return refusal.path === destination ? parentMissing(refusal, words) : undefined;
+      }),
+    }),
+  }),
+];
+
+function told(
+  done: string,
+  { notices, path, words }: { notices: readonly Notice[]; path: string; words: Words },
+): string {
+  const more = words.notices(notices, path);
+  return more.length === 0 ? done : `${done}${done.endsWith('\n') ? '' : '\n'}${more.join('\n')}`;
+}

@@ -1,0 +1,61 @@
+import picomatch from 'picomatch';
+import type { ListedEntry } from '../../model/results.ts';
+
+type Match = (path: string) => boolean;
+
+/** Paths below the folder that match; a pattern without `**` reaches no deeper than it says. */
+export function matchingPaths(
+  entries: readonly ListedEntry[],
+  pattern: string,
+  excludePatterns: readonly string[],
+): string[] {
+  const wanted = picomatch(pattern, { dot: true });
+  const excluded = anyOf(excludePatterns.map((glob) => picomatch(glob, { dot: true })));
+  return pruned(entries, excluded)
+    .map(({ path }) => path)
+    .filter((path) => wanted(path));
+}
+
+interface TreeEntry {
+  readonly name: string;
+  readonly type: 'file' | 'directory';
+  readonly children?: TreeEntry[];
+}
+
+/** The folder as the official server's JSON tree. A pattern without `*` is a name that is left out wherever it stands. */
+export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
+  const excluded = anyOf(
+    excludePatterns.map((glob) =>
+      picomatch(glob.includes('*') ? glob : [glob, `**/${glob}`, `**/${glob}/**`], { dot: true }),
+    ),
+  );
+  const top: TreeEntry[] = [];
+  const folders = new Map<string, TreeEntry[]>([['', top]]);
+  for (const { path, kind } of pruned(entries, excluded)) {
+    const slash = path.lastIndexOf('/');
+    const name = path.slice(slash + 1);
+    const siblings = folders.get(path.slice(0, Math.max(slash, 0)));
+    if (kind !== 'directory') siblings?.push({ name, type: 'file' });
+    else {
+      const children: TreeEntry[] = [];
+      folders.set(path, children);
+      siblings?.push({ name, type: 'directory', children });
+    }
+  }
+  return JSON.stringify(top, null, 2);
+}
+
+/** What is below an excluded folder goes with it. Entries come parents first. */
+function pruned(entries: readonly ListedEntry[], excluded: Match): ListedEntry[] {
+  const gone = new Set<string>();
+  return entries.filter(({ path, kind }) => {
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+    if (!gone.has(parent) && !excluded(path)) return true;
+    if (kind === 'directory') gone.add(path);
+    return false;
+  });
+}
+
+function anyOf(matches: readonly Match[]): Match {
+  return (path) => matches.some((match) => match(path));
+}

@@ -1,0 +1,136 @@
+import { READS, type Tool, tool } from '../tool.ts';
+import { forewordFor } from './forewords.ts';
+import { jsonTree, matchingPaths } from './globs.ts';
+import { infoText, listText, sizesText } from './shapes.ts';
+import { TEXT_OUTPUT } from './text-output.ts';
+
+/** The official server has no bound; this one keeps a mistaken root from filling the memory. */
+const MAX_ENTRIES = 1_000_000;
+const DEEP = { as: 'names', depth: 32, limit: MAX_ENTRIES } as const;
+const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;
+
+/** The tools that look at folders and names. */
+export const LISTING_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'list_directory',
+    title: 'List Directory',
+    description: 'List what is in a folder: [FILE] or [DIR] and the name, one a line.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path }) => ({
+      kind: 'list',
+      operation: { path, as: 'names', limit: MAX_ENTRIES },
+      render: listText,
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'list_directory_with_sizes',
+    title: 'List Directory with Sizes',
+    description: 'List what is in a folder with sizes and totals, by name or by size.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        sortBy: {
+          type: 'string',
+          enum: ['name', 'size'],
+          default: 'name',
+          description: 'Sort entries by name or size',
+        },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, sortBy = 'name' }) => ({
+      kind: 'list',
+      operation: { path, as: 'entries', limit: MAX_ENTRIES },
+      render: (result) => sizesText(result, sortBy),
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'directory_tree',
+    title: 'Directory Tree',
+    description:
+      'Show a folder and everything below as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, excludePatterns: EXCLUDES },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, excludePatterns = [] }) => ({
+      kind: 'list',
+      operation: { path, ...DEEP },
+      render: ({ entries }) => jsonTree(entries, excludePatterns),
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'search_files',
+    title: 'Search Files',
+    description:
+      'Find files and folders by a glob on their path below the folder: "*.ext" in the folder itself, "**/*.ext" at any depth. Returns full paths.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, pattern: { type: 'string' }, excludePatterns: EXCLUDES },
+      required: ['path', 'pattern'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, pattern, excludePatterns = [] }) => ({
+      kind: 'list',
+      operation: { path, ...DEEP },
+      render: ({ entries, absolute = path }) => {
+        const found = matchingPaths(entries, pattern, excludePatterns);
+        const folder = absolute.replace(/\/+$/, '');
+        return found.length === 0 ? 'No matches found' : found.map((name) => `${folder}/${name}`).join('\n');
+      },
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'get_file_info',
+    title: 'Get File Info',
+    description: 'Tell size, times, kind and permissions of a file or folder, without reading it.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path }) => ({
+      kind: 'info',
+      operation: { path },
+      render: infoText,
+      foreword: forewordFor('stat'),
+    }),
+  }),
+  tool({
+    name: 'list_allowed_directories',
+    title: 'List Allowed Directories',
+    description: 'Tell which directories this server may work in.',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: () => ({
+      kind: 'roots',
+      operation: {},
+      render: ({ roots }) => `Allowed directories:\n${roots.join('\n')}`,
+    }),
+  }),
+];

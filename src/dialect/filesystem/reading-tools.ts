@@ -1,0 +1,110 @@
+import { given, READS, type Tool, tool } from '../tool.ts';
+import type { Block } from '../words.ts';
+import { forewordFor } from './forewords.ts';
+import { MEDIA_OUTPUT, mediaBlock } from './media-block.ts';
+import { RAW_STYLE } from './shapes.ts';
+import { TEXT_OUTPUT } from './text-output.ts';
+
+const ALL = Number.MAX_SAFE_INTEGER;
+/** A whole file goes into one message, twice. */
+const MAX_WHOLE_BYTES = 64 << 20;
+
+function readTool(name: string, title: string, description: string): Tool {
+  return tool({
+    name,
+    title,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        tail: { type: 'number', description: 'If provided, returns only the last N lines of the file' },
+        head: { type: 'number', description: 'If provided, returns only the first N lines of the file' },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, head, tail }) => {
+      if (head && tail)
+        return { kind: 'problem', reason: 'Cannot specify both head and tail parameters simultaneously' };
+      const lines = head || tail;
+      if (lines !== undefined && lines < 0)
+        return { kind: 'problem', reason: 'head and tail must not be negative' };
+      const range = tail ? { last: Math.ceil(tail) } : { limit: head ? Math.ceil(head) : ALL };
+      return {
+        kind: 'read',
+        operation: { path, raw: true, ...range, ...given({ maxBytes: lines ? undefined : MAX_WHOLE_BYTES }) },
+        style: RAW_STYLE,
+        foreword: forewordFor('open'),
+      };
+    },
+  });
+}
+
+/** The tools that show files. */
+export const READING_TOOLS: readonly Tool[] = [
+  readTool('read_file', 'Read File (Deprecated)', 'Read a file as text. Deprecated: use read_text_file.'),
+  readTool(
+    'read_text_file',
+    'Read Text File',
+    'Read a file as text, whole or only its first (head) or last (tail) lines. A file must be read in full before write_file replaces it.',
+  ),
+  tool({
+    name: 'read_media_file',
+    title: 'Read Media File',
+    description:
+      'Read a file as base64: images and audio as such, anything else as an embedded resource. The type comes from the file name.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: MEDIA_OUTPUT,
+    annotations: READS,
+    call: ({ path }) => ({
+      kind: 'media',
+      operation: { path, maxBytes: MAX_WHOLE_BYTES },
+      render: (result): Block[] => [mediaBlock(result)],
+      foreword: forewordFor('open'),
+    }),
+  }),
+  tool({
+    name: 'read_multiple_files',
+    title: 'Read Multiple Files',
+    description: 'Read several files as text at once. A file that cannot be read does not stop the others.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        paths: {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          description: 'Paths of the files to read.',
+        },
+      },
+      required: ['paths'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ paths }) => ({
+      kind: 'read-many',
+      operation: { paths, each: { raw: true, limit: ALL, maxBytes: MAX_WHOLE_BYTES } },
+      render: ({ files }, words) => {
+        const foreword = forewordFor('open');
+        const texts = files.map(({ path, outcome }) => {
+          if (outcome.ok && outcome.media !== undefined)
+            return `${path}: Error - ${RAW_STYLE.other(outcome, words)}`;
+          if (outcome.ok) return `${path}:\n${outcome.text}\n`;
+          const official = foreword(outcome.refusal, words);
+          const ours = words.refusal(outcome.refusal);
+          return `${path}: Error - ${official === undefined ? ours : `${official}\n${ours}`}`;
+        });
+        return texts.join('\n---\n');
+      },
+    }),
+  }),
+];

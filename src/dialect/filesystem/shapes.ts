@@ -1,0 +1,67 @@
+import type { FileKind } from '../../model/path.ts';
+import type { InfoResult, ListResult, ReadResult } from '../../model/results.ts';
+import type { ReadStyle } from '../read-style.ts';
+import type { Words } from '../words.ts';
+
+/** The file's own text and nothing else. */
+export const RAW_STYLE: ReadStyle = {
+  lines: 'raw',
+  foot: () => '',
+  other: (result: ReadResult, words: Words) =>
+    `${words.path(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
+};
+
+/** `1.50 KB`, as the official server writes sizes. */
+export function formatSize(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+  if (bytes < 1024) return `${Math.max(bytes, 0)} B`;
+  const power = Math.min(Math.floor(Math.log(bytes) / Math.log(1024)), units.length - 1);
+  return `${(bytes / 1024 ** power).toFixed(2)} ${units[power]}`;
+}
+
+export function listText({ entries }: ListResult): string {
+  return entries.map(({ path, kind }) => `${label(kind)} ${path}`).join('\n');
+}
+
+export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {
+  const size = (entry: (typeof entries)[number]): number => entry.sizeBytes ?? 0;
+  const order = entries.toSorted((a, b) =>
+    sortBy === 'size' ? size(b) - size(a) : a.path.localeCompare(b.path),
+  );
+  const rows = order.map((entry) => {
+    const shown = entry.kind === 'directory' ? '' : formatSize(size(entry)).padStart(10);
+    return `${label(entry.kind)} ${entry.path.padEnd(30)} ${shown}`;
+  });
+  const folders = entries.filter(({ kind }) => kind === 'directory').length;
+  const total = entries.reduce((sum, entry) => sum + size(entry), 0);
+  return [
+    ...rows,
+    '',
+    `Total: ${entries.length - folders} files, ${folders} directories`,
+    `Combined size: ${formatSize(total)}`,
+  ].join('\n');
+}
+
+export function infoText(info: InfoResult): string {
+  return [
+    `size: ${info.sizeBytes}`,
+    `created: ${new Date(info.createdMs)}`,
+    `modified: ${new Date(info.modifiedMs)}`,
+    `accessed: ${new Date(info.accessedMs)}`,
+    `isDirectory: ${info.kind === 'directory'}`,
+    `isFile: ${info.kind === 'file'}`,
+    `permissions: ${info.mode.toString(8).padStart(3, '0')}`,
+  ].join('\n');
+}
+
+/** A fenced diff; the fence is longer than any run of backticks in it. */
+export function diffText(path: string, diff: string): string {
+  let fence = '```';
+  while (diff.includes(fence)) fence += '`';
+  const rows = diff === '' ? '' : `${diff.replace(/\n$/, '')}\n`;
+  return `${fence}diff\n--- ${path}\toriginal\n+++ ${path}\tmodified\n${rows}${fence}\n\n`;
+}
+
+function label(kind: FileKind): string {
+  return kind === 'directory' ? '[DIR]' : '[FILE]';
+}

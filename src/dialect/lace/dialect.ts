@@ -1,0 +1,19 @@
+import type { Dialect } from '../tool.ts';
+import { FILE_EDIT } from './edit-tool.ts';
+import { LACE_TOOLS } from './tools.ts';
+
+/** Seed C's file tools. */
+export const LACE: Dialect = {
+  name: 'lace',
+  tools: [...LACE_TOOLS, FILE_EDIT],
+  terms: {
+    old_string: 'old_text',
+    new_string: 'new_text',
+    after_line: 'line',
+    offset: 'startLine',
+    limit: 'endLine',
+  },
+  instructions:
+    'Files here change only after you have looked. file_read a file before file_write, file_insert or file_edit; a new file needs no read. ' +
+    'Change parts with file_edit. A refusal says why and what to call next: do that instead of repeating the call.',
+};

@@ -1,0 +1,135 @@
+import type { ListedEntry } from '../../model/results.ts';
+
+/** Folders that only count, whatever is in them. */
+const SUMMARISED: ReadonlySet<string> = new Set([
+  'node_modules',
+  '.git',
+  'dist',
+  'build',
+  'coverage',
+  '.next',
+  '.nuxt',
+  'vendor',
+  'venv',
+  '.venv',
+  '__pycache__',
+]);
+
+export interface TreeOptions {
+  /** Name of the folder itself, the first row. */
+  readonly name: string;
+  readonly pattern?: string;
+  readonly includeHidden: boolean;
+  readonly depth: number;
+  readonly summaryThreshold: number;
+  readonly maxResults: number;
+}
+
+interface Node {
+  readonly name: string;
+  readonly folder: boolean;
+  readonly sizeBytes?: number;
+  readonly children: Node[];
+}
+
+/** A folder's entries as a tree; folders with very many are only counted, and so are those nobody wants to read. */
+export function treeText(entries: readonly ListedEntry[], options: TreeOptions): string {
+  const root = treeOf(options.name, entries);
+  const budget = { left: options.maxResults, cut: false };
+  const rows = childRows(root, { options, budget, depth: 1, indent: '' });
+  if (rows.length === 0) return 'No files found';
+  const limited = `\n\nResults limited to ${options.maxResults}. Use maxResults parameter to see more.`;
+  return [`${root.name}/`, ...rows].join('\n') + (budget.cut ? limited : '');
+}
+
+/** A glob of `*` and `?` against one name, upper and lower case alike. */
+export function nameMatcher(pattern: string): (name: string) => boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*/g, '.*')
+    .replace(/\?/g, '.');
+  const expression = new RegExp(`^${source}$`, 'is');
+  return (name) => expression.test(name);
+}
+
+function treeOf(name: string, entries: readonly ListedEntry[]): Node {
+  const root: Node = { name, folder: true, children: [] };
+  const folders = new Map<string, Node>([['', root]]);
+  for (const { path, kind, sizeBytes } of entries) {
+    const slash = path.lastIndexOf('/');
+    const size = sizeBytes === undefined ? {} : { sizeBytes };
+    const node: Node = { name: path.slice(slash + 1), folder: kind === 'directory', children: [], ...size };
+    folders.get(path.slice(0, Math.max(slash, 0)))?.children.push(node);
+    if (node.folder) folders.set(path, node);
+  }
+  return root;
+}
+
+interface Place {
+  readonly options: TreeOptions;
+  readonly budget: { left: number; cut: boolean };
+  readonly depth: number;
+  readonly indent: string;
+}
+
+function childRows(parent: Node, place: Place): string[] {
+  const { options, budget, indent } = place;
+  const shown = sorted(parent.children).filter((node) => isWanted(node, options, place.depth));
+  const rows: string[] = [];
+  for (const [index, node] of shown.entries()) {
+    if (budget.left <= 0) {
+      budget.cut = true;
+      break;
+    }
+    budget.left -= 1;
+    const last = index === shown.length - 1;
+    rows.push(`${indent}${last ? '└ ' : '├ '}${labelOf(node, place)}`);
+    if (descends(node, place))
+      rows.push(
+        ...childRows(node, { ...place, depth: place.depth + 1, indent: `${indent}${last ? '  ' : '│ '}` }),
+      );
+  }
+  return rows;
+}
+
+function sorted(nodes: readonly Node[]): Node[] {
+  return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
+}
+
+/** A folder that does not match is kept for what matches below it. */
+function isWanted(node: Node, options: TreeOptions, depth: number): boolean {
+  if (!options.includeHidden && node.name.startsWith('.')) return false;
+  if (options.pattern === undefined || nameMatcher(options.pattern)(node.name)) return true;
+  return depth < options.depth && node.children.some((child) => isWanted(child, options, depth + 1));
+}
+
+function labelOf(node: Node, place: Place): string {
+  if (!node.folder)
+    return node.sizeBytes === undefined ? node.name : `${node.name} (${node.sizeBytes} bytes)`;
+  if (!isSummarised(node, place)) return `${node.name}/`;
+  const { files, folders } = counts(node);
+  return `${node.name}/ (${files} files; ${folders} dirs)`;
+}
+
+function descends(node: Node, place: Place): boolean {
+  return node.folder && place.depth < place.options.depth && !isSummarised(node, place);
+}
+
+function isSummarised(node: Node, { options, depth }: Place): boolean {
+  if (depth >= options.depth) return false;
+  return SUMMARISED.has(node.name) || node.children.length > options.summaryThreshold;
+}
+
+function counts(node: Node): { files: number; folders: number } {
+  let files = 0;
+  let folders = 0;
+  for (const child of node.children) {
+    if (!child.folder) files += 1;
+    else {
+      const below = counts(child);
+      files += below.files;
+      folders += below.folders + 1;
+    }
+  }
+  return { files, folders };
+}

@@ -1,0 +1,83 @@
+import type { FileIntent } from '../../model/intent.ts';
+import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
+import type { Words } from '../words.ts';
+
+/** What was done, the proof of it, and what else there is to know. */
+export function changeText(done: string, result: ChangeResult, words: Words): string {
+  return [done, ...proof(result), ...words.notices(result.notices, result.path)].join('\n');
+}
+
+export function writeText(result: ChangeResult, words: Words): string {
+  const { created, changed, sizeBytes, path } = result;
+  const how = created ? 'created' : changed ? 'overwritten' : 'unchanged: these bytes were there already';
+  return changeText(`wrote ${sizeBytes} bytes to ${words.path(path)} (${how})`, result, words);
+}
+
+export function editText(result: ChangeResult, words: Words): string {
+  const same = result.changed ? '' : ' (unchanged)';
+  return changeText(
+    `replaced ${result.replaced ?? 0} occurrence(s) in ${words.path(result.path)}${same}`,
+    result,
+    words,
+  );
+}
+
+export function insertText(result: ChangeResult, words: Words): string {
+  const { inserted, path } = result;
+  const what = inserted === undefined ? 'nothing' : words.lines([inserted]);
+  return changeText(`inserted ${what} into ${words.path(path)}`, result, words);
+}
+
+/** One row per file, in the order they were asked for. */
+export function applyText(changes: readonly FileIntent[], result: ApplyResult, words: Words): string {
+  const rows = result.results.map((one, index) => {
+    const row = `- ${rowFor(changes[index], one, words)}`;
+    const diff = result.dryRun && one.diff !== undefined && one.diff !== '' ? [one.diff] : [];
+    return [row, ...diff, ...words.notices(one.notices, one.path)].join('\n');
+  });
+  const head = result.dryRun
+    ? `dry run, nothing was changed; ${files(rows.length)} would be`
+    : `changed ${files(rows.length)}, all of them`;
+  const change = result.change === undefined ? [] : [`[change ${result.change}]`];
+  return [`${head}:`, ...rows, ...change].join('\n');
+}
+
+export function undoText(result: UndoResult, words: Words): string {
+  const { undid, files: restored, change, diff } = result;
+  const head = `undid change ${undid.join(', ')}`;
+  const rows = restored.map((file) => `- ${UNDONE[file.did]} ${words.path(file.path)}`);
+  const receipt = change === undefined ? [] : [`[change ${change}, which can be undone too]`];
+  return [`${head}:`, ...rows, ...(diff === undefined || diff === '' ? [] : [diff]), ...receipt].join('\n');
+}
+
+const UNDONE: Readonly<Record<UndoneFile['did'], string>> = {
+  restored: 'restored',
+  removed: 'removed',
+  recreated: 'brought back',
+  'moved-back': 'moved back',
+  merged: 'restored, keeping later changes, in',
+};
+
+function proof({ revision, change }: ChangeResult): string[] {
+  const parts = [
+    ...(revision === undefined ? [] : [`revision ${revision}`]),
+    ...(change === undefined ? [] : [`change ${change}`]),
+  ];
+  return parts.length === 0 ? [] : [`[${parts.join(' ')}]`];
+}
+
+function rowFor(intent: FileIntent | undefined, result: ChangeResult, words: Words): string {
+  const path = words.path(result.path);
+  const revision = result.revision === undefined ? '' : `, revision ${result.revision}`;
+  if (intent?.kind === 'move')
+    return `moved ${words.path(intent.source)} to ${words.path(intent.destination)}`;
+  if (intent?.kind === 'delete') return `deleted ${path}`;
+  if (!result.changed) return `unchanged ${path}${revision}`;
+  if (intent?.kind === 'edit' && result.replaced !== undefined)
+    return `replaced ${result.replaced} occurrence(s) in ${path}${revision}`;
+  return `${result.created ? 'created' : 'changed'} ${path}${revision}`;
+}
+
+function files(count: number): string {
+  return `${count} file${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,212 @@
+import { ADDS, DESTROYS, given, type Tool, tool } from '../tool.ts';
+import { applyText, changeText, editText, insertText, undoText, writeText } from './change-text.ts';
+import { intentsOf } from './changes.ts';
+
+const PATH = {
+  type: 'string',
+  description: 'Relative to the workspace root, or absolute inside it.',
+} as const;
+const REVISION = {
+  type: 'string',
+  description:
+    'Revision from a read or change: proves what this builds on, and is refused for any other bytes.',
+} as const;
+const OLD = {
+  type: 'string',
+  description: 'Text to replace, exactly as in the file, without line numbers.',
+} as const;
+const NEW = { type: 'string', description: 'Text to put there, taken literally; may be empty.' } as const;
+const ALL = { type: 'boolean', description: 'Replace every occurrence instead of the only one.' } as const;
+
+const ONCE = { ...DESTROYS, idempotentHint: false };
+
+/** The tools that change files. */
+export const CHANGING_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'write_file',
+    title: 'Write a file',
+    description:
+      'Create a file, or replace all of an existing one. An existing file must have been read in full and be unchanged since, ' +
+      'or be proven with expected_revision. Missing folders are created. To change a part, use edit_file.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: PATH,
+        content: { type: 'string', description: 'The whole new content.' },
+        expected_revision: REVISION,
+      },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    annotations: DESTROYS,
+    call: ({ expected_revision: expectedRevision, ...write }) => ({
+      kind: 'write',
+      operation: { ...write, ...given({ expectedRevision }) },
+      render: writeText,
+    }),
+  }),
+  tool({
+    name: 'edit_file',
+    title: 'Edit a file',
+    description:
+      'Replace old_string by new_string in a file that was read. old_string must be in the file exactly once, or set replace_all. ' +
+      'If the file changed elsewhere since, the edit is made all the same and the change is shown.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: PATH,
+        old_string: OLD,
+        new_string: NEW,
+        replace_all: ALL,
+        expected_revision: REVISION,
+      },
+      required: ['path', 'old_string', 'new_string'],
+      additionalProperties: false,
+    },
+    annotations: ONCE,
+    call: ({ path, old_string: oldString, new_string: newString, ...more }) => ({
+      kind: 'edit',
+      operation: {
+        path,
+        edits: [{ oldString, newString, ...given({ replaceAll: more.replace_all }) }],
+        ...given({ expectedRevision: more.expected_revision }),
+      },
+      render: editText,
+    }),
+  }),
+  tool({
+    name: 'insert_lines',
+    title: 'Insert lines',
+    description:
+      'Insert whole lines into a file that was read: after a line, at the top (after_line 0), or at the end (no after_line).',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: PATH,
+        after_line: {
+          type: 'integer',
+          minimum: 0,
+          description: 'Line to insert after; 0 = top, absent = end.',
+        },
+        content: { type: 'string', description: 'Lines to insert; a missing final newline is added.' },
+        expected_revision: REVISION,
+      },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    annotations: ADDS,
+    call: ({ path, content, after_line: afterLine, expected_revision: expectedRevision }) => ({
+      kind: 'insert',
+      operation: { path, content, ...given({ afterLine, expectedRevision }) },
+      render: insertText,
+    }),
+  }),
+  tool({
+    name: 'apply_changes',
+    title: 'Change several files',
+    description:
+      'Make several changes, all or none: each names a path and exactly one of content (whole file), edits, delete, or move_to. ' +
+      'The same rules hold as for the single tools. One undo_change takes all of them back.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        changes: {
+          type: 'array',
+          minItems: 1,
+          items: {
+            type: 'object',
+            properties: {
+              path: PATH,
+              content: { type: 'string', description: 'The whole new content.' },
+              edits: {
+                type: 'array',
+                minItems: 1,
+                items: {
+                  type: 'object',
+                  properties: { old_string: OLD, new_string: NEW, replace_all: ALL },
+                  required: ['old_string', 'new_string'],
+                  additionalProperties: false,
+                },
+              },
+              delete: { type: 'boolean', description: 'True: delete the file.' },
+              move_to: { type: 'string', description: 'New path of the file or folder.' },
+            },
+            required: ['path'],
+            additionalProperties: false,
+          },
+        },
+        dry_run: { type: 'boolean', description: 'Only show what would change.' },
+      },
+      required: ['changes'],
+      additionalProperties: false,
+    },
+    annotations: ONCE,
+    call: ({ changes: asked, dry_run: dryRun = false }) => {
+      const changes = intentsOf(asked);
+      if ('reason' in changes) return changes;
+      return {
+        kind: 'apply',
+        operation: { changes, dryRun },
+        render: (result, words) => applyText(changes, result, words),
+      };
+    },
+  }),
+  tool({
+    name: 'delete_path',
+    title: 'Delete a file or folder',
+    description:
+      'Delete a file that was read, or a folder that was listed in full; recursive if it is not empty. undo_change brings it back.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: PATH,
+        recursive: { type: 'boolean', description: 'Delete a folder with everything in it.' },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    annotations: DESTROYS,
+    call: (operation) => ({
+      kind: 'delete',
+      operation,
+      render: (result, words) => changeText(`deleted ${words.path(operation.path)}`, result, words),
+    }),
+  }),
+  tool({
+    name: 'move_path',
+    title: 'Move or rename',
+    description:
+      'Move or rename a file or folder. A file at the destination is replaced only if it was read in full and is unchanged since.',
+    inputSchema: {
+      type: 'object',
+      properties: { source: PATH, destination: PATH },
+      required: ['source', 'destination'],
+      additionalProperties: false,
+    },
+    annotations: ONCE,
+    call: (operation) => ({
+      kind: 'move',
+      operation,
+      render: (result, words) => {
+        const { source, destination } = operation;
+        return changeText(`moved ${words.path(source)} to ${words.path(destination)}`, result, words);
+      },
+    }),
+  }),
+  tool({
+    name: 'undo_change',
+    title: 'Undo a change',
+    description:
+      "Take back a recorded change by its id, or this session's last change, or its last change of one path. Refused if the file changed since.",
+    inputSchema: {
+      type: 'object',
+      properties: {
+        change: { type: 'string', description: 'Id of a change, as the change gave it.' },
+        path: { type: 'string', description: "Take back this session's last change of this path." },
+      },
+      additionalProperties: false,
+    },
+    annotations: ONCE,
+    call: (operation) => ({ kind: 'undo', operation, render: undoText }),
+  }),
+];

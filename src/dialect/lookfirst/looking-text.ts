@@ -1,0 +1,117 @@
+import type {
+  FileStatus,
+  FindResult,
+  ListedEntry,
+  ListResult,
+  SearchResult,
+  StatusResult,
+} from '../../model/results.ts';
+import type { Words } from '../words.ts';
+
+/** Entries with kind and size, then how many there are and whether that is all. */
+export function listText(result: ListResult, words: Words): string {
+  const rows = result.entries.map((entry) => entryRow(entry, words));
+  const listed = `listed ${words.path(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
+  return [...rows, `[${listed}${cutWords(result)}]`].join('\n');
+}
+
+function entryRow(entry: ListedEntry, words: Words): string {
+  const name = words.path(entry.path);
+  switch (entry.kind) {
+    case 'directory':
+      return `directory ${name}/`;
+    case 'link':
+      return `link ${name} -> ${words.path(entry.target ?? '?')}`;
+    case 'file':
+      return entry.sizeBytes === undefined ? `file ${name}` : `file ${name} (${words.size(entry.sizeBytes)})`;
+    default:
+      return `${entry.kind} ${name}`;
+  }
+}
+
+function cutWords({ complete, cut }: ListResult): string {
+  if (complete) return '';
+  if (cut === undefined) return ', and some folders could not be listed';
+  return `, and ${cut} more that are not shown: list a folder below, or find files by name`;
+}
+
+/** Paths, newest first. */
+export function findText(pattern: string, result: FindResult, words: Words): string {
+  const { paths, truncated } = result;
+  if (paths.length === 0) return `[no file matches ${words.path(pattern)}]`;
+  const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
+  return [...paths.map((path) => words.path(path)), `[${amount(paths.length, 'file', 'files')}${more}]`].join(
+    '\n',
+  );
+}
+
+/** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
+export function searchText(pattern: string, result: SearchResult, words: Words): string {
+  if (result.hits.length === 0) return `[nothing matches ${words.path(pattern)}]`;
+  const more = result.truncated ? '; there are more: narrow the pattern, or name a folder or glob' : '';
+  return [...hitRows(result, words), `[${hitCount(result)}${more}]`].join('\n');
+}
+
+/** One row per hit. */
+export function hitRows({ hits, mode }: SearchResult, words: Words): string[] {
+  return hits.map((hit) => {
+    const path = words.path(hit.path);
+    if (mode === 'files') return path;
+    if (mode === 'count') return `${path}:${hit.count ?? 0}`;
+    const mark = hit.context === true ? '-' : ':';
+    return `${path}${mark}${hit.line}${mark}${hit.text}`;
+  });
+}
+
+function hitCount({ hits, mode, matches }: SearchResult): string {
+  const found = new Set(hits.map((hit) => hit.path)).size;
+  if (mode === 'files') return amount(found, 'file', 'files');
+  return `${amount(matches, 'match', 'matches')} in ${amount(found, 'file', 'files')}`;
+}
+
+/** What the session has seen of each file, and whether that is still true. */
+export function statusText(result: StatusResult, words: Words): string {
+  if (result.files.length === 0) return 'This session has not read any file yet.';
+  return result.files.map((file) => fileRow(file, words)).join('\n');
+}
+
+function fileRow(file: FileStatus, words: Words): string {
+  const last =
+    file.lastChange === undefined
+      ? ''
+      : `; last change ${file.lastChange.change} by session ${words.path(file.lastChange.session)} ${words.ago(file.lastChange.atMs)}`;
+  return `${words.path(file.path)}: ${standing(file, words)}${last}`;
+}
+
+function standing(file: FileStatus, words: Words): string {
+  switch (file.freshness) {
+    case 'unseen':
+      return 'has not been read by this session';
+    case 'fresh': {
+      const revision = file.revision === undefined ? '' : `; revision ${file.revision}`;
+      return `fresh: ${seen(file, words)}, unchanged since${revision}`;
+    }
+    case 'stale':
+      return `stale: ${seen(file, words)}, changed since; read it again`;
+    case 'deleted':
+      return `deleted since it was read (${seen(file, words)})`;
+    case 'missing':
+      return 'there is nothing at that path, and it has not been read';
+    case 'unverifiable':
+      return `${seen(file, words)}; whether that is still true could not be checked`;
+    default:
+      return file.freshness satisfies never;
+  }
+}
+
+function seen(file: FileStatus, words: Words): string {
+  const when = file.seenAtMs === undefined ? '' : ` ${words.ago(file.seenAtMs)}`;
+  if (file.seen === 'nothing') return 'known, but no longer in view';
+  if (file.seen === 'whole') return `seen whole${when}`;
+  const total = file.totalLines === undefined ? '' : ` of ${file.totalLines}`;
+  return `seen ${words.lines(file.ranges ?? [])}${total}${when}`;
+}
+
+function amount(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,84 @@
+import type { Edit, FileIntent } from '../model/intent.ts';
+import type {
+  ApplyResult,
+  ChangeResult,
+  FindResult,
+  InfoResult,
+  ListResult,
+  ReadResult,
+  SearchResult,
+  StatusResult,
+  UndoResult,
+} from '../model/results.ts';
+import type {
+  EditOptions,
+  FindOptions,
+  InsertOptions,
+  ListOptions,
+  MoveOptions,
+  ReadOptions,
+  SearchOptions,
+  UndoSelection,
+  WriteOptions,
+} from '../model/session.ts';
+import type { Outcome } from '../model/verdict.ts';
+
+/** Signals and progress belong to a call, not to what is asked for. */
+type Asked<T> = Omit<T, 'signal' | 'onProgress'>;
+
+/** Everything a tool can ask for, by kind: what the dialects translate to, and nothing else. */
+export interface Operations {
+  readonly read: Asked<ReadOptions> & { readonly path: string };
+  readonly 'read-many': { readonly paths: readonly string[]; readonly each: Asked<ReadOptions> };
+  /** A file's bytes, whatever they are. */
+  readonly media: { readonly path: string; readonly maxBytes: number };
+  readonly write: WriteOptions & { readonly path: string; readonly content: string };
+  readonly edit: EditOptions & { readonly path: string; readonly edits: readonly Edit[] };
+  readonly insert: InsertOptions & { readonly path: string; readonly content: string };
+  readonly apply: { readonly changes: readonly FileIntent[]; readonly dryRun: boolean };
+  readonly delete: { readonly path: string; readonly recursive?: boolean };
+  readonly move: MoveOptions & { readonly source: string; readonly destination: string };
+  readonly mkdir: { readonly path: string };
+  readonly list: Asked<ListOptions> & { readonly path?: string };
+  readonly find: Asked<FindOptions> & { readonly pattern: string };
+  readonly search: Asked<SearchOptions> & { readonly pattern: string };
+  readonly status: { readonly path?: string };
+  readonly undo: Pick<UndoSelection, 'change' | 'path'>;
+  readonly info: { readonly path: string };
+  readonly roots: Readonly<Record<string, never>>;
+}
+
+/** What each kind of operation gives. */
+export interface Results {
+  readonly read: ReadResult;
+  readonly 'read-many': { readonly files: readonly ManyRead[] };
+  readonly media: MediaResult;
+  readonly write: ChangeResult;
+  readonly edit: ChangeResult;
+  readonly insert: ChangeResult;
+  readonly apply: ApplyResult;
+  readonly delete: ChangeResult;
+  readonly move: ChangeResult;
+  readonly mkdir: ChangeResult;
+  readonly list: ListResult;
+  readonly find: FindResult;
+  readonly search: SearchResult;
+  readonly status: StatusResult;
+  readonly undo: UndoResult;
+  readonly info: InfoResult;
+  readonly roots: { readonly roots: readonly string[] };
+}
+
+export interface ManyRead {
+  readonly path: string;
+  readonly outcome: Outcome<ReadResult>;
+}
+
+export interface MediaResult {
+  readonly path: string;
+  /** `file:` URL of the canonical path. */
+  readonly uri: string;
+  readonly base64: string;
+}
+
+export type OperationKind = keyof Operations;

@@ -1,0 +1,26 @@
+import type { ReadResult } from '../model/results.ts';
+import type { Rendered, Words } from './words.ts';
+
+/** How a dialect shows a file: its lines, then `foot`. Kept apart from text so that lines may also be shown from bytes. */
+export interface ReadStyle {
+  /** `numbered`: `N<TAB>line`; `padded`: the same, numbers flush right; `raw`: exactly as in the file. */
+  readonly lines: 'numbered' | 'padded' | 'raw';
+  /** What follows the lines, with the newline before it if it needs one. */
+  foot(result: ReadResult, words: Words): string;
+  /** A file that is not text. */
+  other(result: ReadResult, words: Words): Rendered;
+}
+
+/** A file's lines and foot as one text. */
+export function readText(result: ReadResult, style: ReadStyle, words: Words): string {
+  return linesText(result, style.lines) + style.foot(result, words);
+}
+
+function linesText(result: ReadResult, lines: ReadStyle['lines']): string {
+  if (lines === 'raw' || result.to === 0) return result.text;
+  const width = lines === 'padded' ? String(result.to).length : 0;
+  return result.text
+    .split('\n')
+    .map((line, index) => `${String(result.from + index).padStart(width)}\t${line}`)
+    .join('\n');
+}

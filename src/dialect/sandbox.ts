@@ -1,0 +1,179 @@
+import type { ReadResult } from '../model/results.ts';
+import { hitRows } from './lookfirst/looking-text.ts';
+import type { ReadStyle } from './read-style.ts';
+import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
+import type { Words } from './words.ts';
+
+const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
+const DEFAULT_GLOB_LIMIT = 100;
+
+/** `N<TAB>line` and nothing else, as that system shows files. */
+const READ_STYLE: ReadStyle = {
+  lines: 'numbered',
+  foot: (result) => (result.to === 0 ? '' : '\n'),
+  other: described,
+};
+
+function described(result: ReadResult, words: Words): string {
+  const mimeType = result.media?.mimeType ?? 'application/octet-stream';
+  return `${words.path(result.path)} is not text: ${mimeType}, ${words.size(result.sizeBytes)}`;
+}
+
+const SANDBOX_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'Read',
+    title: 'Read',
+    description: 'Read a file. Returns numbered lines, "N<TAB>text".',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        file_path: FILE,
+        offset: { type: 'number', description: 'Line to start at, counted from 1 (default 1).' },
+        limit: { type: 'number', description: 'How many lines to return (default 2000).' },
+      },
+      required: ['file_path'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: ({ file_path: path, offset, limit }) => ({
+      kind: 'read',
+      // That system takes anything below 1 for its default.
+      operation: {
+        path,
+        ...given({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
+      },
+      style: READ_STYLE,
+    }),
+  }),
+  tool({
+    name: 'Write',
+    title: 'Write',
+    description:
+      'Create a file or replace all of it. An existing file must have been read. Creates missing folders.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        file_path: FILE,
+        content: { type: 'string', description: 'The whole content; may be empty.' },
+      },
+      required: ['file_path', 'content'],
+      additionalProperties: false,
+    },
+    annotations: DESTROYS,
+    call: ({ file_path: path, content }) => ({
+      kind: 'write',
+      operation: { path, content },
+      render: (result, words) =>
+        withNotices(
+          `wrote ${result.sizeBytes} bytes to ${words.path(path)}`,
+          words.notices(result.notices, path),
+        ),
+    }),
+  }),
+  tool({
+    name: 'Edit',
+    title: 'Edit',
+    description:
+      'Replace an exact string in a file that has been read. It must be there once, or set replace_all.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        file_path: FILE,
+        old_string: { type: 'string', description: 'Text to replace; must not be empty.' },
+        new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
+        replace_all: { type: 'boolean', description: 'Replace every occurrence (default false).' },
+      },
+      required: ['file_path', 'old_string', 'new_string'],
+      additionalProperties: false,
+    },
+    annotations: { ...DESTROYS, idempotentHint: false },
+    call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => {
+      if (oldString === '') return { kind: 'problem', reason: 'old_string must be non-empty' };
+      return {
+        kind: 'edit',
+        operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
+        render: (result, words) =>
+          withNotices(
+            `replaced ${result.replaced ?? 0} occurrence(s) in ${words.path(path)}`,
+            words.notices(result.notices, path),
+          ),
+      };
+    },
+  }),
+  tool({
+    name: 'Glob',
+    title: 'Glob',
+    description: 'Find files by glob pattern, newest first. Leaves out what .gitignore names.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        pattern: {
+          type: 'string',
+          description: 'Glob, such as "**/*.go"; without "/" it matches base names.',
+        },
+        path: { type: 'string', description: 'Folder to search in (default: the workspace).' },
+        limit: { type: 'number', description: 'How many paths to return (default 100).' },
+      },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: ({ limit, ...find }) => ({
+      kind: 'find',
+      operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
+      render: (result, words) => result.paths.map((path) => words.path(path)).join('\n'),
+    }),
+  }),
+  tool({
+    name: 'Grep',
+    title: 'Grep',
+    description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', description: 'Regular expression (Rust syntax).' },
+        path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
+        glob: { type: 'string', description: 'Only files that match this glob.' },
+        case_insensitive: { type: 'boolean', description: 'Match upper and lower case alike.' },
+        output_mode: {
+          type: 'string',
+          enum: ['content', 'files_with_matches', 'count'],
+          description: 'What to show (default content).',
+        },
+        head_limit: {
+          type: 'number',
+          description: 'How many lines to return; 0 or absent: the default bound.',
+        },
+      },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
+      kind: 'search',
+      operation: { ...search, mode: MODES[mode], ...given({ ignoreCase, limit: atLeastOne(head) }) },
+      render: (result, words) => hitRows(result, words).join('\n'),
+    }),
+  }),
+];
+
+const MODES = { content: 'lines', files_with_matches: 'files', count: 'count' } as const;
+
+/** That system rounds down, and takes what is below 1 for absent. */
+function atLeastOne(value: number | undefined): number | undefined {
+  return value === undefined || value < 1 ? undefined : Math.floor(value);
+}
+
+function withNotices(done: string, notices: readonly string[]): string {
+  return [done, ...notices].join('\n');
+}
+
+/** Seed A's file tools. */
+export const SANDBOX: Dialect = {
+  name: 'sandbox',
+  tools: SANDBOX_TOOLS,
+  terms: {},
+  instructions:
+    'Files here change only after you have looked. Read a file before Write or Edit; a new file needs no Read. ' +
+    'Change parts with Edit. A refusal says why and what to call next: do that instead of repeating the call.',
+};

@@ -67,7 +67,7 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
     const after = fstatSync(opened.fd, { bigint: true });
     const moved = !sameStamp(stampOf(opened.stats), stampOf(after));
     const racy = moved || request.clock.isRacy(after, at(place));
-    return { ...collector.finish(), sizeBytes: size, stamp: stampOf(after), racy };
+    return { ...collector.finish(Number(after.size)), sizeBytes: size, stamp: stampOf(after), racy };
   } finally {
     closeSync(opened.fd);
   }
@@ -106,9 +106,9 @@ class LineCollector {
     }
   }
 
-  finish(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
-    const atEnd = !this.full;
-    if (atEnd && this.#length > 0) this.#endLine();
+  finish(size: number): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
+    if (!this.full && this.#length > 0) this.#endLine();
+    const atEnd = !this.full || this.#byte === size;
     return {
       lines: this.#lines,
       from: this.#request.from,

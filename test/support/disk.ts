@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type DiskContext, type DiskOptions, openDisk } from '../../src/disk/context.ts';
+import { fingerprintOf } from '../../src/disk/hash.ts';
+import type { Place } from '../../src/model/path.ts';
+import { Workspace } from '../../src/workspace/workspace.ts';
+import { makeTree, type Scratch, scratch } from './tree.ts';
+
+/** A workspace of its own and what is needed to change it. */
+export interface Bench extends Scratch {
+  readonly workspace: Workspace;
+  readonly context: DiskContext;
+  /** The place of a path; closed with the test. Its folder must exist. */
+  place(path: string, links?: 'all' | 'parents'): Place;
+  /** The text of a file below the root. */
+  text(path: string): string;
+  /** Names in a folder below the root, ours included. */
+  names(path?: string): string[];
+  /** Texts of all files that were kept. */
+  retained(): string[];
+}
+
+/** Makes a tree and opens it; without syncing, unless a test asks for it. */
+export function bench(
+  tree: readonly string[],
+  options: Partial<DiskOptions> = {},
+  places: Scratch = scratch(),
+): Bench {
+  makeTree(places, tree);
+  const workspace = Workspace.open([places.root]);
+  const context = openDisk({ home: places.home, owner: 'us', durability: 'none', ...options });
+  onTestFinished(() => {
+    context.close();
+    workspace.close();
+  });
+  return {
+    ...places,
+    workspace,
+    context,
+    place: (path, links = 'all') => {
+      const outcome = workspace.locate(path, 'status', links);
+      if (!outcome.ok) throw new Error(`${path}: ${outcome.refusal.code}`);
+      onTestFinished(() => outcome.located.place.dir.close());
+      return outcome.located.place;
+    },
+    text: (path) => readFileSync(join(places.root, path), 'utf8'),
+    names: (path = '.') => readdirSync(join(places.root, path)).sort(),
+    retained: () => {
+      const folder = join(options.home ?? places.home, 'retained');
+      return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    },
+  };
+}
+
+/** What a file must hold, by its text. */
+export function holding(text: string): { fingerprint: ReturnType<typeof fingerprintOf>; bytes: Buffer } {
+  const bytes = Buffer.from(text);
+  return { fingerprint: fingerprintOf(bytes), bytes };
+}

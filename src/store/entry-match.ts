@@ -20,12 +20,25 @@ export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   return (
     agrees(filter.session, entry.session) &&
     agrees(filter.root, entry.root) &&
+    (filter.near?.some((folder) => isNear(entry.root, folder)) ?? true) &&
     agrees(filter.change, entry.change) &&
     (filter.kinds?.includes(entry.kind) ?? true) &&
     entry.atMs >= (filter.sinceMs ?? -Infinity) &&
     entry.atMs <= (filter.untilMs ?? Infinity) &&
     (filter.key === undefined || keysOf(entry).has(filter.key))
   );
+}
+
+/** The folder itself and all that contain it, up to the root of the machine. */
+export function ancestorsOf(folder: string): string[] {
+  const parts = folder.split('/');
+  const found = parts.map((_, i) => parts.slice(0, i + 1).join('/') || '/');
+  // `/` splits into two empty parts.
+  return [...new Set(found)];
+}
+
+function isNear(root: string, folder: string): boolean {
+  return ancestorsOf(folder).includes(root) || root.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function agrees(wanted: string | undefined, actual: string | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { Entry, NewEntry } from '../model/entry.ts';
-import { keysOf, plainKey } from './entry-match.ts';
+import { ancestorsOf, keysOf, plainKey } from './entry-match.ts';
 import type { SqlValue } from './sqlite-driver.ts';
 import { column, fromColumn } from './sqlite-text.ts';
 import type { EntryFilter } from './store.ts';
@@ -73,6 +73,7 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   };
   if (filter.session !== undefined) add('session = ?', column(filter.session));
   if (filter.root !== undefined) add('root = ?', column(filter.root));
+  if (filter.near !== undefined) addNear(add, filter.near);
   if (filter.change !== undefined) add('change = ?', column(filter.change));
   if (filter.kinds !== undefined) add(`kind in (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds);
   if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
@@ -85,6 +86,16 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   // -1 means no limit to SQLite.
   values.push(filter.limit ?? -1);
   return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
+}
+
+function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: readonly string[]): void {
+  const around = [...new Set(folders.flatMap(ancestorsOf))].map(column);
+  const inside = folders.map((folder) => column(folder.endsWith('/') ? folder : `${folder}/`));
+  const clauses = [
+    `root in (${around.map(() => '?').join(', ')})`,
+    ...inside.map(() => 'substr(root, 1, length(?)) = ?'),
+  ];
+  add(`(${clauses.join(' or ')})`, ...around, ...inside.flatMap((prefix) => [prefix, prefix]));
 }
 
 function addKey(

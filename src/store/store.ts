@@ -66,6 +66,8 @@ export interface Writes {
 export interface EntryFilter {
   readonly session?: string;
   readonly root?: string;
+  /** Entries of every workspace that is, contains or lies in one of these canonical folders. */
+  readonly near?: readonly string[];
   /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
   readonly key?: string;
   readonly change?: string;

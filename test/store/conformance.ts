@@ -187,6 +187,21 @@ function filters(store: () => Store): void {
     expect((await store().entries(filter)).map((entry) => entry.seq)).toEqual(expected);
   });
 
+  it.each([
+    ['in the middle', ['/a/b'], [4, 3, 2, 1]],
+    ['at the top', ['/'], [6, 5, 4, 3, 2, 1]],
+    ['beside all but the topmost', ['/a/bc/d'], [5, 2, 1]],
+    ['in two places', ['/a/b/c/d', '/z'], [6, 4, 3, 2, 1]],
+    ['nowhere', [], []],
+  ] as const)(
+    'entries are filtered by what is, contains or lies in a folder %s',
+    async (_, near, expected) => {
+      const roots = ['/', '/a', '/a/b', '/a/b/c', '/a/bc', '/z'];
+      await store().record({ entries: roots.map((root) => readEntry({ root })) });
+      expect((await store().entries({ near })).map((entry) => entry.seq)).toEqual(expected);
+    },
+  );
+
   it('the last change of a key is the newest one that touched it, whoever made it', async () => {
     expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
     await store().record({

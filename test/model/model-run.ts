@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Outcome, Refusal } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession } from '../../src/session/open-session.ts';
-import { ReferenceSession } from './reference.ts';
+import { ReferenceSession, same as unchanged } from './reference.ts';
 
 const FILES = ['a.txt', 'dir/b.txt', 'c.md'];
 const SESSIONS = ['first', 'second'];
@@ -153,13 +153,18 @@ class Model {
     const after = current.map((each) => (each === line ? next : each));
     this.#expect(this.#text(file) === textOf(after), `${file} is not ${name}'s edit of what was there`);
     const seen = new Set([...(known?.seen ?? [])].filter((each) => current.includes(each) && each !== line));
-    if (outcome.notices.some((notice) => notice.kind === 'changed-elsewhere' && !notice.truncated)) {
-      // What changed was shown whole: together with what was seen before, that may be all of it.
-      if (outcome.revision !== undefined) for (const each of after) seen.add(each);
+    for (const notice of outcome.notices) {
+      if (notice.kind !== 'changed-elsewhere') continue;
+      for (const each of linesShown(notice.diff)) if (after.includes(each)) seen.add(each);
     }
-    if ((known?.seen.size ?? 0) > 0) seen.add(next);
-    reference.known.set(file, { base: after, seen, refused: undefined });
-    const whole = after.every((each) => seen.has(each));
+    const carried = !unchanged(known?.base, current);
+    const wasWhole =
+      current.every((each) => each === line || seen.has(each)) &&
+      (known?.seen.has(line) ?? false) &&
+      (carried || known?.partial !== true);
+    if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
+    reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });
+    const whole = wasWhole;
     this.#expect(
       (outcome.revision !== undefined) === whole,
       `revision after an edit of ${file}: the reference says ${whole}`,
@@ -183,7 +188,13 @@ class Model {
       if (!FILES.includes(path)) continue;
       const content = this.#content(path);
       if (content === undefined) this.#reference(name).known.delete(path);
-      else this.#reference(name).known.set(path, { base: content, seen: new Set(), refused: undefined });
+      else
+        this.#reference(name).known.set(path, {
+          base: content,
+          seen: new Set(),
+          refused: undefined,
+          partial: false,
+        });
     }
   }
 
@@ -249,7 +260,7 @@ class Model {
     const seen = new Set([...known.seen].filter((line) => current.includes(line)));
     for (const line of shown) if (current.includes(line)) seen.add(line);
     if (seen.size === 0) return;
-    this.#reference(name).known.set(file, { base: [...current], seen, refused });
+    this.#reference(name).known.set(file, { base: [...current], seen, refused, partial: false });
   }
 
   #told(

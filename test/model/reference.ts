@@ -9,7 +9,7 @@ export class ReferenceSession {
   knowledge(file: string): Knowledge {
     let known = this.known.get(file);
     if (known === undefined) {
-      known = { base: undefined, seen: new Set(), refused: undefined };
+      known = { base: undefined, seen: new Set(), refused: undefined, partial: false };
       this.known.set(file, known);
     }
     return known;
@@ -21,19 +21,20 @@ export class ReferenceSession {
     if (!same(known.base, content)) known.seen = new Set();
     known.base = [...content];
     for (const line of lines) known.seen.add(line);
+    known.partial = false;
     if (content.every((line) => known.seen.has(line))) known.refused = undefined;
   }
 
   /** The session wrote the whole file itself. */
   wrote(file: string, content: readonly string[]): void {
-    this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined });
+    this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined, partial: false });
   }
 
   /** May the session replace everything that is there? */
   mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
     if (current === undefined || current.length === 0) return true;
     const known = this.known.get(file);
-    if (known === undefined || known.refused === next) return false;
+    if (known === undefined || known.refused === next || known.partial) return false;
     return same(known.base, current) && current.every((line) => known.seen.has(line));
   }
 
@@ -54,6 +55,8 @@ export interface Knowledge {
   seen: Set<string>;
   /** Content that was refused as stale and is refused again. */
   refused: string | undefined;
+  /** Edited after a partial view: stays partially seen until it is read again. */
+  partial: boolean;
 }
 
 export function same(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

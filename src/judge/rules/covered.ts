@@ -49,11 +49,17 @@ function partial(facts: Facts, sighting: Sighting): Ruling {
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
     reason: cut ? 'clamped' : undefined,
-    missing: sighting.coverage.kind === 'whole' ? undefined : unread,
+    // Edited after a partial view: every line there now was seen, but never together; only a read of all of it helps.
+    missing:
+      sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
     totalLines,
     seenAtMs: sighting.atMs,
   };
   return no(facts, { code: 'PARTIALLY_READ', next: cut ? 'use_edit' : 'read_range', detail });
+}
+
+function allLines(totalLines: number | undefined): LineRange[] | undefined {
+  return totalLines === undefined ? undefined : [{ from: 1, to: totalLines }];
 }
 
 function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {

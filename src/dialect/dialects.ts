@@ -1,8 +1,5 @@
+import type { DialectName } from './dialect-name.ts';
 import type { Dialect } from './tool.ts';
-
-/** Names for `--dialect`. */
-export const DIALECT_NAMES = ['lookfirst', 'sandbox', 'lace', 'filesystem'] as const;
-export type DialectName = (typeof DIALECT_NAMES)[number];
 
 /** Loads one dialect and none of the others. */
 export async function loadDialect(name: DialectName): Promise<Dialect> {

@@ -1,4 +1,5 @@
-import type { Action, Refusal } from '../model/verdict.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { DialectName } from './dialect-name.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
 import type { ReadStyle } from './read-style.ts';
 import type { ObjectSchema, ValueOf } from './schema.ts';
@@ -73,7 +74,7 @@ export function tool<const S extends ObjectSchema>(
 
 /** How one host spells tool calls. */
 export interface Dialect {
-  readonly name: string;
+  readonly name: DialectName;
   /** In the order they are listed. */
   readonly tools: readonly Tool[];
   /** This dialect's words for arguments that refusals name by those of the default dialect. */
@@ -88,6 +89,3 @@ export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<
   // The same object without its undefined members.
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
-
-/** Where actions of refused arguments come from: a call that never began. */
-export const ARGUMENTS: Action = 'run';

@@ -1,0 +1,117 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { Fault } from '../model/fault.ts';
+import { isSessionId } from '../model/session-id.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { accessibleFolders } from './serve-folders.ts';
+import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
+import type { ServePlan, Servers } from './serve-plan.ts';
+import { placesOf, policyTextOf } from './settings.ts';
+import { version } from './version.ts';
+
+/** What a server process has. */
+export interface ServeProcess {
+  readonly args: readonly string[];
+  readonly process: NodeJS.Process;
+  readonly servers: () => Promise<Servers>;
+}
+
+/** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
+export async function runServe({ args, process, servers }: ServeProcess): Promise<ExitCode> {
+  const request = parseServe(args);
+  if ('help' in request) {
+    process.stdout.write(`${SERVE_HELP}\n`);
+    return EXIT.done;
+  }
+  if ('problem' in request) {
+    process.stderr.write(`lookfirst: ${request.problem}\n(lookfirst serve --help shows what there is)\n`);
+    return EXIT.usage;
+  }
+  const log = (line: string): void => void process.stderr.write(`lookfirst: ${line}\n`);
+  try {
+    await serve(await servers(), request, planOf(request, process, log));
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    log(`${error.message} [${error.code}]`);
+    return EXIT.fault;
+  }
+}
+
+async function serve(
+  { serveStdio, serveHttp }: Servers,
+  { http }: ServeRequest,
+  plan: ServePlan,
+): Promise<void> {
+  const { log, env } = plan;
+  if (http === undefined) {
+    await serveStdio(plan);
+    return;
+  }
+  await serveHttp({
+    ...plan,
+    port: http.port,
+    token: env['LOOKFIRST_TOKEN'] || undefined,
+    listening: ({ url, token }) => {
+      log(`serving at ${url}`);
+      log(`token: ${token}`);
+    },
+  });
+}
+
+function planOf(request: ServeRequest, process: NodeJS.Process, log: ServePlan['log']): ServePlan {
+  const { dialect, session, preset, readOnly } = request;
+  const { env, platform } = process;
+  const surroundings = { env, platform, cwd: process.cwd() };
+  if (env['LOOKFIRST_SESSION'] && !isSessionId(env['LOOKFIRST_SESSION']))
+    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_SESSION must be up to 200 printable characters');
+  const { home, store } = placesOf(surroundings, request);
+  const policyFile = policyTextOf(surroundings, request);
+  const folders = request.folders.length === 0 ? ['.'] : request.folders;
+  const roots = folders.map((folder) => resolve(surroundings.cwd, expandHome(folder)));
+  return {
+    workspace: {
+      roots: dialect === 'filesystem' ? accessibleFolders(roots, log) : roots,
+      home,
+      store,
+      ...(preset === undefined ? {} : { preset }),
+      ...(policyFile === undefined ? {} : { policyFile }),
+      ...(readOnly ? { policy: { readOnly: true } } : {}),
+    },
+    dialect,
+    session,
+    env,
+    version: version(),
+    log,
+    input: process.stdin,
+    output: process.stdout,
+    signals: process,
+    opened: (sessions) => {
+      if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
+      if (request.http === undefined) log(OPENED[dialect](sessions.world.workspace.roots));
+    },
+  };
+}
+
+/** No shell stands between a client's configuration and us. */
+function expandHome(folder: string): string {
+  return folder === '~' || folder.startsWith('~/') ? homedir() + folder.slice(1) : folder;
+}
+
+/** A policy that the agent can edit is none. */
+function keepOutOfReach(sessions: Sessions, file: string): void {
+  if (!sessions.world.workspace.resolve(file).ok) return;
+  const message = `the policy file ${file} lies in the workspace, where the agent could change it: keep it elsewhere`;
+  throw new Fault('CONFIG_INVALID', message, { path: file });
+}
+
+const ready = (roots: readonly string[]): string => `serving ${roots.join(', ')} over stdio`;
+
+/** What is said once the server is ready; the official server's own words where its users may wait for them. */
+const OPENED: Readonly<Record<ServeRequest['dialect'], (roots: readonly string[]) => string>> = {
+  lookfirst: ready,
+  sandbox: ready,
+  lace: ready,
+  filesystem: (roots) => `Secure MCP Filesystem Server running on stdio (${ready(roots)})`,
+};

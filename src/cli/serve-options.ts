@@ -1,0 +1,126 @@
+import { nearest } from '../config/nearest.ts';
+import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
+import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
+import { isSessionId } from '../model/session-id.ts';
+
+/** What `lookfirst serve` was asked for. */
+export interface ServeRequest {
+  /** As typed; none: the current folder. */
+  readonly folders: readonly string[];
+  readonly dialect: DialectName;
+  readonly preset?: PresetName;
+  readonly session?: string;
+  readonly store?: string;
+  readonly policy?: string;
+  readonly readOnly: boolean;
+  /** Serve HTTP instead of stdio, on this port or any free one. */
+  readonly http?: { readonly port?: number };
+}
+
+/** A command line that makes no sense, or only asks for help. */
+export type ServeProblem = { readonly help: true } | { readonly problem: string };
+
+export const SERVE_HELP: string = `Usage: lookfirst serve [DIR...] [options]
+
+MCP server on the given folders (default: the current one), over stdio.
+
+  --dialect NAME   names and arguments of the tools: ${DIALECT_NAMES.join(', ')}
+  --preset NAME    ${PRESET_NAMES.join(', ')}
+  --policy FILE    policy file (default: lookfirst.json in the state folder)
+  --session ID     the session of every call that names none
+  --store URL      memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)
+  --read-only      offer no tool that changes files
+  --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed
+  --help
+
+Example, in a client's configuration: npx -y lookfirst /path/to/project`;
+
+type Values = { -readonly [K in keyof Omit<ServeRequest, 'folders'>]?: ServeRequest[K] | undefined };
+type Take = (values: Values, value: string) => string | undefined;
+
+/** Each takes its value, or says why it cannot. */
+const VALUED: Readonly<Record<string, Take>> = {
+  '--dialect': (values, value) => {
+    values.dialect = DIALECT_NAMES.find((name) => name === value);
+    return values.dialect === undefined ? oneOf('--dialect', DIALECT_NAMES, value) : undefined;
+  },
+  '--preset': (values, value) => {
+    values.preset = PRESET_NAMES.find((name) => name === value);
+    return values.preset === undefined ? oneOf('--preset', PRESET_NAMES, value) : undefined;
+  },
+  '--session': (values, value) => {
+    values.session = value;
+    return isSessionId(value) ? undefined : '--session takes up to 200 printable characters';
+  },
+  '--store': (values, value) => {
+    values.store = value;
+    return undefined;
+  },
+  '--policy': (values, value) => {
+    values.policy = value;
+    return undefined;
+  },
+};
+
+const FLAGS = [...Object.keys(VALUED), '--read-only', '--http', '--help'];
+
+/** Reads the arguments after `serve`. By hand: a parser would be most of the time it takes to start. */
+export function parseServe(args: readonly string[]): ServeRequest | ServeProblem {
+  const values: Values = {};
+  const folders: string[] = [];
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--') {
+      folders.push(...rest);
+      break;
+    }
+    if (word === '--help' || word === '-h') return { help: true };
+    if (!word.startsWith('-') || word === '-') {
+      folders.push(word);
+      continue;
+    }
+    const problem = takeFlag(word, rest, values);
+    if (problem !== undefined) return { problem };
+  }
+  const { dialect = 'lookfirst', readOnly = false, ...more } = values;
+  // Only values that were set are members at all.
+  return { folders, dialect, readOnly, ...(more as Omit<ServeRequest, 'folders' | 'dialect' | 'readOnly'>) };
+}
+
+function takeFlag(word: string, rest: string[], values: Values): string | undefined {
+  const equals = word.indexOf('=');
+  const name = equals < 0 ? word : word.slice(0, equals);
+  const attached = equals < 0 ? undefined : word.slice(equals + 1);
+  if (name === '--http') return takeHttp(attached ?? portAhead(rest), values);
+  if (name === '--read-only') {
+    values.readOnly = true;
+    return attached === undefined ? undefined : '--read-only takes no value';
+  }
+  const take = Object.hasOwn(VALUED, name) ? VALUED[name] : undefined;
+  if (take === undefined) {
+    const meant = nearest(name, FLAGS);
+    return `unknown option '${name}'${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  }
+  const value = attached ?? rest.shift();
+  return value === undefined || value === '' ? `${name} needs a value` : take(values, value);
+}
+
+/** A number after `--http` is its port; anything else is the next argument. */
+function portAhead(rest: string[]): string | undefined {
+  return /^\d+$/.test(rest[0] ?? '') ? rest.shift() : undefined;
+}
+
+function takeHttp(text: string | undefined, values: Values): string | undefined {
+  if (text === undefined) {
+    values.http = {};
+    return undefined;
+  }
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) return `--http takes a port from 0 to 65535, not '${text}'`;
+  values.http = { port };
+  return undefined;
+}
+
+function oneOf(flag: string, names: readonly string[], value: string): string {
+  return `${flag} is one of ${names.join(', ')}, not '${value}'`;
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+/** Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else. */
+
+const [word, ...rest] = process.argv.slice(2);
+process.exit(await run());
+
+async function run(): Promise<number> {
+  if (word === undefined || word === 'serve' || !(await isCommand(word))) {
+    const { runServe } = await import('./cli/serve-command.ts');
+    const args = word === 'serve' ? rest : process.argv.slice(2);
+    return runServe({ args, process, servers: () => import('./mcp/serve.ts') });
+  }
+  const { runCli } = await import('./cli/run-cli.ts');
+  const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
+  return runCli({
+    args: argv.slice(2),
+    streams: { stdin, stdout, stderr },
+    env,
+    cwd: process.cwd(),
+    platform,
+    self: [execPath, argv[1] ?? ''],
+  });
+}
+
+/** Anything that is no command is a folder to serve, as `npx lookfirst DIR` says. */
+async function isCommand(name: string): Promise<boolean> {
+  if (['help', '--help', '-h', '--version', '-V'].includes(name)) return true;
+  const { COMMANDS } = await import('./cli/command-list.ts');
+  return COMMANDS.some((command) => command.name === name);
+}

@@ -1,0 +1,115 @@
+import { pathToFileURL } from 'node:url';
+import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
+import type { Call } from '../dialect/tool.ts';
+import type { Words } from '../dialect/words.ts';
+import type { FileStatus, ReadResult } from '../model/results.ts';
+import type { Outcome } from '../model/verdict.ts';
+import { type SuccessOutcome, successOutcome } from '../report/json.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import { performChange } from './perform-change.ts';
+import { showRead } from './show-read.ts';
+import type { ToolContext } from './tool-host.ts';
+import { type Answer, answerOf } from './tool-results.ts';
+
+/** Where and for whom a call is made. */
+export interface Performing {
+  readonly session: GatedSession;
+  readonly words: Words;
+  readonly context: Pick<ToolContext, 'signal' | 'progress'>;
+}
+
+/** Does what a call asks for, and tells it in the call's own words. */
+export async function performCall(call: Call, performing: Performing): Promise<Answer> {
+  const { session, words, context } = performing;
+  const { signal } = context;
+  switch (call.kind) {
+    case 'read': {
+      const outcome = await read(call.operation, performing);
+      if (!outcome.ok) return outcome;
+      return { ok: true, shown: showRead(outcome, call.style, words), outcome: successOutcome(outcome) };
+    }
+    case 'read-many':
+      return answerOf(await readMany(call.operation, performing), {
+        words,
+        render: call.render,
+        summary: done,
+      });
+    case 'media':
+      return answerOf(await readMedia(call.operation, performing), { words, render: call.render });
+    case 'list': {
+      const { path, ...options } = call.operation;
+      return answerOf(await session.list(path, { ...options, signal }), { words, render: call.render });
+    }
+    case 'find': {
+      const { pattern, ...options } = call.operation;
+      const outcome = await session.find(pattern, { ...options, signal });
+      return answerOf(outcome, { words, render: call.render, summary: untilCut });
+    }
+    case 'search': {
+      const { pattern, ...options } = call.operation;
+      const outcome = await session.search(pattern, { ...options, signal });
+      return answerOf(outcome, { words, render: call.render, summary: untilCut });
+    }
+    case 'status': {
+      const outcome = await session.status(call.operation.path);
+      return answerOf(outcome, { words, render: call.render, summary: statusOutcome });
+    }
+    case 'info':
+      return answerOf(await session.info(call.operation.path), { words, render: call.render });
+    case 'roots':
+      return answerOf({ ok: true, roots: words.roots }, { words, render: call.render, summary: done });
+    default:
+      return performChange(call, session, words);
+  }
+}
+
+function read(operation: Operations['read'], { session, context }: Performing): Promise<Outcome<ReadResult>> {
+  const { path, ...options } = operation;
+  const onProgress = (done: number, total: number | undefined): void => context.progress(done, total);
+  return session.read(path, { ...options, signal: context.signal, onProgress });
+}
+
+/** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */
+async function readMany(
+  { paths, each }: Operations['read-many'],
+  performing: Performing,
+): Promise<Outcome<Results['read-many']>> {
+  const files: ManyRead[] = [];
+  for (const [index, path] of paths.entries()) {
+    performing.context.signal.throwIfAborted();
+    performing.context.progress(index, paths.length);
+    files.push({ path, outcome: await read({ ...each, path }, performing) });
+  }
+  return { ok: true, files };
+}
+
+async function readMedia(
+  { path, maxBytes }: Operations['media'],
+  performing: Performing,
+): Promise<Outcome<Results['media']>> {
+  const outcome = await read({ path, maxBytes, raw: true, limit: Number.MAX_SAFE_INTEGER }, performing);
+  if (!outcome.ok) return outcome;
+  const info = await performing.session.info(path);
+  if (!info.ok) return info;
+  const base64 = Buffer.from(outcome.bytes ?? []).toString('base64');
+  return { ok: true, path, uri: pathToFileURL(info.absolute).href, base64 };
+}
+
+const done = (): SuccessOutcome => successOutcome();
+
+function untilCut({ truncated }: { readonly truncated: boolean }): SuccessOutcome {
+  return successOutcome({ complete: !truncated });
+}
+
+/** Of one file: its revision is a proof only while it is true. */
+function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): SuccessOutcome {
+  const [file, another] = files;
+  if (file === undefined || another !== undefined) return successOutcome();
+  const { path, freshness, seen, revision } = file;
+  const fresh = freshness === 'fresh';
+  return successOutcome({
+    path,
+    complete: fresh && seen === 'whole',
+    ...(fresh && revision !== undefined ? { revision } : {}),
+  });
+}

@@ -1,0 +1,62 @@
+import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-id.ts';
+import type { JsonObject } from './tool-host.ts';
+
+/** Where a client may name the session of a call. */
+export const SESSION_KEY = 'dev.lookfirst/session';
+
+/** Whose memory of files a call uses. */
+export type SessionChoice =
+  /** Named by someone: kept when it is closed. */
+  | { readonly kind: 'named'; readonly id: string }
+  /** A legacy HTTP session: as long as the transport keeps it. */
+  | { readonly kind: 'transport'; readonly hint: string }
+  /** Everyone who named none: as long as this process. */
+  | { readonly kind: 'process' }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+export interface ChoiceOptions {
+  /** `--session` */
+  readonly session?: string | undefined;
+  /**
+   * The environment of a server that a client started for itself. Absent for one that serves whoever connects: its
+   * environment is that of whoever started it, not of its clients.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What clients put into `_meta` of their own accord: the conversation a call belongs to. Scope, not authority. */
+const CLIENT_KEYS = [
+  'vscode.conversationId',
+  'threadId',
+  'ai.opencode/sessionID',
+  'antigravity.google/conversation_id',
+] as const;
+const CLIENT_VARIABLES = ['CLAUDE_CODE_SESSION_ID'] as const;
+
+/**
+ * The session of a call: what it says itself, then `--session`, then `LOOKFIRST_SESSION`, then the client's own id of the
+ * conversation, then the transport's session, then the process. An explicit id that is none is refused: falling back to
+ * another session could let a call use what someone else has read.
+ */
+export function chooseSession(
+  call: { readonly meta: JsonObject; readonly sessionHint: string | undefined },
+  { session, env = {} }: ChoiceOptions,
+): SessionChoice {
+  const explicit = call.meta[SESSION_KEY];
+  if (explicit !== undefined) {
+    if (isSessionId(explicit)) return { kind: 'named', id: explicit };
+    return {
+      kind: 'invalid',
+      reason: `_meta["${SESSION_KEY}"] must be a text of 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
+    };
+  }
+  const candidates = [
+    session,
+    env['LOOKFIRST_SESSION'],
+    ...CLIENT_KEYS.map((key) => call.meta[key]),
+    ...CLIENT_VARIABLES.map((name) => env[name]),
+  ];
+  const id = candidates.find(isSessionId);
+  if (id !== undefined) return { kind: 'named', id };
+  return call.sessionHint === undefined ? { kind: 'process' } : { kind: 'transport', hint: call.sessionHint };
+}

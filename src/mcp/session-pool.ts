@@ -1,0 +1,96 @@
+import type { GatedSession } from '../session/gated-session.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { SessionChoice } from './session-choice.ts';
+
+/** Open at once; further ones close those that were idle the longest. A named one comes back when it is asked for. */
+const MAX_OPEN = 256;
+
+type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
+
+interface Pooled {
+  readonly session: Promise<GatedSession>;
+  calls: number;
+  ended: boolean;
+}
+
+/** The open sessions of one server: each is opened when it is first used, and never closed under a running call. */
+export class SessionPool {
+  readonly #sessions: Sessions;
+  readonly #maxOpen: number;
+  /** In the order of their last use. */
+  readonly #pooled = new Map<string, Pooled>();
+
+  constructor(sessions: Sessions, maxOpen: number = MAX_OPEN) {
+    this.#sessions = sessions;
+    this.#maxOpen = maxOpen;
+  }
+
+  /** Runs a call in its session. */
+  async use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>): Promise<T> {
+    const key = keyOf(choice);
+    const pooled = this.#take(key, choice);
+    pooled.calls += 1;
+    try {
+      return await work(await pooled.session);
+    } finally {
+      pooled.calls -= 1;
+      if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
+    }
+  }
+
+  /** A transport's session is over: what it has seen is forgotten as soon as nothing uses it. */
+  async end(hint: string): Promise<void> {
+    await this.#drop(keyOf({ kind: 'transport', hint }));
+  }
+
+  #take(key: string, choice: Chosen): Pooled {
+    const known = this.#pooled.get(key);
+    const pooled = known ?? { session: this.#open(key, choice), calls: 0, ended: false };
+    this.#pooled.delete(key);
+    this.#pooled.set(key, pooled);
+    return pooled;
+  }
+
+  async #open(key: string, choice: Chosen): Promise<GatedSession> {
+    try {
+      await this.#makeRoom();
+      return await this.#sessions.session(choice.kind === 'named' ? choice.id : undefined);
+    } catch (error) {
+      this.#pooled.delete(key);
+      throw error;
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    for (const [key, pooled] of this.#pooled) {
+      if (this.#pooled.size < this.#maxOpen) return;
+      // Forgetting what the process or a transport has seen would surprise a client that is still there.
+      if (pooled.calls === 0 && key.startsWith('named:')) await this.#drop(key);
+    }
+  }
+
+  async #drop(key: string): Promise<void> {
+    const pooled = this.#pooled.get(key);
+    if (pooled === undefined) return;
+    this.#pooled.delete(key);
+    pooled.ended = true;
+    if (pooled.calls === 0) await closeOf(pooled);
+  }
+}
+
+function keyOf(choice: Chosen): string {
+  switch (choice.kind) {
+    case 'named':
+      return `named:${choice.id}`;
+    case 'transport':
+      return `transport:${choice.hint}`;
+    case 'process':
+      return 'process';
+    default:
+      return choice satisfies never;
+  }
+}
+
+async function closeOf(pooled: Pooled): Promise<void> {
+  await (await pooled.session).close();
+}

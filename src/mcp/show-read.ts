@@ -1,0 +1,30 @@
+import { type ReadStyle, readText } from '../dialect/read-style.ts';
+import type { Rendered, Words } from '../dialect/words.ts';
+import type { ReadResult } from '../model/results.ts';
+import { JsonText } from './json-text.ts';
+import type { EscapedText } from './tool-results.ts';
+
+const NEWLINE = 10;
+
+/** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
+export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
+  if (result.media !== undefined) return style.other(result, words);
+  const { bytes, encoding } = result;
+  if (bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
+    return readText(result, style, words);
+  if (style.lines === 'raw') return escaped(bytes, style.foot(result, words));
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // A return before each newline is no part of the line, and an empty file has no line to number.
+  if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, words);
+  return numbered(lines, result.from, style.foot(result, words));
+}
+
+function numbered(lines: Buffer, first: number, foot: string): EscapedText {
+  const end = lines[lines.length - 1] === NEWLINE ? lines.length - 1 : lines.length;
+  const text = new JsonText(lines.length + (lines.length >> 3) + foot.length);
+  return { escaped: text.numberedLines(lines.subarray(0, end), first).text(foot).finish() };
+}
+
+function escaped(bytes: Uint8Array, foot: string): EscapedText {
+  return { escaped: new JsonText(bytes.length + foot.length).bytes(bytes).text(foot).finish() };
+}

@@ -1,0 +1,96 @@
+import { nearest } from '../config/nearest.ts';
+import { checkArguments } from '../dialect/check-arguments.ts';
+import type { Call, Dialect, Tool } from '../dialect/tool.ts';
+import type { Words } from '../dialect/words.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { TOOL_NAMES } from './dialect-names.ts';
+import { performCall } from './perform-call.ts';
+import { reportWords } from './report-words.ts';
+import { type ChoiceOptions, chooseSession } from './session-choice.ts';
+import { SessionPool } from './session-pool.ts';
+import type { JsonObject, ToolDefinition, ToolHost, ToolResult } from './tool-host.ts';
+import { refusalResult, successResult } from './tool-results.ts';
+
+export interface ToolHostOptions extends ChoiceOptions {
+  readonly sessions: Sessions;
+  readonly dialect: Dialect;
+  /** Of this package. */
+  readonly version: string;
+  /** For people. */
+  readonly log: (line: string) => void;
+}
+
+/** The tools of a dialect over a workspace. In a read-only one, tools that change are not there at all. */
+export function createToolHost(options: ToolHostOptions): ToolHost {
+  const { sessions, dialect, version, log } = options;
+  const { policy, workspace, now } = sessions.world;
+  const tools = dialect.tools.filter((tool) => tool.annotations.readOnlyHint || !policy.readOnly);
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  const definitions = tools.map(definitionOf);
+  const pool = new SessionPool(sessions);
+  const words = reportWords({
+    roots: workspace.roots,
+    tools: TOOL_NAMES[dialect.name],
+    wording: policy.wording,
+    now,
+  });
+  return {
+    info: { name: 'lookfirst', title: 'Lookfirst', version },
+    instructions: dialect.instructions,
+    tools: () => definitions,
+    call: async (name, args, context) => {
+      const tool = byName.get(name);
+      if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
+      const call = understand(tool, args);
+      if ('reason' in call) return refusedArguments(tool, call.reason, words);
+      const choice = chooseSession(context, options);
+      if (choice.kind === 'invalid') return refusedArguments(tool, choice.reason, words);
+      return pool.use(choice, async (session) => {
+        const answer = await performCall(call, { session, words, context });
+        if (answer.ok) return successResult(answer, tool.outputSchema === undefined ? 'plain' : 'structured');
+        const refusal = inTermsOf(dialect, answer.refusal);
+        return refusalResult(inWords(call, refusal, words), refusal);
+      });
+    },
+    sessionEnded: (hint) => {
+      pool.end(hint).catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
+    },
+  };
+}
+
+function definitionOf({ call: _, ...tool }: Tool): ToolDefinition {
+  // The same JSON Schema; the protocol's type for it has no fixed members.
+  return { ...tool, inputSchema: { ...tool.inputSchema } };
+}
+
+function understand(tool: Tool, args: JsonObject): Call | { readonly reason: string } {
+  const reason = checkArguments(tool.inputSchema, args, nearest);
+  return reason === undefined ? tool.call(args) : { reason };
+}
+
+/** Arguments that make no sense concern the call, not a file: no path goes with the refusal. */
+function refusedArguments(tool: Tool, reason: string, words: Words): ToolResult {
+  const refusal: Refusal = {
+    code: 'INVALID_ARGUMENT',
+    action: 'run',
+    path: '',
+    next: 'fix_argument',
+    detail: { reason },
+  };
+  return refusalResult(words.refusal({ ...refusal, path: tool.name }), refusal);
+}
+
+function inWords(call: Call, refusal: Refusal, words: Words): string {
+  const foreword = call.foreword?.(refusal, words);
+  const text = words.refusal(refusal);
+  return foreword === undefined ? text : `${foreword}\n${text}`;
+}
+
+/** Reasons name arguments by the default dialect's words; here they get this one's. */
+function inTermsOf({ terms }: Dialect, refusal: Refusal): Refusal {
+  const reason = refusal.detail?.reason;
+  if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
+  const said = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
+  return { ...refusal, detail: { ...refusal.detail, reason: said } };
+}

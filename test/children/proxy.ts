@@ -1,19 +1,21 @@
 // The proxy in a process of its own: one JSON argument with the root and the upstream's command line.
 import { runProxy } from '../../src/proxy/run-proxy.ts';
-import { SketchSession } from '../proxy/sketch-session.ts';
+import { TestGate } from '../proxy/gate.ts';
 
 const {
   root,
+  home,
   command,
   args,
   graceMs = 1000,
 } = JSON.parse(process.argv[2] ?? '{}') as {
   root: string;
+  home: string;
   command: string;
   args: string[];
   graceMs?: number;
 };
-const session = new SketchSession(root);
+const gate = await TestGate.open(root, home);
 const { stdin, stdout, stderr } = process;
-process.exitCode = await runProxy({ session, command, args, stdin, stdout, stderr, graceMs });
-session.close();
+process.exitCode = await runProxy({ session: gate.session, command, args, stdin, stdout, stderr, graceMs });
+await gate.close();

@@ -56,7 +56,7 @@ it('a conversation of the revision without sessions is the same with and without
   await conversation(direct);
   direct.end();
   await once(child, 'exit');
-  const proxied = startProxy(scratch(), { command: process.execPath, args: [SERVER, 'stdio'] });
+  const proxied = await startProxy(scratch(), { command: process.execPath, args: [SERVER, 'stdio'] });
   await conversation(proxied.client);
   expect(proxied.client.lines).toEqual(direct.lines);
 });
@@ -103,7 +103,7 @@ it('a server of the old era stays one: a client of both falls back, as it would 
 });
 
 it('a file resource outside the root is refused, any other is the server’s own', async () => {
-  const { client } = startProxy(scratch(), { command: process.execPath, args: [SERVER, 'stdio'] });
+  const { client } = await startProxy(scratch(), { command: process.execPath, args: [SERVER, 'stdio'] });
   const outside = await modern(client, 'resources/read', { uri: 'file:///etc/hostname' });
   expect(outside.error).toMatchObject({
     code: -32602,

@@ -1,12 +1,12 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type ProxyOptions, runProxy } from '../../src/proxy/run-proxy.ts';
+import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';
-import { SketchSession } from './sketch-session.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
@@ -23,15 +23,61 @@ export function scratch(): string {
 
 export interface RunningProxy {
   readonly client: LineClient;
-  readonly session: SketchSession;
+  readonly gate: TestGate;
   readonly code: Promise<number>;
   /** What it said to people. */
   readonly errors: () => string;
 }
 
-/** Runs the proxy in this process, in front of a real server in another. */
-export function startProxy(root: string, options: Partial<ProxyOptions>): RunningProxy {
-  const session = new SketchSession(root);
+/** A gate on a folder, closed with the test. */
+export async function openGate(root: string): Promise<TestGate> {
+  const home = `${root}-state`;
+  mkdirSync(home);
+  const gate = await TestGate.open(root, home);
+  onTestFinished(async () => {
+    await gate.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  return gate;
+}
+
+/** Runs the proxy in this process, in front of a real server in another; ended with the test. */
+export async function startProxy(root: string, options: Partial<ProxyOptions>): Promise<RunningProxy> {
+  const { stop, ...running } = runAt(root, await openGate(root), options);
+  onTestFinished(stop);
+  return running;
+}
+
+/** The official filesystem server on a folder, behind the proxy. */
+export async function official(root: string, options: Partial<ProxyOptions> = {}): Promise<RunningProxy> {
+  const running = await startProxy(root, { command: process.execPath, args: [OFFICIAL, root], ...options });
+  await running.client.initialize();
+  return running;
+}
+
+/** One official server for all tests of a file, each in a folder of its own below the root. */
+export async function officialForFile(): Promise<RunningProxy & { root: string; stop(): Promise<void> }> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
+  const root = join(base, 'workspace');
+  const home = join(base, 'state');
+  mkdirSync(root);
+  mkdirSync(home);
+  const gate = await TestGate.open(root, home);
+  const running = runAt(root, gate, { command: process.execPath, args: [OFFICIAL, root] });
+  await running.client.initialize();
+  const stop = async (): Promise<void> => {
+    await running.stop();
+    await gate.close();
+    rmSync(base, { recursive: true, force: true });
+  };
+  return { ...running, root, stop };
+}
+
+function runAt(
+  root: string,
+  gate: TestGate,
+  options: Partial<ProxyOptions>,
+): RunningProxy & { stop(): Promise<void> } {
   const stdin = new PassThrough();
   const stdout = new PassThrough();
   const stderr = new PassThrough();
@@ -39,18 +85,12 @@ export function startProxy(root: string, options: Partial<ProxyOptions>): Runnin
   stderr.setEncoding('utf8').on('data', (chunk: string) => {
     errors += chunk;
   });
+  const { session } = gate;
   const code = runProxy({ session, stdin, stdout, stderr, signals: [], cwd: root, ...options });
-  onTestFinished(async () => {
+  code.catch(() => undefined);
+  const stop = async (): Promise<void> => {
     stdin.end();
-    await code.catch(() => {});
-    session.close();
-  });
-  return { client: new LineClient(stdin, stdout), session, code, errors: () => errors };
-}
-
-/** The official filesystem server on a folder, behind the proxy. */
-export async function official(root: string, options: Partial<ProxyOptions> = {}): Promise<RunningProxy> {
-  const running = startProxy(root, { command: process.execPath, args: [OFFICIAL, root], ...options });
-  await running.client.initialize();
-  return running;
+    await code.catch(() => undefined);
+  };
+  return { client: new LineClient(stdin, stdout), gate, code, errors: () => errors, stop };
 }

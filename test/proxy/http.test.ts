@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type FrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
-import { EVERYTHING, OFFICIAL, scratch, startProxy } from './harness.ts';
-import { SketchSession } from './sketch-session.ts';
+import { EVERYTHING, OFFICIAL, openGate, scratch, startProxy } from './harness.ts';
 
 const MODERN = fileURLToPath(new URL('../children/modern-server.mjs', import.meta.url));
 const PIN = { pin: '2026-07-28' } as const;
@@ -60,7 +59,7 @@ async function modernServer() {
 describe('a server behind an address', () => {
   it('of the old era: all its tools, its questions, its progress, and the end of its session', async () => {
     const server = await everythingServer();
-    const { client, code } = startProxy(scratch(), { url: server.url });
+    const { client, code } = await startProxy(scratch(), { url: server.url });
     client.replies.set('sampling/createMessage', () => ({
       role: 'assistant',
       model: 'm',
@@ -86,7 +85,7 @@ describe('a server behind an address', () => {
     const root = scratch();
     const path = join(root, 'a.txt');
     writeFileSync(path, 'old\n');
-    const { client } = startProxy(root, { url: server.url });
+    const { client } = await startProxy(root, { url: server.url });
     const ask = (method: string, params: object = {}) =>
       client.request(method, { ...params, _meta: ENVELOPE });
     await ask('server/discover');
@@ -111,20 +110,17 @@ describe('a server behind an address', () => {
   });
 
   it('that cannot be reached: every request gets an error, and nothing hangs', async () => {
-    const { client } = startProxy(scratch(), { url: 'http://127.0.0.1:9/mcp' });
+    const { client } = await startProxy(scratch(), { url: 'http://127.0.0.1:9/mcp' });
     expect((await client.request('initialize', {})).error?.message).toContain('ECONNREFUSED');
   });
 });
 
 /** The gate as an HTTP server, and a way to make official clients for it. */
 async function front(root: string, options: Partial<FrontOptions>) {
-  const session = new SketchSession(root);
+  const { session } = await openGate(root);
   const stderr = new PassThrough().resume();
   const served = await serveProxy({ session, stderr, token: 'sesame', cwd: root, graceMs: 300, ...options });
-  onTestFinished(async () => {
-    await served.close();
-    session.close();
-  });
+  onTestFinished(() => served.close());
   const connect = async (mode: 'legacy' | typeof PIN, token = 'sesame') => {
     const client = new Client(
       { name: 'test', version: '1' },

@@ -1,22 +1,36 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { official, scratch } from './harness.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OFFICIAL, official, officialForFile, scratch } from './harness.ts';
 
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** A workspace with one file of five lines, behind the proxy and the official server. */
-async function open(content = 'one\ntwo\nthree\nfour\nfive\n') {
-  const root = scratch();
+let server: Awaited<ReturnType<typeof officialForFile>>;
+let count = 0;
+beforeAll(async () => {
+  server = await officialForFile();
+});
+afterAll(() => server.stop());
+
+/** A folder with one file of five lines, behind the proxy and the official server. */
+function open(content = 'one\ntwo\nthree\nfour\nfive\n') {
+  const root = join(server.root, String(++count));
+  mkdirSync(root);
   const path = join(root, 'a.txt');
   writeFileSync(path, content);
-  return { ...(await official(root)), root, path };
+  /** The journal's lines about this folder. */
+  const log = async () =>
+    (await server.gate.log())
+      .filter((line) => line.includes(` ${count}/`))
+      .map((line) => line.replace(` ${count}/`, ' '));
+  return { ...server, root, path, log };
 }
 
 describe('the official server behind the gate', () => {
   it('refuses a blind overwrite with its own result, and the file stays', async () => {
-    const { client, path } = await open();
+    const { client, path } = open();
     const blind = await client.call('write_file', { path, content: 'x' });
     expect(blind).toMatchObject({ ok: false, code: 'NOT_READ' });
     expect(blind.text).toContain(`refusing to overwrite ${path}: read it first [NOT_READ]`);
@@ -27,7 +41,7 @@ describe('the official server behind the gate', () => {
   });
 
   it('lets a file that was read be overwritten and edited, and written again without reading', async () => {
-    const { client, path, session } = await open();
+    const { client, path, log } = open();
     await client.call('read_text_file', { path });
     expect((await client.call('write_file', { path, content: 'new\n' })).ok).toBe(true);
     expect((await client.call('edit_file', { path, edits: [{ oldText: 'new', newText: 'newer' }] })).ok).toBe(
@@ -35,21 +49,50 @@ describe('the official server behind the gate', () => {
     );
     expect((await client.call('write_file', { path, content: 'newest\n' })).ok).toBe(true);
     expect(read(path)).toBe('newest\n');
-    expect(session.journal).toEqual(['done c1 write', 'done c2 edit', 'done c3 write']);
+    expect(await log()).toEqual([
+      'read read a.txt',
+      'change overwrite a.txt',
+      'change edit a.txt',
+      'change overwrite a.txt',
+    ]);
   });
 
-  it('refuses a stale overwrite and a stale edit', async () => {
-    const { client, path } = await open();
+  it('refuses a stale overwrite, shows what changed, and refuses the same content again', async () => {
+    const { client, path } = open();
     await client.call('read_text_file', { path });
-    writeFileSync(path, 'theirs\n');
+    writeFileSync(path, 'one\ntheirs\nthree\nfour\nfive\n');
+    const stale = await client.call('write_file', { path, content: 'x' });
+    expect(stale).toMatchObject({ code: 'STALE' });
+    expect(stale.text).toContain('+theirs');
     expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'STALE' });
-    const edit = { path, edits: [{ oldText: 'theirs', newText: 'mine' }] };
-    expect(await client.call('edit_file', edit)).toMatchObject({ code: 'STALE' });
-    expect(read(path)).toBe('theirs\n');
+    expect(read(path)).toContain('theirs');
+    await client.call('read_text_file', { path });
+    expect((await client.call('write_file', { path, content: 'x' })).ok).toBe(true);
+  });
+
+  it('refuses an edit whose text changed, and one that is not unique, as the gate does', async () => {
+    const { client, path } = open('one\ntwo\none\n');
+    await client.call('read_text_file', { path });
+    const edit = (oldText: string) => client.call('edit_file', { path, edits: [{ oldText, newText: 'x' }] });
+    expect(await edit('one')).toMatchObject({ code: 'AMBIGUOUS_MATCH' });
+    expect(await edit('three')).toMatchObject({ code: 'NO_MATCH' });
+    writeFileSync(path, 'one\nTWO\none\n');
+    expect(await edit('two')).toMatchObject({ code: 'STALE' });
+  });
+
+  it('carries an edit over a change elsewhere, and says what changed', async () => {
+    const { client, path } = open();
+    await client.call('read_text_file', { path });
+    writeFileSync(path, 'one\ntwo\nthree\nfour\nFIVE\n');
+    const edit = await client.call('edit_file', { path, edits: [{ oldText: 'two', newText: 'TWO' }] });
+    expect(edit.ok).toBe(true);
+    expect(edit.text).toContain('changed elsewhere');
+    expect(edit.text).toContain('+FIVE');
+    expect(read(path)).toBe('one\nTWO\nthree\nfour\nFIVE\n');
   });
 
   it('creates without reading, and knows what it created', async () => {
-    const { client, root } = await open();
+    const { client, root } = open();
     const path = join(root, 'new.txt');
     expect((await client.call('write_file', { path, content: 'first\n' })).ok).toBe(true);
     expect((await client.call('write_file', { path, content: 'second\n' })).ok).toBe(true);
@@ -62,30 +105,30 @@ describe('the official server behind the gate', () => {
     ['a head that is all', { head: 50 }, undefined],
     ['head 0, which is the whole file there', { head: 0 }, undefined],
   ])('counts %s as the lines that were delivered', async (_what, range, code) => {
-    const { client, path } = await open();
+    const { client, path } = open();
     await client.call('read_text_file', { path, ...range });
     expect((await client.call('write_file', { path, content: 'x\n' })).code).toBe(code);
   });
 
   it('adds up two parts that make the whole', async () => {
-    const { client, path } = await open();
+    const { client, path } = open();
     await client.call('read_text_file', { path, head: 3 });
     await client.call('read_text_file', { path, tail: 3 });
     expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
   });
 
   it('takes a dry run for no write: it needs no read, and keeps nothing', async () => {
-    const { client, path, session } = await open();
+    const { client, path, log } = open();
     const edits = [{ oldText: 'one', newText: 'ONE' }];
     expect((await client.call('edit_file', { path, edits, dryRun: true })).text).toContain('+ONE');
-    expect(session.images.size).toBe(0);
+    expect(await log()).toEqual([]);
     expect(await client.call('edit_file', { path, edits, dryRun: false })).toMatchObject({
       code: 'NOT_READ',
     });
   });
 
   it('counts the files of read_multiple_files one by one', async () => {
-    const { client, root, path } = await open();
+    const { client, root, path } = open();
     const other = join(root, 'b.txt');
     writeFileSync(other, 'b\n');
     const missing = join(root, 'missing.txt');
@@ -100,7 +143,7 @@ describe('the official server behind the gate', () => {
   });
 
   it('does not believe a file that forges the mark of the next one', async () => {
-    const { client, root, path } = await open();
+    const { client, root, path } = open();
     const secret = join(root, 'secret.txt');
     writeFileSync(secret, 'real\n');
     writeFileSync(path, `x\n\n---\n${secret}:\nfake\n`);
@@ -110,69 +153,100 @@ describe('the official server behind the gate', () => {
     });
   });
 
-  it('keeps before-images, so that a foreign write can be undone', async () => {
-    const { client, path, session } = await open();
+  it('keeps before-images: a foreign write, edit and move can be undone, one after the other', async () => {
+    const { client, path, root, gate } = open();
     await client.call('read_text_file', { path });
     await client.call('write_file', { path, content: 'gone\n' });
-    session.undo('c1');
-    expect(read(path)).toBe('one\ntwo\nthree\nfour\nfive\n');
+    await client.call('edit_file', { path, edits: [{ oldText: 'gone', newText: 'edited' }] });
+    const moved = join(root, 'moved.txt');
+    await client.call('move_file', { source: path, destination: moved });
+    expect(read(moved)).toBe('edited\n');
+    for (const content of ['edited\n', 'gone\n', 'one\ntwo\nthree\nfour\nfive\n']) {
+      expect(await gate.library.undo({})).toMatchObject({ ok: true });
+      expect(read(path)).toBe(content);
+    }
+    expect(existsSync(moved)).toBe(false);
   });
 
-  it('does not trust what it saw after the server failed to write', async () => {
-    const { client, root, path } = await open();
-    await client.call('read_text_file', { path });
-    const failed = await client.call('move_file', {
-      source: join(root, 'none'),
-      destination: join(root, 'c'),
-    });
-    expect(failed).toMatchObject({ ok: false, code: undefined });
-    // The gate finds the text; the server takes its line endings for one, and does not find it.
-    const crlf = join(root, 'crlf.txt');
-    writeFileSync(crlf, 'a\r\nb\r\n');
-    await client.call('read_text_file', { path: crlf });
-    const odd = { path: crlf, edits: [{ oldText: 'a\r\nb', newText: 'x' }] };
-    expect((await client.call('edit_file', odd)).ok).toBe(true);
-    writeFileSync(path, 'x\n', { mode: 0o644 });
-    expect(await client.call('write_file', { path, content: 'y' })).toMatchObject({ code: 'STALE' });
+  it('undoes a file and a folder it created', async () => {
+    const { client, root, gate } = open();
+    await client.call('create_directory', { path: join(root, 'sub') });
+    await client.call('write_file', { path: join(root, 'sub/new.txt'), content: 'x' });
+    await gate.library.undo({});
+    await gate.library.undo({});
+    expect(existsSync(join(root, 'sub'))).toBe(false);
+  });
+
+  it('explains itself the third time, and starts again after a read', async () => {
+    const { client, path } = open();
+    const write = () => client.call('write_file', { path, content: 'x' });
+    const [first, , third] = [await write(), await write(), await write()];
+    expect(third.text.length).toBeGreaterThan(first.text.length);
+    expect(third.outcome).toMatchObject({ detail: { repeated: 3 } });
+    await client.call('read_text_file', { path, head: 1 });
+    expect((await write()).outcome).toMatchObject({ code: 'PARTIALLY_READ', detail: { repeated: 1 } });
   });
 });
 
+/** The server itself may reach both folders: only the gate is narrower. */
+async function narrow() {
+  const base = scratch();
+  const root = join(base, 'inside');
+  const outside = join(base, 'outside');
+  mkdirSync(root);
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret.txt'), 'secret');
+  return { ...(await official(root, { args: [OFFICIAL, base] })), root, outside };
+}
+
 describe('the official server kept inside', () => {
-  it.each([
-    ['a read', 'read_text_file', {}],
-    ['one of many', 'read_multiple_files', { many: true }],
-    ['a listing', 'list_directory', {}],
-    ['a search', 'search_files', { pattern: '*' }],
-    ['a new file', 'write_file', { content: 'x' }],
-    ['a new folder', 'create_directory', {}],
-  ])('refuses %s outside its root, though the server would do it', async (_what, tool, args) => {
-    const base = scratch();
-    const root = join(base, 'inside');
-    const outside = join(base, 'outside');
-    mkdirSync(root);
-    mkdirSync(outside);
-    writeFileSync(join(outside, 'secret.txt'), 'secret');
-    // The server itself may reach both folders: only the gate is narrower.
-    const { client } = await official(root, { args: [officialPath(), base] });
-    const path = tool.includes('read') ? join(outside, 'secret.txt') : join(outside, 'new');
-    const call = 'many' in args ? { paths: [path] } : { path, ...args };
-    const answer = await client.call(tool, tool === 'list_directory' ? { path: outside } : call);
-    expect(answer).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
-    expect(JSON.stringify(answer.answer)).not.toContain('"secret"');
-    expect(existsSync(join(outside, 'new'))).toBe(false);
+  it('refuses to read, list, search, write and make folders outside its root, though the server would', async () => {
+    const { client, outside } = await narrow();
+    const secret = join(outside, 'secret.txt');
+    const path = join(outside, 'new');
+    const calls: [string, object][] = [
+      ['read_text_file', { path: secret }],
+      ['read_media_file', { path: secret }],
+      ['read_multiple_files', { paths: [secret] }],
+      ['list_directory', { path: outside }],
+      ['directory_tree', { path: outside }],
+      ['search_files', { path: outside, pattern: '*' }],
+      ['get_file_info', { path: secret }],
+      ['write_file', { path, content: 'x' }],
+      ['create_directory', { path }],
+      ['move_file', { source: secret, destination: path }],
+      ['edit_file', { path: secret, edits: [{ oldText: 'secret', newText: 'x' }], dryRun: true }],
+    ];
+    for (const [tool, args] of calls) {
+      const answer = await client.call(tool, args);
+      expect(answer, tool).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
+      expect(JSON.stringify(answer.answer)).not.toContain('"secret"');
+    }
+    expect(existsSync(path)).toBe(false);
+    expect(read(secret)).toBe('secret');
   });
 
   it('refuses a link that leads out, a home path and a path that climbs', async () => {
-    const { client, root } = await open();
+    const { client, root } = open();
     symlinkSync('/etc', join(root, 'etc'));
-    const paths = [join(root, 'etc/hostname'), '~/x', join(root, '../x'), `file://${homedir()}/x`];
+    const paths = [join(root, 'etc/hostname'), '~/x', join(server.root, '../x'), `file://${homedir()}/x`];
     for (const path of paths)
       expect(await client.call('read_text_file', { path })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
   });
 
+  it('refuses a FIFO before the server opens it and hangs', async () => {
+    const { client, root } = open();
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    expect(await client.call('read_text_file', { path: join(root, 'pipe') })).toMatchObject({
+      code: 'NOT_A_FILE',
+    });
+    expect((await client.call('list_directory', { path: root })).text).toContain('pipe');
+  });
+
   it('takes relative paths as the server does: within the root', async () => {
-    const { client, root } = await open();
-    mkdirSync(join(root, 'sub'));
+    const root = scratch();
+    writeFileSync(join(root, 'a.txt'), 'old\n');
+    const { client } = await official(root);
     expect(await client.call('write_file', { path: 'a.txt', content: 'x' })).toMatchObject({
       code: 'NOT_READ',
     });
@@ -184,7 +258,7 @@ describe('the official server kept inside', () => {
 
 describe('many calls at once', () => {
   it('are judged one after the other for one file: of two edits from one view both are applied', async () => {
-    const { client, path } = await open();
+    const { client, path } = open();
     await client.call('read_text_file', { path });
     const edits = ['one', 'two', 'three', 'four', 'five'].map((word) =>
       client.call('edit_file', { path, edits: [{ oldText: word, newText: word.toUpperCase() }] }),
@@ -194,7 +268,7 @@ describe('many calls at once', () => {
   });
 
   it('keep their order: a write sent right behind a read counts that read', async () => {
-    const { client, path } = await open();
+    const { client, path } = open();
     const [, written] = await Promise.all([
       client.call('read_text_file', { path }),
       client.call('write_file', { path, content: 'x\n' }),
@@ -203,15 +277,10 @@ describe('many calls at once', () => {
   });
 
   it('do not wait for other files', async () => {
-    const { client, root } = await open();
+    const { client, root } = open();
     const calls = Array.from({ length: 50 }, (_, n) =>
       client.call('write_file', { path: join(root, `${n}.txt`), content: String(n) }),
     );
     expect((await Promise.all(calls)).every((call) => call.ok)).toBe(true);
   });
 });
-
-function officialPath(): string {
-  return new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url)
-    .pathname;
-}

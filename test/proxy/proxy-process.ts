@@ -64,7 +64,10 @@ export async function proxyCommand(argument: {
   readonly graceMs?: number;
 }): Promise<string[]> {
   bundle ??= bundled();
-  return [process.execPath, await bundle, JSON.stringify(argument)];
+  const home = `${argument.root}-state`;
+  mkdirSync(home, { recursive: true });
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return [process.execPath, await bundle, JSON.stringify({ ...argument, home })];
 }
 
 /** True while a process runs; one that has ended and only waits for its parent to notice does not. */
@@ -90,7 +93,7 @@ async function bundled(): Promise<string> {
     input: join(project, 'test/children/proxy.ts'),
     platform: 'node',
     logLevel: 'silent',
-    external: [/^node:/, 'picomatch', 'fs-native-extensions'],
+    external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite', '@vscode/ripgrep'],
     output: { file, format: 'esm' },
   });
   return file;

@@ -102,7 +102,7 @@ it('every exchange with the everything server is the same with and without the p
   await conversation(plain.client);
   plain.client.end();
   await once(plain.child, 'exit');
-  const proxied = startProxy(folder, {
+  const proxied = await startProxy(folder, {
     command: process.execPath,
     args: [RECORDER, files.proxied, process.execPath, EVERYTHING, 'stdio'],
     cwd: process.cwd(),

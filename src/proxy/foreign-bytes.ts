@@ -1,0 +1,52 @@
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { creditFor } from '../gate/cure.ts';
+import { outsideChange } from '../gate/outside-change.ts';
+import type { World } from '../gate/world.ts';
+import type { Effect } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import { sameFingerprint } from '../model/fingerprint.ts';
+import type { Notice } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Scene } from './foreign-shown.ts';
+
+/**
+ * Keeps the bytes that a change would destroy. A copy, never a link: the other server may write into the very file.
+ * What only moves is not destroyed.
+ */
+export async function keepBefore(world: World, { key, before, movedTo }: Effect): Promise<void> {
+  if (before.kind !== 'file' || movedTo !== undefined) return;
+  if (await world.images.has(before.fingerprint.sha256)) return;
+  const snapshot = await snapshotAt(world, key);
+  if (snapshot === undefined) throw new Fault('IO_FAILED', `cannot keep ${key}`, { path: key });
+  await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint);
+}
+
+/** What changed elsewhere in a file that may be changed all the same, and what the session has seen once it was told. */
+export async function changedElsewhere(
+  { world, ledger }: Scene,
+  { key, before }: Effect,
+): Promise<{ readonly notice: Notice; readonly credit: Sighting } | undefined> {
+  if (before.kind !== 'file') return undefined;
+  const sighting = await ledger.recall(key);
+  if (sighting?.fingerprint === undefined) return undefined;
+  if (sameFingerprint(sighting.fingerprint, before.fingerprint)) return undefined;
+  const snapshot = await snapshotAt(world, key);
+  const change = snapshot === undefined ? undefined : await outsideChange(world, sighting, snapshot);
+  if (snapshot === undefined || change === undefined) return undefined;
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  return {
+    notice: { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated },
+    credit: creditFor(world, { sighting, snapshot, change }),
+  };
+}
+
+async function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
+  const outcome = world.workspace.locate(key, 'status', 'parents');
+  if (!outcome.ok) return undefined;
+  try {
+    const snapshot = await readSnapshot(outcome.located.place, { clock: world.disk.clock });
+    return 'problem' in snapshot ? undefined : snapshot;
+  } finally {
+    outcome.located.place.dir.close();
+  }
+}

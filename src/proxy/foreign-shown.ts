@@ -1,0 +1,128 @@
+import { fingerprintOf } from '../disk/hash.ts';
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { spared } from '../gate/look.ts';
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
+import type { Notice, WitnessEvent } from '../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { formatRanges } from '../report/ranges.ts';
+import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { looksBinary } from '../text/unicode.ts';
+
+type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
+type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
+
+export interface Scene {
+  readonly world: World;
+  readonly ledger: Ledger;
+}
+
+/**
+ * Notes what a foreign read showed. Text that came with it is believed over the disk: if the file is other by now, the
+ * session has seen older bytes, and the next change is STALE instead of unseen. A file over the policy's size for edits
+ * is not noted.
+ */
+export async function witnessShown(scene: Scene, event: ReadEvent): Told {
+  const { world, ledger } = scene;
+  const outcome = world.workspace.locate(event.path, 'read');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  try {
+    if (!located.exists) return { ok: true, notices: [] };
+    const { path } = located.place;
+    const known = spared(await ledger.recall(path.key));
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, ...known };
+    const snapshot = await readSnapshot(located.place, limits);
+    if ('problem' in snapshot) return { ok: true, notices: [] };
+    const shown = shownOf(event, snapshot);
+    const sighting = { ...shown.sighting, key: path.key, how: 'read' as const, atMs: world.now() };
+    if (shown.bytes !== undefined && sighting.fingerprint !== undefined)
+      world.baselines.remember(sighting.fingerprint, shown.bytes);
+    if (sighting.coverage.kind !== 'none') await record(scene, sighting, path);
+    if (shown.current) return { ok: true, notices: [] };
+    return refused({ code: 'STALE', action: 'read', path: event.path, next: 'read_again' });
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+interface ShownNow {
+  readonly sighting: Omit<Sighting, 'key' | 'how' | 'atMs'>;
+  /** The whole file as it was shown, if that is known. */
+  readonly bytes: Uint8Array | undefined;
+  readonly current: boolean;
+}
+
+function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
+  const { bytes, fingerprint, stamp, racy } = snapshot;
+  const totalLines = countLines(bytes);
+  const flags = {
+    ...NO_FLAGS,
+    notText: looksBinary(bytes),
+    redacted: event.redacted === true,
+    clamped: event.clamped === true,
+  };
+  const ranges = event.ranges?.map((range) => within(range, totalLines));
+  const { content } = event;
+  if (content === undefined || matches(content, bytes, ranges)) {
+    const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
+    return { sighting: { fingerprint, stamp, racy, coverage, totalLines, flags }, bytes, current: true };
+  }
+  if (ranges !== undefined) {
+    // Some lines of a file that is other by now: of which bytes they were a part nobody can say.
+    const coverage: Coverage = { kind: 'none' };
+    return {
+      sighting: { fingerprint, stamp, racy, coverage, totalLines, flags },
+      bytes: undefined,
+      current: false,
+    };
+  }
+  const older = Buffer.from(content, 'utf8');
+  const seen = { fingerprint: fingerprintOf(older), stamp: undefined, racy: true, coverage: WHOLE };
+  return { sighting: { ...seen, totalLines: countLines(older), flags }, bytes: older, current: false };
+}
+
+/** The same lines, whatever ends them; the last one may have lost its ending on the way. */
+function matches(content: string, bytes: Buffer, ranges: readonly LineRange[] | undefined): boolean {
+  const shown = Buffer.from(content, 'utf8');
+  if (ranges === undefined && shown.equals(bytes)) return true;
+  const there =
+    ranges === undefined ? bytes : Buffer.concat(ranges.map((range) => sliceLineBytes(bytes, range)));
+  return shown.equals(there) || plain(content) === plain(there.toString('utf8'));
+}
+
+function plain(text: string): string {
+  const unix = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  return unix.endsWith('\n') ? unix.slice(0, -1) : unix;
+}
+
+/** A range that may count from the end, as one that counts from the beginning. */
+function within(range: LineRange, totalLines: number): LineRange {
+  const place = (line: number): number => (line < 0 ? totalLines + 1 + line : line);
+  return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
+}
+
+async function record(
+  { ledger }: Scene,
+  sighting: Sighting,
+  path: { readonly root: string; readonly relative: string },
+): Promise<void> {
+  const { coverage, fingerprint, atMs } = sighting;
+  const lines = coverage.kind === 'lines' ? formatRanges(coverage.ranges) : 'whole';
+  await ledger.record([sighting], {
+    entries: [
+      {
+        kind: 'read',
+        action: 'read',
+        atMs,
+        session: ledger.session,
+        root: path.root,
+        path: path.relative,
+        lines,
+        ...(fingerprint === undefined ? {} : { sha256: fingerprint.sha256 }),
+      },
+    ],
+  });
+}

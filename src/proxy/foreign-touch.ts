@@ -1,0 +1,57 @@
+import type { TouchIntent } from '../dialect/servers/step.ts';
+import { cure } from '../gate/cure.ts';
+import { look, type View } from '../gate/look.ts';
+import { type Denied, no } from '../gate/prepared.ts';
+import { ABSENT, sideOf } from '../gate/sides.ts';
+import { judge } from '../judge/judge.ts';
+import type { LineRange } from '../model/coverage.ts';
+import type { Effect } from '../model/entry.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { countLines } from '../text/byte-lines.ts';
+import type { Scene } from './foreign-shown.ts';
+
+/**
+ * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,
+ * at the bytes that are there: nothing can be carried over a change that we cannot see.
+ */
+export async function judgeTouch(
+  { world, ledger }: Scene,
+  intent: TouchIntent,
+): Promise<{ readonly ok: true; readonly effects: readonly Effect[] } | Denied> {
+  const action = intent.lines === undefined ? 'overwrite' : 'edit';
+  const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  try {
+    if (world.policy.readOnly) return no({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human' });
+    const totalLines = view.snapshot === undefined ? undefined : countLines(view.snapshot.bytes);
+    const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
+    const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });
+    if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
+    if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
+    return { ok: true, effects: [effectOf(view)] };
+  } finally {
+    view.located.place.dir.close();
+  }
+}
+
+async function refusedAs(view: View, refusal: Refusal, world: Scene['world']): Promise<Denied> {
+  if (refusal.code !== 'STALE') return no(refusal);
+  const cured = await cure(world, view, { refusal });
+  return cured.ok ? no(refusal) : cured;
+}
+
+function staleOf({ facts, sighting }: View): Refusal {
+  const detail = sighting === undefined ? {} : { detail: { seenAtMs: sighting.atMs } };
+  return { code: 'STALE', action: facts.action, path: facts.path, next: 'read_again', ...detail };
+}
+
+function clipped({ from, to }: LineRange, totalLines: number): LineRange {
+  return { from: Math.max(1, Math.min(from, totalLines)), to: Math.min(to, totalLines) };
+}
+
+/** What comes after is not known yet; it is looked at when the other server has answered. */
+function effectOf({ path, snapshot }: View): Effect {
+  const before = snapshot === undefined ? ABSENT : sideOf(snapshot);
+  return { key: path.key, relative: path.relative, before, after: before };
+}

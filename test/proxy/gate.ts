@@ -1,0 +1,41 @@
+import type { Session } from '../../src/model/session.ts';
+import { GatedForeign } from '../../src/proxy/gated-foreign.ts';
+import { Sessions, type WorkspaceOptions } from '../../src/session/sessions.ts';
+
+/** A real gate on a folder, with its own state, for a proxy under test. */
+export class TestGate {
+  readonly session: GatedForeign;
+  /** The same session, as the library has it. */
+  readonly library: Session;
+  readonly #sessions: Sessions;
+
+  private constructor(sessions: Sessions, library: Session) {
+    this.#sessions = sessions;
+    this.library = library;
+    this.session = new GatedForeign(sessions.world, library);
+  }
+
+  static async open(root: string, home: string, options: Partial<WorkspaceOptions> = {}): Promise<TestGate> {
+    const sessions = await Sessions.open({ roots: [root], store: 'memory:', home, ...options });
+    return new TestGate(sessions, await sessions.session('proxy-test'));
+  }
+
+  /** The journal, oldest first, one line each; what opening a session writes is left out. */
+  async log(): Promise<string[]> {
+    const entries = await this.#sessions.world.store.entries({ order: 'oldest' });
+    return entries
+      .filter((entry) => entry.kind !== 'session')
+      .map(({ kind, action, path, code, text }) =>
+        [kind, code ?? action, text ?? path].filter(Boolean).join(' '),
+      );
+  }
+
+  /** Changes that were announced and never settled: there must be none when nothing is running. */
+  async pending(): Promise<number> {
+    return (await this.#sessions.world.store.pending()).length;
+  }
+
+  close(): Promise<void> {
+    return this.#sessions.close();
+  }
+}

@@ -1,0 +1,237 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
+import { scratch, startProxy } from './harness.ts';
+
+const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
+
+async function open(options: Partial<ProxyOptions> & { name?: string } = {}) {
+  const root = scratch();
+  const path = join(root, 'a.txt');
+  writeFileSync(path, 'old\n');
+  const { name = 'secure-filesystem-server', ...rest } = options;
+  const running = await startProxy(root, {
+    command: process.execPath,
+    args: [ODD, name],
+    graceMs: 200,
+    ...rest,
+  });
+  await running.client.initialize();
+  await running.client.request('tools/list');
+  return { ...running, root, path };
+}
+
+const call = (id: unknown, name: string, args: object) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+describe('what a session saw is not trusted any more', () => {
+  it('after the server failed half-way; what it did can be undone', async () => {
+    const { client, path, gate } = await open();
+    await client.call('read_text_file', { path });
+    const half = await client.call('write_file', { path, content: 'HALF' });
+    expect(half).toMatchObject({ ok: false, text: 'disk full' });
+    expect(readFileSync(path, 'utf8')).toBe('HAL');
+    expect(await client.call('write_file', { path, content: 'again' })).toMatchObject({ code: 'NOT_READ' });
+    expect(await gate.log()).toEqual([
+      'read read a.txt',
+      'change overwrite a.txt',
+      'refusal NOT_READ forgotten',
+    ]);
+    expect(await gate.library.undo({})).toMatchObject({ ok: true });
+    expect(readFileSync(path, 'utf8')).toBe('old\n');
+  });
+
+  it('after the server answered with an error of the protocol', async () => {
+    const { client, path, gate } = await open();
+    await client.call('read_text_file', { path });
+    const edit = { path, edits: [{ oldText: 'old', newText: 'new' }] };
+    expect((await client.call('edit_file', edit)).answer.error).toMatchObject({ code: -32603 });
+    expect(await client.call('edit_file', edit)).toMatchObject({ code: 'NOT_READ' });
+    expect(await gate.pending()).toBe(0);
+  });
+
+  it('after the client gave up on an answer; what still happens is then a change from outside', async () => {
+    const { client, path, gate, errors } = await open();
+    await client.call('read_text_file', { path });
+    client.send(call('slow', 'write_file', { path, content: 'HANG' }));
+    while (!errors().includes('called write_file')) await client.call('cwd');
+    client.notify('notifications/cancelled', { requestId: 'slow' });
+    await client.call('release');
+    expect(errors()).toContain('cancelled "slow"');
+    expect(readFileSync(path, 'utf8')).toBe('late');
+    expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
+    expect(await gate.pending()).toBe(0);
+  });
+
+  it('after the server died in the middle of it', async () => {
+    const { client, path, gate, code } = await open();
+    await client.call('read_text_file', { path });
+    client.send(call(7, 'write_file', { path, content: 'DIE' }));
+    expect(await code).toBe(3);
+    expect(await gate.pending()).toBe(0);
+    expect(await gate.library.vet({ kind: 'write', path, content: 'x' })).toMatchObject({ ok: false });
+  });
+
+  it('after it became a task, whose end nobody sees', async () => {
+    const { client, path } = await open();
+    await client.call('read_text_file', { path });
+    await client.call('write_file', { path, content: 'TASK' });
+    expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
+  });
+});
+
+describe('a call that was cancelled before it went out', () => {
+  it('never reaches the server', async () => {
+    const { client, path, errors } = await open();
+    await client.call('read_text_file', { path });
+    client.send(call('first', 'write_file', { path, content: 'HANG' }));
+    while (!errors().includes('called write_file')) await client.call('cwd');
+    client.send(call('second', 'write_file', { path, content: 'second' }));
+    client.notify('notifications/cancelled', { requestId: 'second' });
+    client.notify('notifications/cancelled', { requestId: 'first' });
+    await client.call('cwd');
+    expect(errors().match(/called write_file/g)).toHaveLength(1);
+    expect(readFileSync(path, 'utf8')).toBe('old\n');
+  });
+});
+
+describe('tools that nobody has described', () => {
+  it.each([
+    ['allow', [true, true]],
+    ['deny', [false, false]],
+    ['ask', [false, true]],
+  ] as const)('%s: and the journal has it', async (unknownTools, through) => {
+    const { client, gate } = await open({ unknownTools });
+    const first = await client.call('format_all', { style: 1 });
+    const second = await client.call('format_all', { style: 1 });
+    expect([first.ok, second.ok]).toEqual(through);
+    const notices = (await gate.log()).filter((entry) => entry.includes('format_all'));
+    expect(notices.map((entry) => entry.includes('let through'))).toEqual(through);
+    if (!first.ok) expect(first.text).toContain('nobody has described what this tool does to files');
+  });
+
+  it('are asked about again when they come with other arguments', async () => {
+    const { client } = await open({ unknownTools: 'ask' });
+    expect(await client.call('format_all', { style: 1 })).toMatchObject({ ok: false, code: 'UNVERIFIABLE' });
+    expect(await client.call('format_all', { style: 2 })).toMatchObject({ ok: false, code: 'UNVERIFIABLE' });
+  });
+
+  it('are gated where their arguments are plain, and kept inside wherever a path is among them', async () => {
+    const { client, path } = await open({ name: 'nobody-knows-me' });
+    const save = { file_path: path, text: 'new\n' };
+    expect(await client.call('save', save)).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect(await client.call('show', { path: '/etc/hostname' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
+    await client.call('read_text_file', { path });
+    expect((await client.call('save', save)).ok).toBe(true);
+    expect(readFileSync(path, 'utf8')).toBe('new\n');
+  });
+
+  it('that show a file in a form of their own do not license an overwrite', async () => {
+    const { client, path } = await open({ name: 'nobody-knows-me' });
+    await client.call('show', { path });
+    expect(await client.call('save', { file_path: path, text: 'x' })).toMatchObject({
+      code: 'PARTIALLY_READ',
+    });
+  });
+
+  it('can be described by the user', async () => {
+    const tables = [
+      {
+        id: 'mine',
+        serverNames: ['odd-one'],
+        signature: [],
+        relativeTo: 'cwd',
+        expandsHome: false,
+        words: { read: 'show', write: 'save', edit: 'save', arguments: { path: 'path' } },
+        tools: {
+          show: [{ does: 'read', path: 'path', shown: { as: 'verbatim', header: '<<<' } }],
+          save: [{ does: 'write', path: 'file_path', content: 'text' }],
+          format_all: [{ does: 'nothing' }],
+        },
+      },
+    ] as const;
+    const { client, path, gate } = await open({ name: 'odd-one', tables, unknownTools: 'deny' });
+    const save = { file_path: path, text: 'new\n' };
+    const refused = await client.call('save', save);
+    expect(refused.text).toContain(`show {"path":"${path}"}`);
+    expect((await client.call('format_all')).ok).toBe(true);
+    await client.call('show', { path });
+    expect((await client.call('save', save)).ok).toBe(true);
+    expect((await gate.log()).at(-1)).toBe('change overwrite a.txt');
+  });
+});
+
+describe('messages that are out of the ordinary', () => {
+  it('a request of the server under the id of the call it works on reaches the client, and so does the answer', async () => {
+    const { client } = await open();
+    client.send(call(99, 'ask', {}));
+    const question = await client.next((message) => message.method === 'roots/list');
+    expect(question.id).toBe(99);
+    const answer = await client.next((message) => message.id === 99);
+    expect(answer.result.content[0].text).toBe('asked');
+  });
+
+  it('a batch with a tool call in it is refused whole; one without passes', async () => {
+    const { client, root } = await open();
+    const path = join(root, 'batch.txt');
+    client.send([
+      call(50, 'write_file', { path, content: 'x' }),
+      { jsonrpc: '2.0', method: 'notifications/x' },
+    ]);
+    const [refused] = (await client.next((message) => Array.isArray(message))) as unknown as {
+      error: object;
+    }[];
+    expect(refused).toMatchObject({ id: 50, error: { code: -32600 } });
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it.each([
+    ['an escaped slash', '"tools\\/call"'],
+    ['escaped letters', '"\\u0074ools/call"'],
+    ['spaces around the colon', ' \t"tools/call"'],
+  ])('a tool call written with %s is one', async (_what, method) => {
+    const { client, path } = await open();
+    const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' } });
+    client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","method" :${method}}`);
+    const answer = await client.next((message) => message.id === 'odd');
+    expect(answer.result._meta['dev.lookfirst/outcome'].code).toBe('NOT_READ');
+  });
+
+  it('a broken line gets a parse error if it might have been a tool call, and is the server’s own business if not', async () => {
+    const { client } = await open();
+    client.send('{"method":"tools/call",');
+    expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
+  });
+
+  it('a tool call without an id is dropped: nobody could be told what became of it', async () => {
+    const { client, root, errors } = await open();
+    client.send({
+      jsonrpc: '2.0',
+      method: 'tools/call',
+      params: { name: 'write_file', arguments: { path: join(root, 'n'), content: '' } },
+    });
+    await client.call('cwd');
+    expect(errors()).toContain('without an id was dropped');
+    expect(existsSync(join(root, 'n'))).toBe(false);
+  });
+
+  it('50 MB in either direction pass', async () => {
+    const { client } = await open();
+    const bytes = 50 * 1024 * 1024;
+    expect((await client.call('size', { value: 'x'.repeat(bytes) })).text).toBe(String(bytes));
+    expect((await client.call('fill', { bytes })).text.length).toBe(bytes);
+  });
+
+  it('a message over the limit is refused, and the connection goes on', async () => {
+    const { client } = await open({ maxLineBytes: 10_000 });
+    client.send(call(1000, 'size', { value: 'x'.repeat(20_000) }));
+    expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32600 } });
+    expect((await client.call('size', { value: 'abc' })).text).toBe('3');
+  });
+});

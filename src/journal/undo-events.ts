@@ -67,9 +67,15 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
     const around = moved.find((event) => isInside(by, event)) ?? insideOf(by, passed);
     if (around !== undefined) return { event: around, by, folder: true };
     const event = passed.get(by.effect.key);
-    if (event !== undefined) return { event, by, folder: false };
+    if (event !== undefined && !hasBroughtBack(by, event)) return { event, by, folder: false };
   }
   return undefined;
+}
+
+/** Someone has made a deleted folder again, or removed a made one: what is to be undone is so already. */
+function hasBroughtBack(by: UndoEvent, event: UndoEvent): boolean {
+  const [now, then] = [by.effect.after.kind, event.effect.before.kind];
+  return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }
 
 /** A selected event in the folder that this one has moved, if it is such a move. */

@@ -180,6 +180,24 @@ describe('what is selected', () => {
     expect(steps(plan(made, { kind: 'last', key: key('d/a') }))).toHaveLength(2);
   });
 
+  it('a file of a deleted folder comes back with the folders around it; a folder with what is in it', () => {
+    const deleted = history([
+      effect('d/e/a', file('x'), ABSENT),
+      effect('d/e', FOLDER, ABSENT),
+      effect('d/b', file('y'), ABSENT),
+      effect('d', FOLDER, ABSENT),
+    ]);
+    expect(steps(plan(deleted, { kind: 'last', key: key('d/b') }))).toEqual([
+      'd: absent -> directory',
+      'd/b: absent -> y 644',
+    ]);
+    expect(steps(plan(deleted, { kind: 'last', key: key('d/e') }))).toEqual([
+      'd: absent -> directory',
+      'd/e: absent -> directory',
+      'd/e/a: absent -> x 644',
+    ]);
+  });
+
   it.each<[string, Wanted, RegExp]>([
     ['an unknown change', { kind: 'change', change: 'c9' }, /no change c9/],
     ['a change of another workspace', { kind: 'change', change: 'c4' }, /no change c4/],
@@ -232,6 +250,14 @@ describe('a change in between', () => {
   it('is carried over when asked to: one step per unbroken run, the later ones to be merged', () => {
     const undo = plan(history(mine, theirs, again), { kind: 'all', session: 's' }, { merge: true });
     expect(steps(undo)).toEqual(['a: 4 644 -> 3 644', 'a: 2 644 -> 1 644 (look nowhere)']);
+  });
+
+  it('that has brought a folder back already is none', () => {
+    const entries = history(
+      { effects: [effect('d/a', file('x'), ABSENT), effect('d', FOLDER, ABSENT)], session: 's' },
+      { effects: [effect('d', ABSENT, FOLDER)], session: 't' },
+    );
+    expect(steps(plan(entries, { kind: 'last', session: 's' }))).toHaveLength(2);
   });
 
   it('of another file does not matter', () => {

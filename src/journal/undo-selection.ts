@@ -45,7 +45,7 @@ function isWanted(entry: Entry, target: UndoTarget): boolean {
 }
 
 /**
- * The effects that belong to a file's part in a change: its own, and the other end of a move. A change of one file is
+ * The effects that belong to a path's part in a change: its own, those below it, and the other end of a move. A change of one file is
  * taken whole, with the folders it made on the way.
  */
 function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
@@ -53,13 +53,16 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
   if (!standing.some((effect) => effect.key === key)) return [];
   const own = new Set([key]);
   for (const effect of standing) {
+    if (effect.key.startsWith(`${key}/`)) own.add(effect.key);
     const other = movedTo(entry, effect);
     if (other === undefined) continue;
     if (effect.key === key) own.add(other);
     if (other === key) own.add(effect.key);
   }
-  const inWay = (effect: Effect): boolean =>
-    effect.after.kind === 'directory' && [...own].some((each) => each.startsWith(`${effect.key}/`));
-  const whole = standing.every((effect) => own.has(effect.key) || inWay(effect));
-  return whole ? standing : standing.filter((effect) => own.has(effect.key));
+  const isAbove = (effect: Effect): boolean => [...own].some((each) => each.startsWith(`${effect.key}/`));
+  const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
+  if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
+  // A deleted file comes back with the folders that were deleted around it.
+  const removedAround = (effect: Effect): boolean => effect.before.kind === 'directory' && isAbove(effect);
+  return standing.filter((effect) => own.has(effect.key) || removedAround(effect));
 }

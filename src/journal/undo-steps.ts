@@ -2,7 +2,10 @@ import type { Effect, Side } from '../model/entry.ts';
 import { sameContent, sameSide } from './side.ts';
 import { isUnder, type UndoEvent } from './undo-events.ts';
 
-/** One thing to bring back. Steps are carried out in their order. */
+/**
+ * One thing to bring back. Steps are carried out in their order; one whose path already is as it is to be needs nothing,
+ * and missing folders above it are made.
+ */
 export interface UndoStep {
   readonly key: string;
   /** Relative to the root. */

@@ -1,5 +1,6 @@
 import { sameContent } from '../../src/journal/side.ts';
 import type { UndoPlan } from '../../src/journal/undo-plan.ts';
+import type { UndoStep } from '../../src/journal/undo-steps.ts';
 import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
 import { ABSENT, FOLDER, file, ROOT } from './samples.ts';
 
@@ -28,19 +29,30 @@ export class SmallWorld {
     if (effects.length > 0) this.#record({ session, effects, action: 'edit' });
   }
 
-  /** Follows a plan to the letter; throws if anything is not as the plan says. What does nothing is not recorded. */
-  follow(plan: UndoPlan, session: string): string | undefined {
-    for (const { lookAt, expect } of plan.steps) if (lookAt !== undefined) this.#mustBe(lookAt, expect);
-    const effects = plan.steps.flatMap(({ key, expect, restore, from }) => {
-      this.#mustBe(key, expect);
-      for (const above of ancestors(relative(key))) this.#mustBe(`${ROOT}/${above}`, FOLDER);
-      if (from !== undefined) return this.#moveFolder(relative(from.key), relative(key));
-      if (restore.kind === 'absent' && this.#below(relative(key)).length > 0) return [];
-      if (this.#below(relative(key)).length > 0) throw new Error(`${key} still has something in it`);
-      return [this.#set(relative(key), restore)];
-    });
+  /**
+   * Follows a plan to the letter; throws if anything is not as the plan says. What does nothing is not recorded.
+   * `made`: missing folders above are made; otherwise the plan must have brought them.
+   */
+  follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
+    for (const { lookAt, expect, restore } of plan.steps)
+      if (lookAt !== undefined && !sameContent(this.#at(relative(lookAt)), restore))
+        this.#mustBe(lookAt, expect);
+    const effects = plan.steps.flatMap((step) => this.#followStep(step, above));
     if (effects.length === 0) return undefined;
     return this.#record({ session, effects, action: 'undo', undone: plan.undone });
+  }
+
+  #followStep({ key: where, expect, restore, from }: UndoStep, above: 'made' | 'there'): Effect[] {
+    const path = relative(where);
+    if (sameContent(this.#at(path), restore)) return [];
+    this.#mustBe(where, expect);
+    if (above === 'there') for (const each of ancestors(path)) this.#mustBe(key(each), FOLDER);
+    if (!this.#canHold(path)) throw new Error(`what is above ${where} is no folder`);
+    const parents = this.#parents(path);
+    if (from !== undefined) return [...parents, ...this.#moveFolder(relative(from.key), path)];
+    if (restore.kind === 'absent' && this.#below(path).length > 0) return parents;
+    if (this.#below(path).length > 0) throw new Error(`${where} still has something in it`);
+    return [...parents, this.#set(path, restore)];
   }
 
   #record(more: Partial<NewEntry>): string {

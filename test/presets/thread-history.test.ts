@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+/** Seed system C: what the conversation shows since its last compaction. */
+describe('preset thread-history', () => {
+  const open = (): Promise<Desk> => desk({ preset: 'thread-history' });
+  const words = { wording: 'thread-history', nowMs: 0 } as const;
+
+  it('C4: the three gates speak in its words', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    const write = await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+    const insert = await refusal(t.session.insert('a.txt', 'x'), 'NOT_READ');
+    const edit = await refusal(t.session.edit('a.txt', [{ oldString: 'one', newString: 'x' }]), 'NOT_READ');
+    const texts = [write, insert, edit].map((each) => explain(each, words));
+    for (const text of texts) expect(text).toMatch(/hasn't been read in this conversation\..*file_read/s);
+    expect(texts[0]).toContain('File a.txt exists but');
+    expect(texts.map((text) => /before (\w+)/.exec(text)?.[1])).toEqual([
+      'overwriting',
+      'inserting',
+      'editing',
+    ]);
+  });
+
+  it('C4: a missing file is not found before it is unread', async () => {
+    const t = await open();
+    await refusal(t.session.edit('missing.txt', [{ oldString: 'a', newString: 'b' }]), 'NOT_FOUND');
+  });
+
+  it('C5: read, write allowed, compacted, write refused', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    await t.session.compacted();
+    await refusal(t.session.write('a.txt', 'three\n'), 'NOT_READ');
+    await refusal(t.session.edit('a.txt', [{ oldString: 'two', newString: '2' }]), 'NOT_READ');
+    await ok(t.session.write('new.txt', 'x'));
+  });
+
+  it('C2: a completed write counts as knowledge, a failed read does not', async () => {
+    const t = await open();
+    await ok(t.session.write('a.txt', 'one\n'));
+    await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
+    await refusal(t.session.read('b.txt'), 'NOT_FOUND');
+    await t.put('b.txt', 'x');
+    await refusal(t.session.write('b.txt', 'y'), 'NOT_READ');
+  });
+});

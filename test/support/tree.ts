@@ -2,6 +2,9 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -50,4 +53,17 @@ function made(places: Scratch, name: string): string {
   const path = name.startsWith('OUTSIDE/') ? join(places.outside, name.slice(8)) : join(places.root, name);
   mkdirSync(dirname(path), { recursive: true });
   return path;
+}
+
+/** The same language, read from a folder: sorted lines, every file with its text. */
+export function treeOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const name = path.slice(folder.length + 1);
+      if (entry.isSymbolicLink()) return `${name} => ${readlinkSync(path)}`;
+      if (entry.isFile()) return `${name}: ${readFileSync(path, 'utf8')}`;
+      return readdirSync(path).length === 0 ? `${name}/` : [];
+    })
+    .sort();
 }

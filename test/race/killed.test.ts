@@ -1,0 +1,149 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CommitStep } from '../../src/disk/context.ts';
+import { AFTER, BEFORE, type ChangeName, change } from '../support/changes.ts';
+import { startChild } from '../support/child.ts';
+import { type Bench, bench } from '../support/disk.ts';
+import { recoverAll } from '../support/recovery.ts';
+import { IN_MEMORY, scratch, treeOf } from '../support/tree.ts';
+
+type State = 'old' | 'new' | 'both names';
+type Kind = 'exchange' | 'claim';
+
+const TEMP: readonly (readonly [CommitStep, State])[] = [
+  ['temp-open', 'old'],
+  ['temp-write', 'old'],
+  ['temp-attributes', 'old'],
+  ['temp-sync', 'old'],
+];
+
+/** What is there after the next start, for each step before which the process was killed. */
+const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep, State])[]])[] = [
+  ['create', 'exchange', [...TEMP, ['publish', 'old'], ['folder-sync', 'new']]],
+  [
+    'replace',
+    'exchange',
+    [
+      ...TEMP,
+      ['compare', 'old'],
+      ['exchange', 'old'],
+      ['verify', 'new'],
+      ['folder-sync', 'new'],
+      ['retain', 'new'],
+    ],
+  ],
+  [
+    'replace',
+    'claim',
+    [
+      ...TEMP,
+      ['compare', 'old'],
+      ['claim', 'old'],
+      // The name is away here, and given back.
+      ['verify', 'old'],
+      ['publish', 'old'],
+      ['folder-sync', 'new'],
+      ['retain', 'new'],
+    ],
+  ],
+  [
+    'remove',
+    'claim',
+    [
+      ['compare', 'old'],
+      ['claim', 'old'],
+      ['verify', 'old'],
+      ['folder-sync', 'old'],
+      ['retain', 'old'],
+    ],
+  ],
+  ['remove a link', 'claim', [['claim', 'old']]],
+  [
+    'move',
+    'claim',
+    [
+      ['publish', 'old'],
+      ['claim', 'both names'],
+      ['folder-sync', 'new'],
+    ],
+  ],
+  [
+    'move a folder',
+    'claim',
+    [
+      ['publish', 'old'],
+      ['folder-sync', 'new'],
+    ],
+  ],
+];
+
+describe('kill -9 before any step, and the next start', () => {
+  it.each(ROWS)(
+    '%s by %s: the old state or the new one, nothing lost, nothing left',
+    async (name, commit, rows) => {
+      expect(await stepsOf(name, commit)).toEqual(rows.map(([step]) => step));
+      for (const [step, state] of rows)
+        expect([step, await killAt(step, { name, commit })]).toEqual([step, state]);
+    },
+  );
+});
+
+it('two starts at once do not trip over each other', async () => {
+  const disk = bench(BEFORE, { commit: 'claim' }, scratch(IN_MEMORY));
+  await killIn(disk, 'verify', { name: 'replace', commit: 'claim' });
+  const children = await Promise.all(
+    [1, 2].map((number) =>
+      startChild('kernel-starter', { root: disk.root, home: disk.home, owner: `start${number}` }),
+    ),
+  );
+  for (const child of children) await child.message();
+  for (const child of children) child.send('go');
+  const ends = await Promise.all(children.map((child) => child.exit()));
+  expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+  expect(treeOf(disk.root)).toEqual([...BEFORE].sort());
+});
+
+async function stepsOf(name: ChangeName, commit: Kind): Promise<CommitStep[]> {
+  const steps: CommitStep[] = [];
+  const trace = (step: CommitStep): void => void steps.push(step);
+  const disk = bench(BEFORE, { commit, durability: 'full', trace }, scratch(IN_MEMORY));
+  expect(await change(disk.workspace, disk.context, name)).toBe(true);
+  return [...new Set(steps)];
+}
+
+interface Killing {
+  readonly name: ChangeName;
+  readonly commit: Kind;
+}
+
+/** Kills a child at a step, starts again, and says in which state the tree is. */
+async function killAt(step: CommitStep, killing: Killing): Promise<State> {
+  const disk = bench(BEFORE, { commit: killing.commit }, scratch(IN_MEMORY));
+  await killIn(disk, step, killing);
+  recoverAll(disk.workspace, disk.context, disk.home);
+  const tree = treeOf(disk.root);
+  // The next start has nothing left to do.
+  expect(recoverAll(disk.workspace, disk.context, disk.home)).toEqual({ restored: [], removed: [] });
+  expect(readdirSync(join(disk.home, 'writers'))).toEqual([]);
+  const state = stateOf(killing.name, tree);
+  if (state === 'new' && (killing.name === 'replace' || killing.name === 'remove')) {
+    expect(disk.retained()).toContain('old');
+  }
+  return state;
+}
+
+async function killIn(disk: Bench, step: CommitStep, killing: Killing): Promise<void> {
+  const child = await startChild('kernel-killed', { root: disk.root, home: disk.home, step, ...killing });
+  expect(await child.exit()).toEqual({ code: null, signal: 'SIGKILL' });
+}
+
+function stateOf(name: ChangeName, tree: readonly string[]): State {
+  const found = tree.join('\n');
+  if (found === [...BEFORE].sort().join('\n')) return 'old';
+  if (found === [...AFTER[name]].sort().join('\n')) return 'new';
+  // A file gets its new name before it loses the old one.
+  const both = BEFORE.filter((line) => line !== 'other/').concat('other/f: old');
+  expect([name, tree]).toEqual(['move', both.sort()]);
+  return 'both names';
+}

@@ -94,7 +94,7 @@ async function bundled(): Promise<string> {
     platform: 'node',
     logLevel: 'silent',
     external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite', '@vscode/ripgrep'],
-    output: { file, format: 'esm' },
+    output: { file, format: 'esm', codeSplitting: false },
   });
   return file;
 }

@@ -3,7 +3,7 @@ import type { EntryFilter, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 
 /** The images an entry cannot be undone without. */
-export function imagesOf(entry: NewEntry): string[] {
+function imagesOf(entry: NewEntry): string[] {
   const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }

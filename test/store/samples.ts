@@ -4,7 +4,7 @@ import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
 
 export const ROOT = '/home/me/project';
 
-export function sha(text: string): string {
+function sha(text: string): string {
   return text.repeat(64).slice(0, 64);
 }
 

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { ABSENT, effect, FOLDER, file, ROOT } from '../../test/store/samples.ts';
+import { history, key, plan, steps, type Wanted } from '../../test/store/undoing.ts';
+import type { NewEntry } from '../model/entry.ts';
+import { planUndo } from './undo-plan.ts';
+
+describe('a change in between', () => {
+  const mine = { effects: [effect('a', file('1'), file('2'))], session: 's' };
+  const theirs = { effects: [effect('a', file('2'), file('3'))], session: 't' };
+  const again = { effects: [effect('a', file('3'), file('4'))], session: 's' };
+
+  it.each<[string, readonly Partial<NewEntry>[], Wanted]>([
+    ['after the selected one', [mine, theirs], { kind: 'last', session: 's' }],
+    ['between two selected ones', [mine, theirs, again], { kind: 'all', session: 's' }],
+  ])('%s refuses, and names who made it', (_what, changes, target) => {
+    expect(planUndo(history(...changes), { root: ROOT, ...target })).toMatchObject({
+      ok: false,
+      refusal: {
+        code: 'STALE',
+        path: 'a',
+        detail: { reason: expect.stringMatching(/change c2/), writer: { session: 't', atMs: 20 } },
+      },
+    });
+  });
+
+  it('by nobody we know refuses too', () => {
+    const entries = history([effect('a', file('1'), file('2'))], [effect('a', file('X'), file('3'))]);
+    expect(planUndo(entries, { root: ROOT, kind: 'all' })).toMatchObject({
+      ok: false,
+      refusal: {
+        code: 'STALE',
+        detail: { reason: expect.stringMatching(/outside between change c1 and change c2/) },
+      },
+    });
+  });
+
+  it('is carried over when asked to: one step per unbroken run, the later ones to be merged', () => {
+    const undo = plan(history(mine, theirs, again), { kind: 'all', session: 's' }, { merge: true });
+    expect(steps(undo)).toEqual(['a: 4 644 -> 3 644', 'a: 2 644 -> 1 644 (look nowhere)']);
+  });
+
+  it('that has brought a folder back already is none', () => {
+    const entries = history(
+      { effects: [effect('d/a', file('x'), ABSENT), effect('d', FOLDER, ABSENT)], session: 's' },
+      { effects: [effect('d', ABSENT, FOLDER)], session: 't' },
+    );
+    expect(steps(plan(entries, { kind: 'last', session: 's' }))).toHaveLength(2);
+  });
+
+  it('of another file does not matter', () => {
+    const other = { effects: [effect('b', file('2'), file('3'))], session: 't' };
+    expect(steps(plan(history(mine, other), { kind: 'last', session: 's' }))).toHaveLength(1);
+  });
+
+  const folder = {
+    effects: [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)],
+  };
+  it.each<[string, readonly Partial<NewEntry>[]]>([
+    [
+      'in a folder since moved',
+      [{ ...folder, session: 's' }, { effects: [effect('f/a', file('1'), file('2'))] }],
+    ],
+    ['that moved the folder', [{ effects: [effect('d/a', file('1'), file('2'))], session: 's' }, folder]],
+    ['that made the folder anew', [{ ...folder, session: 's' }, { effects: [effect('d', ABSENT, FOLDER)] }]],
+  ])('%s refuses, merge or not', (_what, changes) => {
+    const entries = history(...changes.map((each) => ({ session: 't', ...each })));
+    for (const merge of [true, false])
+      expect(planUndo(entries, { root: ROOT, kind: 'all', session: 's' }, { merge })).toMatchObject({
+        ok: false,
+        refusal: { code: 'STALE' },
+      });
+  });
+});
+
+describe('moved folders', () => {
+  const folder = [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)];
+
+  it('divide the steps; what was changed before the move is looked for where it is now', () => {
+    const entries = history(
+      [effect('d/a', file('1'), file('2'))],
+      [effect('d/b', ABSENT, file('1'))],
+      folder,
+      [effect('f/a', file('2'), file('3'))],
+    );
+    expect(steps(plan(entries, { kind: 'all' }))).toEqual([
+      'f/a: 3 644 -> 2 644',
+      'd: absent -> directory from f',
+      'd/b: 1 644 -> absent (look f/b)',
+      'd/a: 2 644 -> 1 644 (look nowhere)',
+    ]);
+  });
+
+  it('that were made by the selected changes go at last', () => {
+    const entries = history([effect('d', ABSENT, FOLDER)], folder);
+    expect(steps(plan(entries, { kind: 'all' }))).toEqual([
+      'd: absent -> directory from f',
+      'd: directory -> absent (look f)',
+    ]);
+  });
+});
+
+describe('undo and redo', () => {
+  const edits = [[effect('a', file('1'), file('2'))], [effect('a', file('2'), file('3'))]];
+  const undo = (change: string, before: string, after: string): Partial<NewEntry> => ({
+    action: 'undo',
+    undoes: change,
+    effects: [effect('a', file(before), file(after))],
+  });
+
+  it('undoing again goes to the next older change', () => {
+    const once = history(...edits, undo('c2', '3', '2'));
+    expect(plan(once, { kind: 'last' })).toMatchObject({ undone: { changes: ['c1'] } });
+    const twice = history(...edits, undo('c2', '3', '2'), undo('c1', '2', '1'));
+    expect(planUndo(twice, { root: ROOT, kind: 'last' }).ok).toBe(false);
+    expect(planUndo(twice, { root: ROOT, kind: 'change', change: 'c1' })).toMatchObject({
+      refusal: { detail: { reason: 'change c1 was already taken back by c4' } },
+    });
+  });
+
+  it('an undo can be taken back by its id, unless something came after it', () => {
+    const once = history(...edits, undo('c2', '3', '2'));
+    expect(steps(plan(once, { kind: 'change', change: 'c3' }))).toEqual(['a: 2 644 -> 3 644']);
+    const twice = history(...edits, undo('c2', '3', '2'), undo('c1', '2', '1'));
+    expect(planUndo(twice, { root: ROOT, kind: 'change', change: 'c3' })).toMatchObject({
+      refusal: { code: 'STALE', detail: { reason: expect.stringMatching(/change c4/) } },
+    });
+  });
+
+  it('what was redone stands again, and is the next to be undone', () => {
+    const redone = history(...edits, undo('c2', '3', '2'), undo('c3', '2', '3'));
+    expect(plan(redone, { kind: 'last' })).toMatchObject({ undone: { changes: ['c2'] } });
+    expect(steps(plan(redone, { kind: 'all' }))).toEqual(['a: 3 644 -> 1 644']);
+  });
+
+  it('an undo of one file of a batch leaves the rest to be undone', () => {
+    const batch = [effect('a', file('1'), file('2')), effect('b', file('1'), file('2'))];
+    const undone = { changes: ['c1'], keys: [key('a')] };
+    const entries = history(batch, { effects: [effect('a', file('2'), file('1'))], undone });
+    expect(steps(plan(entries, { kind: 'last' }))).toEqual(['b: 2 644 -> 1 644']);
+    expect(planUndo(entries, { root: ROOT, kind: 'last', key: key('a') }).ok).toBe(false);
+  });
+
+  it('changes that were undone are no obstacle to older ones', () => {
+    const entries = history(...edits, undo('c2', '3', '2'));
+    expect(steps(plan(entries, { kind: 'change', change: 'c1' }))).toEqual(['a: 2 644 -> 1 644']);
+  });
+
+  it('a change that left everything as it was is passed over', () => {
+    const idle = [effect('b', ABSENT, file('1')), effect('b', file('1'), ABSENT)];
+    expect(plan(history(...edits, idle), { kind: 'last' }).undone.changes).toEqual(['c2']);
+  });
+});

@@ -1,0 +1,40 @@
+import { planUndo, type UndoOptions, type UndoPlan } from '../../src/journal/undo-plan.ts';
+import type { UndoTarget } from '../../src/journal/undo-selection.ts';
+import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
+import { changeEntry, file, ROOT } from './samples.ts';
+
+export const LINK: Side = { kind: 'link', target: '../x' };
+export const key = (path: string): string => `${ROOT}/${path}`;
+export const unkept = (content: string): Side => file(content, { kept: false });
+
+/** Entries `c1`, `c2`, … of the given effects, one after the other. */
+export function history(...changes: readonly (readonly Effect[] | Partial<NewEntry>)[]): Entry[] {
+  return changes.map((given, i) => {
+    const more: Partial<NewEntry> = 'length' in given ? { effects: given as readonly Effect[] } : given;
+    return { ...changeEntry(`c${i + 1}`, [], { atMs: 10 * (i + 1), ...more }), seq: i + 1, hash: '' };
+  });
+}
+
+/** A target without its root, which is always the same here. */
+export type Wanted = UndoTarget extends infer T ? (T extends UndoTarget ? Omit<T, 'root'> : never) : never;
+
+/** The plan; a refusal fails the test. */
+export function plan(entries: readonly Entry[], target: Wanted, options?: UndoOptions): UndoPlan {
+  const outcome = planUndo(entries, { root: ROOT, ...target }, options);
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
+  return outcome.plan;
+}
+
+/** `path: what is expected -> what comes back`, one line per step. */
+export function steps({ steps: all }: UndoPlan): string[] {
+  const say = (side: Side): string => {
+    if (side.kind === 'file') return `${side.fingerprint.sha256[0]} ${side.mode.toString(8)}`;
+    return side.kind === 'link' ? `=> ${side.target}` : side.kind;
+  };
+  return all.map((step) => {
+    const from = step.from === undefined ? '' : ` from ${step.from.relative}`;
+    const look =
+      step.lookAt === step.key ? '' : ` (look ${step.lookAt?.slice(ROOT.length + 1) ?? 'nowhere'})`;
+    return `${step.relative}: ${say(step.expect)} -> ${say(step.restore)}${from}${look}`;
+  });
+}

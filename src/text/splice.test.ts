@@ -48,6 +48,12 @@ describe('applyEdits', () => {
       edit('a\nb\nc\n', 'a\nX\nb\nc\n'),
       'a\r\nX\r\nb\nc\r\nd\n',
     ],
+    [
+      'the line before it, in a mixed region',
+      'a\r\nb\nc\r\nd\n',
+      edit('a\nb\nc\n', 'a\nb\nX\nc\n'),
+      'a\r\nb\nX\nc\r\nd\n',
+    ],
     ['no half of a CRLF', 'a\r\nb\r\n', edit('\nb', '\nx\nb'), 'a\r\nx\r\nb\r\n'],
     ['none when lines are joined', 'a\r\nb\r\n', edit('\nb', 'b'), 'ab\r\n'],
     ['each place’s own, everywhere', 'a\r\na\n', edit('a', '1\n2', true), '1\r\n2\r\n1\n2\n'],
@@ -68,6 +74,7 @@ describe('applyEdits', () => {
     ['its ellipsis', 'wait… then go', edit('wait... then go', 'wait... then stop'), 'wait… then stop'],
     ['its trailing space', 'one  \ntwo\n', edit('one\ntwo', 'one\n2'), 'one  \n2\n'],
     ['nothing where the caller changed the quotes', 'a “b” c', edit('a "b" c', "a 'b' c"), "a 'b' c"],
+    ['no lone quote by accident', '“a” b', edit('"a" b', 'c " d'), 'c " d'],
     ['curly quotes the caller wants', 'a ‘b’ c', edit("a 'b' c", 'a “b” c'), 'a “b” c'],
   ])('keeps %s where anchor and replacement agree', (_what, text, one, expected) => {
     expect(done(text, [one]).text).toBe(expected);

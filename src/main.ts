@@ -22,9 +22,12 @@ async function run(): Promise<number> {
   });
 }
 
-/** Anything that is no command is a folder to serve, as `npx lookfirst DIR` says. */
+/** Anything that is no command is a folder to serve, as `npx lookfirst DIR` says; a mere word only if it is one. */
 async function isCommand(name: string): Promise<boolean> {
   if (['help', '--help', '-h', '--version', '-V'].includes(name)) return true;
   const { COMMANDS } = await import('./cli/command-list.ts');
-  return COMMANDS.some((command) => command.name === name);
+  if (COMMANDS.some((command) => command.name === name)) return true;
+  if (!/^\w[\w-]*$/.test(name)) return false;
+  const { canonicalPath } = await import('./cli/canonical.ts');
+  return canonicalPath(process.cwd(), name).kind === 'missing';
 }

@@ -4,10 +4,9 @@ import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { accessibleFolders } from './serve-folders.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
 import type { ServePlan, Servers } from './serve-plan.ts';
-import { placesOf, policyTextOf } from './settings.ts';
+import { placesOf, policyOf, policyTextOf } from './settings.ts';
 import { version } from './version.ts';
 
 /** What a server process has. */
@@ -30,7 +29,7 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${line}\n`);
   try {
-    await serve(await servers(), request, planOf(request, process, log));
+    await serve(await servers(), request, await planOf(request, process, log));
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -60,8 +59,12 @@ async function serve(
   });
 }
 
-function planOf(request: ServeRequest, process: NodeJS.Process, log: ServePlan['log']): ServePlan {
-  const { dialect, session, preset, readOnly } = request;
+async function planOf(
+  request: ServeRequest,
+  process: NodeJS.Process,
+  log: ServePlan['log'],
+): Promise<ServePlan> {
+  const { dialect, session, preset } = request;
   const { env, platform } = process;
   const surroundings = { env, platform, cwd: process.cwd() };
   if (env['LOOKFIRST_SESSION'] && !isSessionId(env['LOOKFIRST_SESSION']))
@@ -69,17 +72,22 @@ function planOf(request: ServeRequest, process: NodeJS.Process, log: ServePlan['
   const { home, store } = placesOf(surroundings, request);
   const policyFile = policyTextOf(surroundings, request);
   const folders = request.folders.length === 0 ? ['.'] : request.folders;
-  const roots = folders.map((folder) => resolve(surroundings.cwd, expandHome(folder)));
+  const roots = await rootsOf(
+    dialect,
+    folders.map((folder) => resolve(surroundings.cwd, expandHome(folder))),
+    log,
+  );
   return {
     workspace: {
-      roots: dialect === 'filesystem' ? accessibleFolders(roots, log) : roots,
+      roots,
       home,
       store,
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
-      ...(readOnly ? { policy: { readOnly: true } } : {}),
+      ...(request.readOnly ? { policy: { readOnly: true } } : {}),
     },
     dialect,
+    readOnly: policyOf(surroundings, request).readOnly,
     session,
     env,
     version: version(),
@@ -92,6 +100,17 @@ function planOf(request: ServeRequest, process: NodeJS.Process, log: ServePlan['
       if (request.http === undefined) log(OPENED[dialect](sessions.world.workspace.roots));
     },
   };
+}
+
+/** Only the official server goes on without folders that are not there. */
+async function rootsOf(
+  dialect: ServeRequest['dialect'],
+  folders: readonly string[],
+  log: ServePlan['log'],
+): Promise<readonly string[]> {
+  if (dialect !== 'filesystem') return folders;
+  const { accessibleFolders } = await import('./serve-folders.ts');
+  return accessibleFolders(folders, log);
 }
 
 /** No shell stands between a client's configuration and us. */

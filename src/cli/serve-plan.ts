@@ -7,6 +7,7 @@ import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 export interface ServePlan {
   readonly workspace: WorkspaceOptions;
   readonly dialect: DialectName;
+  readonly readOnly: boolean;
   readonly session: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

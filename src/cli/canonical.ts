@@ -1,0 +1,30 @@
+import { parse, resolve } from 'node:path';
+import { Workspace } from '../workspace/workspace.ts';
+
+/** Where a path leads, links followed; what does not exist keeps its missing names. */
+export interface CanonicalPath {
+  readonly absolute: string;
+  /** As journal and ledger name the file. */
+  readonly key: string;
+  readonly kind: 'folder' | 'file' | 'missing';
+}
+
+/**
+ * Resolves a path by the same walk as every workspace, so that a name typed here meets the name recorded there.
+ * A path that cannot be walked (a loop of links, a closed folder) is taken as it was written.
+ */
+export function canonicalPath(cwd: string, path: string): CanonicalPath {
+  const full = resolve(cwd, path);
+  const everything = Workspace.open([parse(full).root]);
+  try {
+    const outcome = everything.locate(full, 'status');
+    if (!outcome.ok) return { absolute: full, key: full, kind: 'missing' };
+    const { located } = outcome;
+    located.place.dir.close();
+    const { absolute, key } = located.place.path;
+    if (!located.exists) return { absolute, key, kind: 'missing' };
+    return { absolute, key, kind: located.stats.isDirectory() ? 'folder' : 'file' };
+  } finally {
+    everything.close();
+  }
+}

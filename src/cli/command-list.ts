@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import type { Cli } from './cli.ts';
+
+/** One word after `lookfirst`. */
+export interface CommandEntry {
+  readonly name: string;
+  /** For the list of commands; the arguments are part of `usage`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** Absent: another entry point than the command line's answers to it. */
+  readonly load?: () => Promise<(cli: Cli) => Command>;
+}
+
+/** Every command, in the order of the help. A command's code is loaded only when it is asked for. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'serve',
+    usage: 'serve [DIR...]',
+    summary: 'MCP server on the given folders (default: the current one)',
+  },
+  {
+    name: 'status',
+    usage: 'status [PATH]',
+    summary: 'what sessions have seen, and whether it is still true',
+    load: async () => (await import('./commands/status.ts')).defineStatus,
+  },
+  {
+    name: 'log',
+    usage: 'log',
+    summary: 'what was read, changed and refused, by whom',
+    load: async () => (await import('./commands/log.ts')).defineLog,
+  },
+  {
+    name: 'diff',
+    usage: 'diff [CHANGE]',
+    summary: 'what a change did to the files',
+    load: async () => (await import('./commands/diff.ts')).defineDiff,
+  },
+  {
+    name: 'undo',
+    usage: 'undo [CHANGE]',
+    summary: 'takes changes back',
+    load: async () => (await import('./commands/undo.ts')).defineUndo,
+  },
+  {
+    name: 'sessions',
+    usage: 'sessions [forget ID]',
+    summary: 'who works here; forgetting one of them',
+    load: async () => (await import('./commands/sessions.ts')).defineSessions,
+  },
+  {
+    name: 'gc',
+    usage: 'gc [--dry-run]',
+    summary: 'removes what is older than the retention or over the quota',
+    load: async () => (await import('./commands/gc.ts')).defineGc,
+  },
+];

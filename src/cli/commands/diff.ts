@@ -1,0 +1,96 @@
+import { Command } from 'commander';
+import type { Entry } from '../../model/entry.ts';
+import { FileImages } from '../../store/image-files.ts';
+import type { Images } from '../../store/images.ts';
+import { openExistingStore } from '../../store/open-existing.ts';
+import type { Store } from '../../store/store.ts';
+import type { Cli } from '../cli.ts';
+import { diffOf, paintDiff } from '../diff-text.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags, addFilterFlags, linesOption } from '../flags.ts';
+import { type NetEffect, netEffects } from '../net-effects.ts';
+import { tellRefusal } from '../refusal-text.ts';
+import { EntryChoice, type FilterFlags } from '../select-entries.ts';
+import { placesOf, type StateFlags } from '../settings.ts';
+
+interface DiffFlags extends FilterFlags, StateFlags {
+  readonly json?: boolean;
+  readonly maxLines: number;
+}
+
+/** `lookfirst diff`: what a change did, or what many did together. */
+export function defineDiff(cli: Cli): Command {
+  const command = new Command('lookfirst diff')
+    .description(
+      'What a change did to the files; or, with a session or a time, what all of those did together.',
+    )
+    .argument('[change]', 'id of a change, from lookfirst log; default: the newest here');
+  return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)))
+    .addHelpText('after', EXAMPLES)
+    .action(async (change: string | undefined, flags: DiffFlags) => cli.end(await diff(cli, change, flags)));
+}
+
+const EXAMPLES = `
+Examples:
+  lookfirst diff                         the newest change here
+  lookfirst diff c0a1b2c3d4e             that change
+  lookfirst diff --path src/a.ts         the newest change of that file
+  lookfirst diff --session agent-7       all that this session did, as one difference
+  lookfirst diff --since 2h --json`;
+
+async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
+  const { home, store: url } = placesOf(cli, flags);
+  const store = await openExistingStore(url);
+  try {
+    const changes = await chosen(cli, store, { change, flags });
+    if (changes.length === 0) return await nothing(cli, change, flags);
+    const images = new FileImages(home, { durability: 'none' });
+    for (const effect of netEffects(changes)) await print(cli, { images, effect, flags });
+    return EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
+
+async function chosen(
+  cli: Cli,
+  store: Store,
+  { change, flags }: { readonly change: string | undefined; readonly flags: DiffFlags },
+): Promise<readonly Entry[]> {
+  // An id is unique, so it is found wherever one stands.
+  if (change !== undefined) return store.entries({ change, kinds: ['change'], limit: 1 });
+  const many = flags.session !== undefined || flags.since !== undefined || flags.until !== undefined;
+  const choice = new EntryChoice(cli, { ...flags, kind: ['change'], limit: many ? 0 : 1 });
+  const entries: Entry[] = [];
+  for await (const entry of choice.of(store)) entries.push(entry);
+  return entries;
+}
+
+async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
+  if (change === undefined) {
+    if (flags.json !== true) cli.terminal.tell('no change here (--all looks in every workspace)');
+    return EXIT.done;
+  }
+  const detail = { reason: `there is no change ${change}` };
+  await tellRefusal(
+    cli,
+    { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail },
+    flags,
+  );
+  return EXIT.refused;
+}
+
+async function print(
+  cli: Cli,
+  {
+    images,
+    effect,
+    flags,
+  }: { readonly images: Images; readonly effect: NetEffect; readonly flags: DiffFlags },
+): Promise<void> {
+  const { text, truncated } = await diffOf(images, effect, flags.maxLines);
+  const { root, relative: path, before, after, changes } = effect;
+  if (flags.json !== true) await cli.terminal.print(paintDiff(text, cli.terminal.colours));
+  else
+    await cli.terminal.print(JSON.stringify({ path, root, changes, before, after, diff: text, truncated }));
+}

@@ -1,0 +1,90 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { EntryKind } from '../model/entry.ts';
+import { PRESET_NAMES } from '../model/policy.ts';
+import type { Cli } from './cli.ts';
+import { parseDuration, parseMoment } from './moment.ts';
+
+const KINDS: Readonly<Record<EntryKind, true>> = {
+  read: true,
+  change: true,
+  refusal: true,
+  notice: true,
+  session: true,
+  bypass: true,
+};
+const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem'];
+
+/** Where the state is, and how to answer. The flags every command takes; those that mean nothing to it are not shown. */
+export function addCommonFlags(command: Command): Command {
+  return command
+    .option('--json', 'answer in JSON, one object a line')
+    .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
+    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
+    .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES).hideHelp())
+    .addOption(new Option('--dialect <name>', 'dialect of the tools').choices(DIALECTS).hideHelp())
+    .addOption(new Option('--read-only', 'change nothing').hideHelp());
+}
+
+/** Which workspaces. */
+export function addScopeFlags(command: Command): Command {
+  return command
+    .option('--root <dir>', 'look from this folder instead of the current one (repeatable)', gather)
+    .option('--all', 'every workspace on this machine');
+}
+
+/** Which entries. */
+export function addFilterFlags(command: Command, cli: Cli): Command {
+  return addScopeFlags(command)
+    .option('--path <path>', 'only this file, or everything in this folder')
+    .option('--session <id>', 'only this session')
+    .addOption(sinceOption(cli))
+    .option('--until <time>', 'not after', momentParser(cli));
+}
+
+export function sinceOption(cli: Cli): Option {
+  return new Option('--since <time>', 'not before: 30m, 2h, 3d or ISO 8601').argParser(momentParser(cli));
+}
+
+export function kindOption(): Option {
+  const known = Object.keys(KINDS);
+  return new Option('--kind <kinds>', `only these, separated by commas: ${known.join(', ')}`).argParser(
+    (text: string) => {
+      const kinds = text.split(',').map((kind) => kind.trim());
+      const wrong = kinds.find((kind) => !Object.hasOwn(KINDS, kind));
+      if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${known.join(', ')}.`);
+      return kinds;
+    },
+  );
+}
+
+export function limitOption(limit: number): Option {
+  return new Option('--limit <n>', 'at most so many; 0 = all').default(limit).argParser(wholeNumber);
+}
+
+export function linesOption(lines: number): Option {
+  return new Option('--max-lines <n>', 'lines of a file at most').default(lines).argParser(wholeNumber);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+export function durationParser(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('Use a number with s, m, h, d or w, as in 30d.');
+  return ms;
+}
+
+function momentParser(cli: Cli): (text: string) => number {
+  return (text) => {
+    const ms = parseMoment(text, cli.nowMs);
+    if (ms === undefined)
+      throw new InvalidArgumentError('Use a time ago, as in 2h or 3d, or ISO 8601, as in 2026-01-31T09:30.');
+    return ms;
+  };
+}
+
+function gather(value: string, all: readonly string[] = []): readonly string[] {
+  return [...all, value];
+}

@@ -1,0 +1,33 @@
+import type { Refusal } from '../model/verdict.ts';
+import { pathText, phrase } from '../report/bounded.ts';
+import { quoted } from '../report/evidence.ts';
+import { refusalOutcome } from '../report/json.ts';
+import { firstSentence } from '../report/sentences.ts';
+import type { Cli } from './cli.ts';
+
+/** Says a refusal to a person, or to a program as one line of JSON. */
+export async function tellRefusal(
+  cli: Cli,
+  refusal: Refusal,
+  flags: { readonly json?: boolean | undefined; readonly hint?: string | undefined },
+): Promise<void> {
+  if (flags.json === true) await cli.terminal.print(JSON.stringify(refusalOutcome(refusal)));
+  else
+    cli.terminal.tell(
+      [
+        sentence(refusal),
+        ...quoted(refusal.detail ?? {}),
+        ...(flags.hint === undefined ? [] : [flags.hint]),
+      ].join('\n'),
+    );
+}
+
+/** The reason in its own words where there is one: people at a terminal have no tools to be pointed to. */
+function sentence(refusal: Refusal): string {
+  const { code, path, action, detail } = refusal;
+  if (detail?.reason === undefined || !['NOT_FOUND', 'STALE', 'DELETED'].includes(code))
+    return firstSentence(refusal);
+  const what = path === '' ? '' : ` ${pathText(path)}`;
+  const verb = action === 'undo' ? `refusing to undo${what === '' ? '' : ` changes to${what}`}: ` : '';
+  return `${verb}${phrase(detail.reason)} [${code}]`;
+}

@@ -1,0 +1,103 @@
+import { nearest } from '../config/nearest.ts';
+import { Fault } from '../model/fault.ts';
+import type { Cli } from './cli.ts';
+import { COMMANDS } from './command-list.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { generalHelp } from './general-help.ts';
+import { Terminal, type TerminalStreams } from './terminal.ts';
+import { version } from './version.ts';
+
+export interface CliOptions {
+  /** Everything after the program's own name. */
+  readonly args: readonly string[];
+  readonly streams: TerminalStreams;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly platform: NodeJS.Platform;
+  /** How this program is started: an executable and its first arguments. */
+  readonly self: readonly string[];
+}
+
+/** Runs one command to its end and returns the exit code. Throws nothing: whatever goes wrong is told on stderr. */
+export async function runCli(options: CliOptions): Promise<ExitCode> {
+  const { args, streams, ...rest } = options;
+  const terminal = new Terminal(streams, options.env);
+  let code: ExitCode = EXIT.done;
+  const cli: Cli = {
+    ...rest,
+    terminal,
+    nowMs: Date.now(),
+    end: (given) => {
+      code = given;
+    },
+  };
+  endQuietlyWithReader(streams);
+  try {
+    await dispatch(cli, args);
+    return code;
+  } catch (error) {
+    return tellFailure(terminal, error);
+  } finally {
+    // Whoever called us ends the process next, and a pipe may still be waiting for its reader.
+    await terminal.flushed();
+  }
+}
+
+async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
+  const [word, ...rest] = args;
+  if (word === '--version' || word === '-V') return cli.terminal.print(version());
+  if (word === undefined || word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
+  if (word === 'help') {
+    const [about] = rest;
+    return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);
+  }
+  const load = COMMANDS.find((command) => command.name === word)?.load;
+  if (load === undefined) return unknownCommand(cli, word);
+  const command = (await load())(cli);
+  const { terminal } = cli;
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.tell(text.trimEnd()),
+      getOutHelpWidth: () => terminal.width ?? 100,
+      getErrHelpWidth: () => terminal.width ?? 100,
+    })
+    .showHelpAfterError(`(${command.name()} --help shows what there is)`);
+  await command.parseAsync(rest, { from: 'user' });
+}
+
+function unknownCommand(cli: Cli, word: string): void {
+  const names = COMMANDS.map((command) => command.name);
+  const meant = nearest(word, names);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const what = word.startsWith('-') ? 'option' : 'command';
+  cli.terminal.tell(`error: unknown ${what} '${word}'.${hint}\n(lookfirst --help shows what there is)`);
+  cli.end(EXIT.usage);
+}
+
+/** `lookfirst log | head` closes our output early; that is the reader's right and no failure of ours. */
+function endQuietlyWithReader({ stdout }: TerminalStreams): void {
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.done);
+    throw error;
+  });
+}
+
+function tellFailure(terminal: Terminal, error: unknown): ExitCode {
+  const usage = usageCode(error);
+  if (usage !== undefined) return usage;
+  if (error instanceof Fault) terminal.tell(`lookfirst: ${error.message} [${error.code}]`);
+  else {
+    // A bug: the place in our code is what its report needs.
+    terminal.tell(`lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+  return EXIT.fault;
+}
+
+/** The exit code of what the parser throws, help and version included; undefined for anything else. */
+function usageCode(error: unknown): ExitCode | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  if (!error.code.startsWith('commander.')) return undefined;
+  return 'exitCode' in error && error.exitCode === 0 ? EXIT.done : EXIT.usage;
+}

@@ -1,0 +1,14 @@
+import type { Images, ImageUsage } from '../store/images.ts';
+import type { Store } from '../store/store.ts';
+
+/** How much room the state takes. */
+export interface StateSize {
+  readonly entries: number;
+  readonly storeBytes: number;
+  readonly images: ImageUsage;
+}
+
+export async function sizeOf(state: { readonly store: Store; readonly images: Images }): Promise<StateSize> {
+  const { head, checkpoint, bytes } = await state.store.state();
+  return { entries: head.seq - checkpoint.seq, storeBytes: bytes, images: await state.images.usage() };
+}

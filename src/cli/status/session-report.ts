@@ -1,0 +1,31 @@
+import type { World } from '../../gate/world.ts';
+import { Ledger } from '../../ledger/ledger.ts';
+import { status } from '../../session/status.ts';
+import type { Cli } from '../cli.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { seenCells, seenColumns } from './seen-words.ts';
+
+/** The files a session has seen, most recently seen first, and whether they still are as it saw them. */
+export async function sessionReport(
+  cli: Cli,
+  world: World,
+  { session, json }: { readonly session: string; readonly json: boolean },
+): Promise<ExitCode> {
+  const seen = await status(world, new Ledger({ ...world, session }), undefined);
+  const files = seen.ok ? seen.files : [];
+  if (json) {
+    for (const file of files)
+      await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...file }));
+    return EXIT.done;
+  }
+  if (files.length === 0) {
+    cli.terminal.tell(`session ${session} has seen no file here`);
+    return EXIT.done;
+  }
+  const rows = files.map((file) => [file.path, ...seenCells(file, cli.nowMs)]);
+  await cli.terminal.printTable(
+    [{ title: 'PATH', cut: 'front' }, ...seenColumns(cli.terminal.colours)],
+    rows,
+  );
+  return EXIT.done;
+}

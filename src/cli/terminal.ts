@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import picocolors from 'picocolors';
+import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
+
+/** A stream that may be a terminal. */
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+export interface TerminalStreams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+/** Where a command's words go: answers to stdout, everything else to stderr. */
+export class Terminal {
+  readonly colours: Colours;
+  readonly #streams: TerminalStreams;
+
+  constructor(streams: TerminalStreams, env: Readonly<Record<string, string | undefined>>) {
+    this.#streams = streams;
+    this.colours = isColourful(streams.stdout, env) ? picocolors.createColors(true) : PLAIN;
+  }
+
+  /** Of the terminal; undefined when the answer goes to a file or another program. */
+  get width(): number | undefined {
+    const { isTTY, columns } = this.#streams.stdout;
+    return isTTY === true && columns !== undefined && columns > 0 ? columns : undefined;
+  }
+
+  /** True when a person can be asked. */
+  get isInteractive(): boolean {
+    return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
+  }
+
+  /** True when a line on stderr can be written over. */
+  get showsProgress(): boolean {
+    return this.#streams.stderr.isTTY === true;
+  }
+
+  /** Writes a line, or several, of the answer; waits while the reader is slower than we are. */
+  async print(text: string): Promise<void> {
+    const { stdout } = this.#streams;
+    if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
+  }
+
+  /** Resolves when everything printed has left this process. */
+  async flushed(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#streams.stdout.write('', () => resolve()));
+  }
+
+  /** Prints rows under titles, cut to fit the terminal. */
+  async printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void> {
+    await this.print(table({ columns, rows, width: this.width, colours: this.colours }));
+  }
+
+  /** Writes a line for people that is not part of the answer. */
+  tell(text: string): void {
+    this.#streams.stderr.write(`${text}\n`);
+  }
+
+  /** Writes over the current line of stderr. */
+  overwrite(text: string): void {
+    this.#streams.stderr.write(`\r\u001b[K${text}`);
+  }
+
+  /** Asks a question that is answered by y or n; anything but y is no. */
+  async confirm(question: string): Promise<boolean> {
+    const { createInterface } = await import('node:readline/promises');
+    const { stdin: input, stderr: output } = this.#streams;
+    const reader = createInterface({ input, output });
+    // The end of the input is an answer too.
+    const ended = once(reader, 'close').then(() => '');
+    try {
+      const answer = await Promise.race([reader.question(`${question} [y/N] `), ended]);
+      return /^y(es)?$/i.test(answer.trim());
+    } finally {
+      reader.close();
+    }
+  }
+}
+
+/** Only on a terminal, and not against the reader's wish (https://no-color.org). */
+function isColourful(stdout: Output, env: Readonly<Record<string, string | undefined>>): boolean {
+  return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+}

@@ -4,6 +4,7 @@ import { makeLink } from '../disk/links.ts';
 import { move } from '../disk/move.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict, replace } from '../disk/replace.ts';
+import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
@@ -70,6 +71,7 @@ function baselineOf(world: World, key: string, side: Extract<Side, { kind: 'file
 type Restored = { readonly ok: true; readonly displaced: readonly Displaced[] } | Conflict;
 
 async function restore(world: World, step: UndoStep): Promise<Restored> {
+  if (step.from === undefined && sameContent(step.expect, step.restore)) return { ok: true, displaced: [] };
   const outcome = world.workspace.locate(step.key, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
   const { located } = outcome;
@@ -87,10 +89,14 @@ async function restore(world: World, step: UndoStep): Promise<Restored> {
 function moveBack(world: World, from: string, to: Located): Restored {
   const source = world.workspace.locate(from, 'undo', 'parents');
   if (!source.ok || !source.located.exists || to.exists) return conflict('changed');
+  const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
   try {
-    const moved = move(world.disk, source.located.place, to.place);
+    const place = { path: to.place.path, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
+    const moved = move(world.disk, source.located.place, place);
+    if (!moved.ok) folders.undo();
     return moved.ok ? { ok: true, displaced: [] } : moved;
   } finally {
+    folders.close();
     source.located.place.dir.close();
   }
 }
@@ -101,10 +107,12 @@ function takeAway(world: World, located: Located, { expect, restore: after }: Un
   switch (expect.kind) {
     case 'absent':
       return { ok: true, displaced: [] };
-    case 'directory':
-      // A folder in which someone has put something since stays.
-      if (after.kind === 'absent') removeFolder(world.disk, located.place);
-      return { ok: true, displaced: [] };
+    case 'directory': {
+      if (after.kind === 'directory') return { ok: true, displaced: [] };
+      const gone = removeFolder(world.disk, located.place);
+      // A folder in which someone has put something since stays, unless something else must take its place.
+      return gone || after.kind === 'absent' ? { ok: true, displaced: [] } : conflict('changed');
+    }
     case 'link': {
       const removed = removeLink(world.disk, located.place, expect.target);
       return removed.ok ? { ok: true, displaced: [] } : removed;

@@ -119,6 +119,8 @@ async function check(world: World, step: UndoStep, selection: UndoSelection): Pr
     const { side, snapshot } = await sideOfLocated(world, outcome.located);
     if (snapshot !== undefined) await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
     if (sameContent(side, step.expect)) return { ok: true, step, snapshot };
+    // Already as it was before: someone took the change back by hand.
+    if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
     const merged = selection.merge === true ? await merge(world, step, snapshot) : undefined;
     if (merged !== undefined) return { ok: true, step: merged, snapshot };
     return refused(await changedSince(world, { step, side, snapshot }));

@@ -4,9 +4,15 @@ const NOBODY = 65534;
 export function asNobody<T>(work: () => T): T {
   if (process.getuid?.() !== 0) return work();
   process.seteuid?.(NOBODY);
+  const back = (): void => process.seteuid?.(0);
+  let result: T;
   try {
-    return work();
-  } finally {
-    process.seteuid?.(0);
+    result = work();
+  } catch (error) {
+    back();
+    throw error;
   }
+  if (result instanceof Promise) void result.then(back, back);
+  else back();
+  return result;
 }

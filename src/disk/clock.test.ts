@@ -1,0 +1,71 @@
+import { lstatSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { FileSystemClock } from './clock.ts';
+
+/** Turns the clock until a stamp of this moment is in the past for it. */
+function settle(clock: FileSystemClock, file: string): boolean {
+  const deadlineMs = Date.now() + 5000;
+  while (Date.now() < deadlineMs) {
+    if (!clock.isRacy(lstatSync(file, { bigint: true }), file)) return true;
+  }
+  return false;
+}
+
+describe('a stamp', () => {
+  it('of a file just changed is racy for a clock that cannot ask the file system', () => {
+    const { root } = scratch();
+    const file = join(root, 'f');
+    writeFileSync(file, 'x');
+    expect(new FileSystemClock().isRacy(lstatSync(file, { bigint: true }), file)).toBe(true);
+  });
+
+  it('counts as soon as the file system itself has moved on', () => {
+    const { root, home } = scratch();
+    const file = join(root, 'f');
+    const clock = new FileSystemClock(join(home, 'clock'));
+    writeFileSync(file, 'x');
+    expect(settle(clock, file)).toBe(true);
+    clock.close();
+  });
+
+  it('is racy if it lies in the future, whoever set it', () => {
+    const { root, home } = scratch();
+    const file = join(root, 'f');
+    const clock = new FileSystemClock(join(home, 'clock'));
+    writeFileSync(file, 'x');
+    settle(clock, file);
+    utimesSync(file, new Date(), new Date(Date.now() + 3_600_000));
+    expect(clock.isRacy(lstatSync(file, { bigint: true }), file)).toBe(true);
+    clock.close();
+  });
+
+  it.skipIf(IN_MEMORY !== '/dev/shm')('is racy where the clock is of another file system', () => {
+    const [here, there] = [scratch(), scratch(IN_MEMORY)];
+    const file = join(here.root, 'f');
+    const clock = new FileSystemClock(join(there.home, 'clock'));
+    writeFileSync(file, 'x');
+    expect(clock.isRacy(lstatSync(file, { bigint: true }), file)).toBe(true);
+    clock.close();
+  });
+
+  it('never hides a change of the same size in the same tick', () => {
+    const { root, home } = scratch();
+    const file = join(root, 'f');
+    const clock = new FileSystemClock(join(home, 'clock'));
+    let hidden = 0;
+    for (let turn = 0; turn < 500; turn += 1) {
+      writeFileSync(file, 'a');
+      const stats = lstatSync(file, { bigint: true });
+      const racy = clock.isRacy(stats, file);
+      writeFileSync(file, 'b');
+      const after = lstatSync(file, { bigint: true });
+      const same =
+        after.mtimeNs === stats.mtimeNs && after.ctimeNs === stats.ctimeNs && after.ino === stats.ino;
+      if (same && !racy) hidden += 1;
+    }
+    expect(hidden).toBe(0);
+    clock.close();
+  });
+});

@@ -1,0 +1,102 @@
+import { mkdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Bench, bench } from '../../test/support/disk.ts';
+import { treeOf } from '../../test/support/tree.ts';
+import type { Absent } from '../workspace/workspace.ts';
+import { makeFolders, removeFolder } from './folders.ts';
+
+function absent(disk: Bench, path: string): Absent {
+  const outcome = disk.workspace.locate(path, 'mkdir');
+  if (!outcome.ok || outcome.located.exists) throw new Error(`${path} is not absent`);
+  return outcome.located;
+}
+
+describe('makeFolders', () => {
+  it('makes what is missing, and takes back only that', () => {
+    const disk = bench(['a/'], { durability: 'full' });
+    const located = absent(disk, 'a/b/c/d');
+    const made = makeFolders(disk.context, located.place, located.missing);
+    expect([treeOf(disk.root), made.made]).toEqual([['a/b/c/d/'], 3]);
+    made.undo();
+    made.close();
+    expect(treeOf(disk.root)).toEqual(['a/']);
+  });
+
+  it('hands out the last one, pinned', () => {
+    const disk = bench(['a/']);
+    const located = absent(disk, 'a/b');
+    const made = makeFolders(disk.context, located.place, located.missing);
+    renameSync(join(disk.root, 'a/b'), join(disk.root, 'moved'));
+    symlinkSync(disk.outside, join(disk.root, 'a/b'));
+    writeFileSync(`${made.dir.prefix}/f`, 'x');
+    made.close();
+    expect(treeOf(disk.root)).toContain('moved/f: x');
+    expect(treeOf(disk.outside)).toEqual([]);
+  });
+
+  it('takes part in what someone else makes meanwhile, and does not remove it', () => {
+    const disk = bench([]);
+    const located = absent(disk, 'a/b');
+    mkdirSync(join(disk.root, 'a'));
+    const made = makeFolders(disk.context, located.place, located.missing);
+    expect(made.made).toBe(1);
+    made.undo();
+    made.close();
+    expect(treeOf(disk.root)).toEqual(['a/']);
+  });
+
+  it('leaves folders that are in use by now', () => {
+    const disk = bench([]);
+    const located = absent(disk, 'a/b');
+    const made = makeFolders(disk.context, located.place, located.missing);
+    writeFileSync(join(disk.root, 'a/f'), 'x');
+    made.undo();
+    made.close();
+    expect(treeOf(disk.root)).toEqual(['a/f: x']);
+  });
+
+  it.each<[string, (path: string, disk: Bench) => void, string[]]>([
+    ['a file', (path) => writeFileSync(path, 'x'), ['a: x']],
+    ['a link to the outside', (path, { outside }) => symlinkSync(outside, path), []],
+  ])('is a fault where %s came in the way, and nothing is left', (_what, make, tree) => {
+    const disk = bench([]);
+    const located = absent(disk, 'a/b');
+    make(join(disk.root, 'a'), disk);
+    expect(() => makeFolders(disk.context, located.place, located.missing)).toThrow(/could not change a\/b/);
+    expect(treeOf(disk.root).filter((line) => !line.includes('=>'))).toEqual(tree);
+    expect(treeOf(disk.outside)).toEqual([]);
+  });
+
+  it('takes back what it made when it cannot go on', () => {
+    const disk = bench([]);
+    const located = absent(disk, 'a/b');
+    const names = [...located.missing, 'n'.repeat(300)];
+    expect(() => makeFolders(disk.context, located.place, names)).toThrow(/too long/);
+    expect(treeOf(disk.root)).toEqual([]);
+  });
+});
+
+describe('removeFolder', () => {
+  it('removes an empty folder, and only an empty one', () => {
+    const disk = bench(['empty/', 'full/f'], { durability: 'full' });
+    expect(removeFolder(disk.context, disk.place('empty'))).toBe(true);
+    expect(removeFolder(disk.context, disk.place('full'))).toBe(false);
+    expect(disk.names()).toEqual(['full']);
+  });
+
+  it('has nothing to do where it is gone', () => {
+    const disk = bench(['d/']);
+    const place = disk.place('d');
+    rmdirSync(join(disk.root, 'd'));
+    expect(removeFolder(disk.context, place)).toBe(true);
+  });
+
+  it('is a fault for what is no folder, and for a root', () => {
+    const disk = bench(['f', 'd/', 'l => d']);
+    for (const path of ['f', 'l', '.']) {
+      expect(() => removeFolder(disk.context, disk.place(path, 'parents'))).toThrow(/could not change/);
+    }
+    expect(disk.names()).toEqual(['d', 'f', 'l']);
+  });
+});

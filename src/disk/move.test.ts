@@ -1,0 +1,121 @@
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Bench, bench } from '../../test/support/disk.ts';
+import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
+import { Workspace } from '../workspace/workspace.ts';
+import type { CommitStep } from './context.ts';
+import { move } from './move.ts';
+
+function moved(disk: Bench, from: string, to: string): ReturnType<typeof move> {
+  return move(disk.context, disk.place(from, 'parents'), disk.place(to, 'parents'));
+}
+
+/** Acts once, just before a step. */
+function meanwhile(tree: readonly string[], step: CommitStep, act: (root: string) => void): Bench {
+  let acted = false;
+  const disk: Bench = bench(tree, {
+    trace: (now) => {
+      if (now !== step || acted) return;
+      acted = true;
+      act(disk.root);
+    },
+  });
+  return disk;
+}
+
+describe('move', () => {
+  it.each<[string, string[], string, string, string[]]>([
+    ['a file', ['f: x'], 'f', 'g', ['g: x']],
+    ['a file to another folder', ['f: x', 'd/'], 'f', 'd/g', ['d/g: x']],
+    ['a link as a link', ['f: x', 'l => f'], 'l', 'm', ['f: x', 'm => f']],
+    ['a link that leads out', ['l => /etc'], 'l', 'm', ['m => /etc']],
+    ['a folder with what is in it', ['d/e/f: x'], 'd', 'g', ['g/e/f: x']],
+    ['a folder into another', ['d/f: x', 'e/'], 'd', 'e/d', ['e/d/f: x']],
+  ])('gives %s another name', (_what, tree, from, to, after) => {
+    const disk = bench(tree, { durability: 'full' });
+    const { ino } = lstatSync(join(disk.root, from));
+    expect(moved(disk, from, to)).toEqual({ ok: true });
+    expect(treeOf(disk.root)).toEqual(after);
+    expect(lstatSync(join(disk.root, to)).ino).toBe(ino);
+    expect(disk.retained()).toEqual([]);
+  });
+
+  it.each<[string, string[]]>([
+    ['a file', ['f: x', 'g: theirs']],
+    ['an empty file', ['f: x', 'g: ']],
+    ['a folder', ['f: x', 'g/']],
+    ['a link', ['f: x', 'g => nowhere']],
+    ['a file, for a folder', ['f/inner: x', 'g: theirs']],
+    ['a folder, for a folder', ['f/inner: x', 'g/inner: theirs']],
+    ['an empty folder, for a folder', ['f/inner: x', 'g/']],
+  ])('refuses a name that %s has', (_what, tree) => {
+    const disk = bench(tree);
+    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
+    expect(treeOf(disk.root)).toEqual([...tree].sort());
+  });
+
+  it('refuses what is missing', () => {
+    expect(moved(bench([]), 'f', 'g')).toMatchObject({ ok: false, reason: 'missing' });
+  });
+
+  it('refuses to move a read-only file away', () => {
+    const disk = bench(['f: x']);
+    chmodSync(join(disk.root, 'f'), 0o444);
+    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'read-only' });
+    expect(disk.names()).toEqual(['f']);
+  });
+
+  it.each(['file', 'folder'])('whoever takes the new name first keeps it (%s)', (what) => {
+    const tree = what === 'file' ? ['f: ours'] : ['f/inner: ours'];
+    const disk = meanwhile(tree, 'publish', (root) => writeFileSync(join(root, 'g'), 'theirs'));
+    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
+    expect(treeOf(disk.root)).toEqual([...tree, 'g: theirs']);
+  });
+
+  it('leaves a file alone that takes the old name in between, and keeps what it replaced', () => {
+    const disk = meanwhile(['f: ours'], 'claim', (root) => {
+      writeFileSync(join(root, 'x'), 'theirs');
+      renameSync(join(root, 'x'), join(root, 'f'));
+    });
+    expect(moved(disk, 'f', 'g')).toMatchObject({
+      ok: false,
+      reason: 'changed',
+      retained: [expect.any(String)],
+    });
+    expect([treeOf(disk.root), disk.retained()]).toEqual([['f: theirs'], ['ours']]);
+  });
+
+  it('takes the new name back when the old one was deleted in between', () => {
+    const disk = meanwhile(['f: ours'], 'claim', (root) => rmSync(join(root, 'f')));
+    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
+    expect([treeOf(disk.root), disk.retained()]).toEqual([[], ['ours']]);
+  });
+
+  it('leaves a folder alone that takes the old name of a file in between', () => {
+    const disk = meanwhile(['f: ours'], 'claim', (root) => {
+      rmSync(join(root, 'f'));
+      mkdirSync(join(root, 'f/inner'), { recursive: true });
+    });
+    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
+    expect(treeOf(disk.root)).toEqual(['f/inner/']);
+  });
+
+  it('is a fault into itself and to another file system, and leaves everything', () => {
+    const disk = bench(['d/e/', 'f: x']);
+    expect(() => moved(disk, 'd', 'd/e/d')).toThrow(/could not change d\/e\/d/);
+    expect(treeOf(disk.root)).toEqual(['d/e/', 'f: x']);
+    if (IN_MEMORY !== '/dev/shm') return;
+    const elsewhere = scratch(IN_MEMORY);
+    const workspace = Workspace.open([elsewhere.root]);
+    const there = workspace.locate('f', 'move');
+    if (!there.ok) throw new Error(there.refusal.code);
+    for (const from of ['f', 'd']) {
+      const place = disk.place(from, 'parents');
+      expect(() => move(disk.context, place, there.located.place)).toThrow(/another file system \(EXDEV\)/);
+    }
+    expect([treeOf(disk.root), treeOf(elsewhere.root)]).toEqual([['d/e/', 'f: x'], []]);
+    there.located.place.dir.close();
+    workspace.close();
+  });
+});

@@ -1,0 +1,181 @@
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Bench, bench, holding } from '../../test/support/disk.ts';
+import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import type { CommitStep } from './context.ts';
+import { remove, removeLink } from './remove.ts';
+
+/** Acts once, just before a step. */
+function meanwhile(tree: readonly string[], step: CommitStep, act: (file: string) => void): Bench {
+  let acted = false;
+  const disk: Bench = bench(tree, {
+    trace: (now) => {
+      if (now !== step || acted) return;
+      acted = true;
+      act(join(disk.root, 'f'));
+    },
+  });
+  return disk;
+}
+
+function renameOver(file: string): void {
+  writeFileSync(`${file}.new`, 'theirs');
+  renameSync(`${file}.new`, file);
+}
+
+describe('remove', () => {
+  it('takes the file out of the workspace and keeps it', () => {
+    const disk = bench(['d/f: old'], { durability: 'full' });
+    chmodSync(join(disk.root, 'd/f'), 0o640);
+    const { ino } = lstatSync(join(disk.root, 'd/f'));
+    const done = remove(disk.context, disk.place('d/f'), holding('old'));
+    if (!done.ok) throw new Error(done.reason);
+    expect(disk.names('d')).toEqual([]);
+    expect(done.mode).toBe(0o640);
+    expect(lstatSync(done.displaced ?? '').ino).toBe(ino);
+  });
+
+  it('keeps a copy where our folder is on another file system, and late writes too', () => {
+    const disk = bench(['f: old'], { home: scratch(IN_MEMORY).home });
+    const late = openSync(join(disk.root, 'f'), 'a');
+    const done = remove(disk.context, disk.place('f'), holding('old'));
+    if (!done.ok) throw new Error(done.reason);
+    expect(readFileSync(done.displaced ?? '', 'utf8')).toBe('old');
+    writeSync(late, ' late');
+    closeSync(late);
+    disk.context.held.close();
+    expect(disk.retained()).toContain('old late');
+  });
+
+  it.each<[string, string, object]>([
+    ['other bytes', 'f: odd', { reason: 'changed' }],
+    ['nothing', 'g', { reason: 'missing' }],
+    ['a folder', 'f/', { reason: 'kind', kind: 'directory' }],
+    ['a link', 'f => g', { reason: 'changed' }],
+  ])('leaves alone what is %s', (_what, tree, expected) => {
+    const disk = bench([tree]);
+    const before = disk.names();
+    expect(remove(disk.context, disk.place('f', 'parents'), holding('old'))).toMatchObject({
+      ok: false,
+      ...expected,
+    });
+    expect([disk.names(), disk.retained()]).toEqual([before, []]);
+  });
+
+  it.each([0o444, 0o555])('refuses a file of mode %o, also for root', (mode) => {
+    const disk = bench(['f: old']);
+    chmodSync(join(disk.root, 'f'), mode);
+    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ reason: 'read-only' });
+    expect(disk.names()).toEqual(['f']);
+  });
+
+  it.each<[string, (file: string) => void, string]>([
+    ['appends', (file) => writeFileSync(file, '!', { flag: 'a' }), 'old!'],
+    ['renames another over it', renameOver, 'theirs'],
+  ])('gives the name back when someone %s after the comparison', (_how, act, text) => {
+    const disk = meanwhile(['f: old'], 'claim', act);
+    const done = remove(disk.context, disk.place('f'), holding('old'));
+    expect(done).toEqual({ ok: false, reason: 'changed', retained: [] });
+    expect([disk.text('f'), disk.names()]).toEqual([text, ['f']]);
+  });
+
+  it('gives a folder back that came under the name', () => {
+    const disk = meanwhile(['f: old'], 'claim', (file) => {
+      rmSync(file);
+      mkdirSync(join(file, 'inner'), { recursive: true });
+    });
+    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ reason: 'changed' });
+    expect([disk.names(), disk.names('f')]).toEqual([['f'], ['inner']]);
+  });
+
+  it('leaves a newcomer the name that was just freed', () => {
+    const disk = meanwhile(['f: old'], 'verify', (file) => writeFileSync(file, 'newcomer'));
+    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ ok: true });
+    expect([disk.text('f'), disk.retained()]).toEqual(['newcomer', ['old']]);
+  });
+
+  it('keeps a changed file whose name a newcomer has taken, and says where', () => {
+    const disk: Bench = bench(['f: old'], {
+      trace: (step) => {
+        const file = join(disk.root, 'f');
+        if (step === 'claim') writeFileSync(file, 'changed');
+        if (step === 'verify') writeFileSync(file, 'newcomer');
+      },
+    });
+    const done = remove(disk.context, disk.place('f'), holding('old'));
+    if (done.ok) throw new Error('removed');
+    expect([done.reason, done.retained.map((path) => readFileSync(path, 'utf8'))]).toEqual([
+      'changed',
+      ['changed'],
+    ]);
+    expect([disk.text('f'), disk.names()]).toEqual(['newcomer', ['f']]);
+  });
+});
+
+describe('removeLink', () => {
+  it('removes the link and never what it points to', () => {
+    const disk = bench([
+      'f: text',
+      'd/inner',
+      'OUTSIDE/x',
+      'a => f',
+      'b => d',
+      'c => OUTSIDE/x',
+      'e => nowhere',
+    ]);
+    for (const [name, target] of [
+      ['a', 'f'],
+      ['b', 'd'],
+      ['c', join(disk.outside, 'x')],
+      ['e', 'nowhere'],
+    ] as const) {
+      expect(removeLink(disk.context, disk.place(name, 'parents'), target)).toMatchObject({ ok: true });
+    }
+    expect([disk.names(), disk.text('f'), disk.names('d')]).toEqual([['d', 'f'], 'text', ['inner']]);
+    expect(readFileSync(join(disk.outside, 'x'), 'utf8')).toBe('OUTSIDE/x');
+  });
+
+  it.each<[string, string, string]>([
+    ['points elsewhere', 'f => other', 'changed'],
+    ['is a file', 'f: text', 'changed'],
+    ['is a folder', 'f/', 'changed'],
+    ['is gone', 'g', 'missing'],
+  ])('leaves alone what %s', (_what, tree, reason) => {
+    const disk = bench([tree]);
+    const before = disk.names();
+    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({ reason });
+    expect(disk.names()).toEqual(before);
+  });
+
+  it('gives a file back that came under the name after the look', () => {
+    const disk = meanwhile(['f => target'], 'claim', renameOver);
+    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
+      reason: 'changed',
+    });
+    expect([disk.text('f'), disk.names()]).toEqual(['theirs', ['f']]);
+  });
+
+  it('gives a link back that points elsewhere by now', () => {
+    const disk = meanwhile(['f => target'], 'claim', (file) => {
+      rmSync(file);
+      symlinkSync('other', file);
+    });
+    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
+      reason: 'changed',
+    });
+    expect(lstatSync(join(disk.root, 'f')).isSymbolicLink()).toBe(true);
+  });
+});

@@ -19,6 +19,7 @@ async function run(): Promise<number> {
     cwd: process.cwd(),
     platform,
     self: [execPath, argv[1] ?? ''],
+    runProxy: async (plan) => (await import('./start-proxy.ts')).startProxy(plan),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ExitCode } from './exit-code.ts';
+import type { RunProxy } from './proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What every command works with; nothing in here reaches for `process` on its own. */
@@ -12,5 +12,7 @@ export interface Cli {
   /** This very program, for commands that start it once more. */
   readonly self: readonly string[];
   /** Says what the process ends with. */
-  end(code: ExitCode): void;
+  end(code: number): void;
+  /** Another entry point, which the command line only prepares. */
+  readonly runProxy: RunProxy;
 }

@@ -19,6 +19,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'MCP server on the given folders (default: the current one)',
   },
   {
+    name: 'proxy',
+    usage: 'proxy --root DIR -- COMMAND...',
+    summary: 'the gate in front of any MCP server',
+    load: async () => (await import('./commands/proxy.ts')).defineProxy,
+  },
+  {
+    name: 'init',
+    usage: 'init CLIENT',
+    summary: "adds Lookfirst to a client's configuration",
+    load: async () => (await import('./commands/init.ts')).defineInit,
+  },
+  {
+    name: 'remove',
+    usage: 'remove CLIENT',
+    summary: 'takes it out again',
+    load: async () => (await import('./commands/init.ts')).defineRemove,
+  },
+  {
     name: 'status',
     usage: 'status [PATH]',
     summary: 'what sessions have seen, and whether it is still true',

@@ -85,6 +85,7 @@ function momentParser(cli: Cli): (text: string) => number {
   };
 }
 
-function gather(value: string, all: readonly string[] = []): readonly string[] {
+/** For flags that may be given several times. */
+export function gather(value: string, all: readonly string[] = []): readonly string[] {
   return [...all, value];
 }

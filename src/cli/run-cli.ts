@@ -4,6 +4,7 @@ import type { Cli } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { generalHelp } from './general-help.ts';
+import type { RunProxy } from './proxy-plan.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -16,13 +17,14 @@ export interface CliOptions {
   readonly platform: NodeJS.Platform;
   /** How this program is started: an executable and its first arguments. */
   readonly self: readonly string[];
+  readonly runProxy: RunProxy;
 }
 
 /** Runs one command to its end and returns the exit code. Throws nothing: whatever goes wrong is told on stderr. */
-export async function runCli(options: CliOptions): Promise<ExitCode> {
+export async function runCli(options: CliOptions): Promise<number> {
   const { args, streams, ...rest } = options;
   const terminal = new Terminal(streams, options.env);
-  let code: ExitCode = EXIT.done;
+  let code: number = EXIT.done;
   const cli: Cli = {
     ...rest,
     terminal,

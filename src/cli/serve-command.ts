@@ -2,8 +2,8 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
-import type { Sessions } from '../session/sessions.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
 import type { ServePlan, Servers } from './serve-plan.ts';
 import { placesOf, policyOf, policyTextOf } from './settings.ts';
@@ -116,13 +116,6 @@ async function rootsOf(
 /** No shell stands between a client's configuration and us. */
 function expandHome(folder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homedir() + folder.slice(1) : folder;
-}
-
-/** A policy that the agent can edit is none. */
-function keepOutOfReach(sessions: Sessions, file: string): void {
-  if (!sessions.world.workspace.resolve(file).ok) return;
-  const message = `the policy file ${file} lies in the workspace, where the agent could change it: keep it elsewhere`;
-  throw new Fault('CONFIG_INVALID', message, { path: file });
 }
 
 const ready = (roots: readonly string[]): string => `serving ${roots.join(', ')} over stdio`;

@@ -1,0 +1,88 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { Argument, Command, Option } from 'commander';
+import type { Cli } from '../cli.ts';
+import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
+import { CLIENTS } from '../clients/clients.ts';
+import { type ConfigureRequest, configureClient, reportText } from '../clients/configure.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+
+interface Flags {
+  readonly dryRun?: boolean;
+  readonly scope?: Scope;
+  readonly proxy?: string;
+  readonly root?: string;
+  readonly json?: boolean;
+}
+
+/** `lookfirst init`: adds us to a client's configuration. */
+export function defineInit(cli: Cli): Command {
+  return clientCommand('lookfirst init')
+    .description(
+      'Adds Lookfirst to a client’s configuration, and keeps everything else in the file as it is.',
+    )
+    .option('--proxy <name>', 'put the gate in front of this server of the client’s, instead of adding ours')
+    .option('--root <dir>', 'the folder to serve (default: the current one)')
+    .addHelpText('after', INIT_EXAMPLES)
+    .action(async (name: ClientName, flags: Flags) => cli.end(await configure(cli, 'init', { name, flags })));
+}
+
+/** `lookfirst remove`: takes us out of it. */
+export function defineRemove(cli: Cli): Command {
+  return clientCommand('lookfirst remove')
+    .description('Takes Lookfirst out of a client’s configuration; what `init` changed is as it was before.')
+    .option('--proxy <name>', 'take the gate away from before this server')
+    .addHelpText('after', REMOVE_EXAMPLES)
+    .action(async (name: ClientName, flags: Flags) =>
+      cli.end(await configure(cli, 'remove', { name, flags })),
+    );
+}
+
+const INIT_EXAMPLES = `
+Examples:
+  lookfirst init claude-code --dry-run            show what would change
+  lookfirst init claude-desktop --root ~/project
+  lookfirst init cursor --scope user
+  lookfirst init vscode --proxy filesystem        keep that server, with the gate in front`;
+
+const REMOVE_EXAMPLES = `
+Examples:
+  lookfirst remove claude-code --dry-run
+  lookfirst remove vscode --proxy filesystem`;
+
+function clientCommand(name: string): Command {
+  return new Command(name)
+    .addArgument(new Argument('<client>', 'whose configuration').choices(CLIENT_NAMES))
+    .option('--dry-run', 'show what would change and change nothing')
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        'the person’s file or the project’s (default: the client’s custom)',
+      ).choices(['user', 'project']),
+    )
+    .option('--json', 'answer in JSON, one object a line');
+}
+
+async function configure(
+  cli: Cli,
+  action: ConfigureRequest['action'],
+  { name, flags }: { readonly name: ClientName; readonly flags: Flags },
+): Promise<ExitCode> {
+  const { platform, env, cwd } = cli;
+  const request: ConfigureRequest = {
+    action,
+    client: CLIENTS[name],
+    places: { platform, env, home: homedir(), project: cwd },
+    dir: resolve(cwd, flags.root ?? '.'),
+    ...(flags.scope === undefined ? {} : { scope: flags.scope }),
+    ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),
+    dryRun: flags.dryRun === true,
+  };
+  const reports = configureClient(request);
+  for (const report of reports) {
+    if (flags.json === true) await cli.terminal.print(JSON.stringify({ dryRun: request.dryRun, ...report }));
+    else if (report.ok) await cli.terminal.print(reportText(report, request).trimEnd());
+    else cli.terminal.tell(reportText(report, request).trimEnd());
+  }
+  return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
+}

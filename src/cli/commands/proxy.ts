@@ -1,0 +1,114 @@
+import { resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { PRESET_NAMES } from '../../model/policy.ts';
+import { isSessionId } from '../../model/session-id.ts';
+import type { Cli } from '../cli.ts';
+import { gather } from '../flags.ts';
+import type { ProxyPlan } from '../proxy-plan.ts';
+import { placesOf, policyTextOf, type StateFlags } from '../settings.ts';
+
+interface ProxyFlags extends StateFlags {
+  readonly root?: readonly string[];
+  readonly url?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  /** True: any free port. */
+  readonly http?: true | number;
+  readonly session?: string;
+  readonly unknownTools: ProxyPlan['unknownTools'];
+  readonly receipts?: boolean;
+}
+
+/** `lookfirst proxy`: the gate in front of any MCP server. */
+export function defineProxy(cli: Cli): Command {
+  const command = new Command('lookfirst proxy')
+    .description(
+      'Puts the gate in front of any MCP server: everything passes, except blind and stale writes.',
+    )
+    .usage('--root DIR [options] -- COMMAND ARGS...')
+    .argument('[command...]', 'the server to start and its arguments')
+    .passThroughOptions()
+    .option('--root <dir>', 'the folder the server works in (repeatable; default: the current one)', gather)
+    .option('--url <url>', 'a Streamable HTTP server that sees the same files, instead of a command')
+    .option('--header <header>', 'sent to that server, as in "Authorization: Bearer …" (repeatable)', header)
+    .option(
+      '--http [port]',
+      'offer HTTP on 127.0.0.1 instead of stdio; the token is in LOOKFIRST_TOKEN or printed',
+      port,
+    )
+    .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)', sessionId)
+    .addOption(
+      new Option('--unknown-tools <what>', 'tools that may change files and that no table describes')
+        .choices(['allow', 'deny', 'ask'])
+        .default('allow'),
+    )
+    .option('--receipts', 'add a receipt with the revision to what was read')
+    .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
+    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
+    .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
+    .option('--read-only', 'refuse every change')
+    .addHelpText('after', EXAMPLES);
+  return command.action(async (words: readonly string[], flags: ProxyFlags) => {
+    const problem = problemOf(words, flags);
+    if (problem !== undefined) command.error(`error: ${problem}`);
+    cli.end(await cli.runProxy(planOf(cli, words, flags)));
+  });
+}
+
+const EXAMPLES = `
+stdout belongs to the protocol. It ends with the exit code of the server behind it.
+
+Examples:
+  lookfirst proxy --root . -- npx -y @modelcontextprotocol/server-filesystem .
+  lookfirst proxy --root /repo --unknown-tools deny -- uvx some-server
+  lookfirst proxy --root /repo --url http://127.0.0.1:8080/mcp --http 4000`;
+
+function problemOf(words: readonly string[], flags: ProxyFlags): string | undefined {
+  if (words.length === 0 && flags.url === undefined) return 'which server? Put -- and its command at the end';
+  if (words.length > 0 && flags.url !== undefined) return 'either a command or --url, not both';
+  if (flags.url !== undefined && !URL.canParse(flags.url)) return `--url is no address: ${flags.url}`;
+  if (flags.header !== undefined && flags.url === undefined) return '--header is for --url only';
+  return undefined;
+}
+
+function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPlan {
+  const policyFile = policyTextOf(cli, flags);
+  const { url, preset, session, http } = flags;
+  return {
+    workspace: {
+      roots: (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root)),
+      ...placesOf(cli, flags),
+      ...(preset === undefined ? {} : { preset }),
+      ...(policyFile === undefined ? {} : { policyFile }),
+      ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
+    },
+    ...(flags.policy === undefined ? {} : { policyPath: resolve(cli.cwd, flags.policy) }),
+    command: words,
+    headers: flags.header ?? {},
+    ...(url === undefined ? {} : { url }),
+    ...(http === undefined ? {} : { http: http === true ? {} : { port: http } }),
+    ...(session === undefined ? {} : { session }),
+    unknownTools: flags.unknownTools,
+    receipts: flags.receipts === true,
+    env: cli.env,
+    log: (line) => cli.terminal.tell(`lookfirst: ${line}`),
+  };
+}
+
+function header(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const [, name, value] = /^([\w-]+):\s*(.+)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('Use a name, a colon and a value.');
+  return { ...all, [name]: value };
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number > 65_535)
+    throw new InvalidArgumentError('A port is a number up to 65535.');
+  return number;
+}
+
+function sessionId(text: string): string {
+  if (!isSessionId(text)) throw new InvalidArgumentError('Use up to 200 printable characters.');
+  return text;
+}

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { DiskContext } from './context.ts';
@@ -32,6 +41,7 @@ function retainCopy(context: DiskContext, from: string, to: string): void {
     unlinkSync(from);
   } catch (error) {
     closeSync(fd);
+    rmSync(to, { force: true });
     throw error;
   }
   context.held.hold(fd, to);
@@ -44,6 +54,9 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   try {
     for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
     if (context.durability !== 'none') fsyncSync(fd);
+  } catch (error) {
+    unlinkSync(to);
+    throw error;
   } finally {
     closeSync(fd);
   }

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { bench } from '../../test/support/disk.ts';
+import { Fault } from '../model/fault.ts';
+import { changeFailed } from './failure.ts';
+
+it.each<[string, string]>([
+  ['ENOSPC', 'no space left on the device (ENOSPC)'],
+  ['EIO', 'the device reported an error (EIO)'],
+  ['EROFS', 'the file system is mounted read-only (EROFS)'],
+  ['EACCES', 'permission denied in its folder (EACCES)'],
+  ['EMFILE', 'this process has too many open files (EMFILE)'],
+  ['EODD', 'EODD'],
+])('%s names the target as the caller wrote it, never a handle', (code, meaning) => {
+  const disk = bench(['d/f']);
+  const cause = Object.assign(new Error(`${code}: open '/proc/self/fd/7/.lookfirst-x'`), { code });
+  const fault = changeFailed(disk.context, cause, disk.place('d/../d/f').path);
+  expect(fault).toMatchObject({ code: 'IO_FAILED', path: 'd/../d/f', reason: code, cause });
+  expect(fault.message).toBe(`could not change d/../d/f: ${meaning}`);
+});
+
+it('lets a fault pass as it is', () => {
+  const disk = bench(['f']);
+  const fault = new Fault('MISUSE', 'closed');
+  expect(changeFailed(disk.context, fault, disk.place('f').path)).toBe(fault);
+});

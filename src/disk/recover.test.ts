@@ -1,0 +1,116 @@
+import { existsSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Bench, bench } from '../../test/support/disk.ts';
+import { recoverAll } from '../../test/support/recovery.ts';
+import { makeTree, treeOf } from '../../test/support/tree.ts';
+import { LitterLog } from './litter-log.ts';
+import type { Recovered } from './recover.ts';
+
+/** What a process left that was killed: its log, and whatever `leave` puts beside the names it was given. */
+function killed(disk: Bench, owner: string, leave: (log: LitterLog) => void): void {
+  leave(new LitterLog(disk.home, owner, 'none'));
+}
+
+function again(disk: Bench): Recovered {
+  return recoverAll(disk.workspace, disk.context, disk.home);
+}
+
+function logs(disk: Bench): string[] {
+  return readdirSync(join(disk.home, 'writers'));
+}
+
+describe('recover', () => {
+  it('moves temporary files out and keeps them', () => {
+    const disk = bench(['d/f: x']);
+    killed(disk, 'dead', (log) =>
+      writeFileSync(join(disk.root, 'd', log.tempName(join(disk.root, 'd'))), 'half'),
+    );
+    expect(again(disk)).toEqual({ restored: [], removed: [join(disk.root, 'd/.lookfirst-dead-1')] });
+    expect([treeOf(disk.root), disk.retained(), logs(disk)]).toEqual([['d/f: x'], ['half'], []]);
+  });
+
+  it.each<[string, string[], string[], string[]]>([
+    ['gives a claimed name back', ['CLAIM: old'], ['f: old'], []],
+    ['keeps a claimed file whose name is taken', ['CLAIM: old', 'f: new'], ['f: new'], ['old']],
+    ['has nothing to do where the claim never happened', ['f: old'], ['f: old'], []],
+    ['gives a claimed link back', ['CLAIM => g'], ['f => g'], []],
+    ['gives a claimed folder back', ['CLAIM/g: x'], ['f/g: x'], []],
+  ])('%s', (_what, tree, after, retained) => {
+    const disk = bench([]);
+    killed(disk, 'dead', (log) => {
+      const claim = log.tempName(disk.root);
+      log.claiming(disk.root, claim, 'f');
+      makeTree(
+        disk,
+        tree.map((line) => line.replace('CLAIM', claim)),
+      );
+    });
+    again(disk);
+    expect([treeOf(disk.root), disk.retained(), logs(disk)]).toEqual([after, retained, []]);
+  });
+
+  it('drops a second name of a file that is in place, and no other', () => {
+    const disk = bench(['f: published', 'g: old']);
+    killed(disk, 'dead', (log) => {
+      linkSync(join(disk.root, 'f'), join(disk.root, log.tempName(disk.root)));
+      mkdirSync(join(disk.outside, 'd'));
+      const displaced = join(disk.root, log.tempName(disk.root));
+      writeFileSync(displaced, 'displaced');
+      linkSync(displaced, join(disk.outside, 'd/other-name'));
+    });
+    again(disk);
+    expect([treeOf(disk.root), disk.retained()]).toEqual([['f: published', 'g: old'], ['displaced']]);
+  });
+
+  it('leaves alone what a living process has, even if its name begins the same', () => {
+    const disk = bench(['.lookfirst-dead-x-1: theirs', '.lookfirst-us-1: ours', '.lookfirst-notes: mine']);
+    killed(disk, 'dead', (log) => log.tempName(disk.root));
+    killed(disk, 'us', (log) => log.tempName(disk.root));
+    expect(again(disk)).toEqual({ restored: [], removed: [] });
+    expect([disk.names().length, logs(disk)]).toEqual([3, ['us.log']]);
+  });
+
+  it('leaves folders of another workspace to whoever opens that', () => {
+    const disk = bench([]);
+    killed(disk, 'dead', (log) => writeFileSync(join(disk.outside, log.tempName(disk.outside)), 'half'));
+    again(disk);
+    expect([readdirSync(disk.outside), logs(disk)]).toEqual([['.lookfirst-dead-1'], ['dead.log']]);
+  });
+
+  it('forgets folders that are gone', () => {
+    const disk = bench([]);
+    killed(disk, 'dead', (log) => log.tempName(join(disk.root, 'gone/deep')));
+    again(disk);
+    expect(logs(disk)).toEqual([]);
+  });
+
+  it('reads a log whose last line was cut by the crash', () => {
+    const disk = bench([]);
+    const log = join(disk.home, 'writers/dead.log');
+    writeFileSync(log, `${JSON.stringify({ dir: disk.root })}\n{"dir":"/x","cla`);
+    writeFileSync(join(disk.root, '.lookfirst-dead-1'), 'half');
+    again(disk);
+    expect([disk.names(), existsSync(log)]).toEqual([[], false]);
+  });
+
+  it('does what it can, and leaves the rest for later', () => {
+    const disk = bench(['good/', 'bad/'], { trace: (step) => void (step === 'retain' && failOnce()) });
+    let failures = 1;
+    function failOnce(): void {
+      if (failures === 0) return;
+      failures -= 1;
+      throw Object.assign(new Error('injected'), { code: 'ENOSPC' });
+    }
+    killed(disk, 'dead', (log) => {
+      for (const folder of ['bad', 'good']) {
+        const dir = join(disk.root, folder);
+        writeFileSync(join(dir, log.tempName(dir)), 'half');
+      }
+    });
+    again(disk);
+    expect([disk.names('bad').length, disk.names('good').length, logs(disk)]).toEqual([1, 0, ['dead.log']]);
+    again(disk);
+    expect([disk.names('bad').length, logs(disk)]).toEqual([0, []]);
+  });
+});

@@ -1,0 +1,71 @@
+import { closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bench } from '../../test/support/disk.ts';
+import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { retain, retainBytes } from './retain.ts';
+
+describe('retain', () => {
+  it('moves the inode itself on one file system, whatever it is', () => {
+    const disk = bench(['f: x', 'd/g', 'l => nowhere']);
+    for (const name of ['f', 'd', 'l']) {
+      const { ino } = lstatSync(join(disk.root, name));
+      expect(lstatSync(retain(disk.context, join(disk.root, name))).ino).toBe(ino);
+    }
+    expect(disk.names()).toEqual([]);
+  });
+
+  it('never gives two files one name', () => {
+    const disk = bench([]);
+    const kept = Array.from({ length: 500 }, (_, index) =>
+      retainBytes(disk.context, Buffer.from(`${index}`)),
+    );
+    expect(new Set(kept).size).toBe(500);
+    expect(readdirSync(join(disk.home, 'retained'))).toHaveLength(500);
+  });
+
+  it('keeps its folder from other users', () => {
+    const disk = bench([]);
+    expect(lstatSync(join(disk.home, 'retained')).mode & 0o077).toBe(0);
+  });
+});
+
+describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () => {
+  it('copies, and keeps what is written into the original afterwards as a second copy', () => {
+    const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
+    const writer = openSync(join(disk.root, 'f'), 'a');
+    const kept = retain(disk.context, join(disk.root, 'f'));
+    expect([readFileSync(kept, 'utf8'), disk.names()]).toEqual(['one', []]);
+    writeSync(writer, ' two');
+    closeSync(writer);
+    disk.context.held.close();
+    expect(disk.retained().sort()).toEqual(['one', 'one two']);
+    expect(readFileSync(`${kept}-late`, 'utf8')).toBe('one two');
+  });
+
+  it('keeps one copy of what nobody writes into', () => {
+    const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
+    retain(disk.context, join(disk.root, 'f'));
+    disk.context.held.close();
+    expect(disk.retained()).toEqual(['one']);
+  });
+
+  it('holds a bounded number of files open', () => {
+    const disk = bench([], { home: scratch(IN_MEMORY).home });
+    const before = readdirSync('/proc/self/fd').length;
+    for (let file = 0; file < 300; file += 1) {
+      writeFileSync(join(disk.root, 'f'), `${file}`);
+      retain(disk.context, join(disk.root, 'f'));
+    }
+    expect(readdirSync('/proc/self/fd').length - before).toBeLessThanOrEqual(64);
+    disk.context.held.close();
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+    expect(disk.retained()).toHaveLength(300);
+  });
+
+  it('leaves a folder where it is, which cannot be copied in one step', () => {
+    const disk = bench(['d/f'], { home: scratch(IN_MEMORY).home });
+    expect(() => retain(disk.context, join(disk.root, 'd'))).toThrow(/EISDIR/);
+    expect(disk.names('d')).toEqual(['f']);
+  });
+});

@@ -1,0 +1,101 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { loadNative } from '../../src/disk/native.ts';
+import type { Ended } from '../children/kernel-changer.ts';
+import { AFTER, BEFORE, CHANGES, type ChangeName } from '../support/changes.ts';
+import { startChild } from '../support/child.ts';
+import { IN_MEMORY, makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
+
+const probe = spawnSync('strace', ['-f', '-o', '/dev/null', '-e', 'inject=link:error=EPERM', 'true']);
+const injector = probe.status === 0;
+
+interface Run {
+  readonly places: Scratch;
+  readonly ended: Ended;
+}
+
+/** Makes a change in a process whose system calls fail as told, and says how it ended. */
+async function under(
+  inject: string,
+  names: readonly ChangeName[],
+  options: { commit: 'exchange' | 'claim'; durability: 'full' | 'none' },
+): Promise<Run[]> {
+  const runs = names.map((name) => {
+    const places = scratch(IN_MEMORY);
+    makeTree(places, BEFORE);
+    return { places, job: { root: places.root, home: places.home, name, ...options } };
+  });
+  const jobs = runs.map(({ job }) => job);
+  const child = await startChild('kernel-changer', jobs, [
+    'strace',
+    '-f',
+    '-o',
+    '/dev/null',
+    '-e',
+    `inject=${inject}`,
+  ]);
+  const done: Run[] = [];
+  for (const { places } of runs) done.push({ places, ended: await child.message<Ended>() });
+  return done;
+}
+
+describe.skipIf(!injector)('on a file system without hard links (needs strace)', () => {
+  it.each(['exchange', 'claim'] as const)('every change works by %s', async (commit) => {
+    const runs = await under('link,linkat:error=EPERM', CHANGES, { commit, durability: 'none' });
+    for (const [index, { places, ended }] of runs.entries()) {
+      const name = CHANGES[index] ?? 'create';
+      expect([name, ended, treeOf(places.root)]).toEqual([name, { done: true }, [...AFTER[name]].sort()]);
+    }
+  });
+});
+
+describe.skipIf(!injector || loadNative() === undefined)(
+  'on a file system without exchange (needs strace)',
+  () => {
+    it.each(['EINVAL', 'ENOSYS', 'EOPNOTSUPP'])(
+      'a replacement claims instead when it says %s',
+      async (errno) => {
+        const [run] = await under(`renameat2:error=${errno}`, ['replace'], {
+          commit: 'exchange',
+          durability: 'none',
+        });
+        expect([run?.ended, treeOf(run?.places.root ?? '')]).toEqual([
+          { done: true },
+          [...AFTER.replace].sort(),
+        ]);
+      },
+    );
+
+    it('and any other error is a fault that leaves the old file', async () => {
+      const [run] = await under('renameat2:error=EIO', ['replace'], {
+        commit: 'exchange',
+        durability: 'none',
+      });
+      expect(run?.ended).toMatchObject({ reason: 'EIO' });
+      expect(treeOf(run?.places.root ?? '')).toEqual([...BEFORE].sort());
+    });
+  },
+);
+
+describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () => {
+  // Each counts its own syncs: the log, the new file, the folder.
+  const rows: readonly (readonly [ChangeName, 'exchange' | 'claim', number])[] = [
+    ['create', 'claim', 3],
+    ['replace', 'exchange', 3],
+    ['replace', 'claim', 4],
+    ['remove', 'claim', 3],
+    ['move', 'claim', 4],
+  ];
+  it.each(rows)(
+    '%s by %s is a fault at any of its %i syncs, and changes nothing',
+    async (name, commit, syncs) => {
+      for (let sync = 1; sync <= syncs; sync += 1) {
+        const [run] = await under(`fsync:error=EIO:when=${sync}`, [name], { commit, durability: 'full' });
+        expect([sync, run?.ended]).toMatchObject([sync, { reason: 'EIO' }]);
+        expect([sync, treeOf(run?.places.root ?? '')]).toEqual([sync, [...BEFORE].sort()]);
+      }
+      const [run] = await under(`fsync:error=EIO:when=${syncs + 1}`, [name], { commit, durability: 'full' });
+      expect(run?.ended).toEqual({ done: true });
+    },
+  );
+});

@@ -66,7 +66,7 @@ function stale(view: View): Refusal {
   return { code: 'STALE', action, path, next: 'read_again', detail };
 }
 
-/** Never anything but exact on a file that changed: a tolerant match could land on text nobody meant. */
+/** On a file that changed only line endings are overlooked, which no read shows: a looser match could land on text nobody meant. */
 function plan(
   world: World,
   { intent, view, change }: Omit<Touching, 'world' | 'planned'>,
@@ -74,7 +74,7 @@ function plan(
   const bytes = view.snapshot?.bytes ?? new Uint8Array();
   const style = { path: view.path.relative, quotes: world.policy.quotes };
   if (intent.kind === 'edit') {
-    return planEdits(bytes, intent.edits, { ...style, loosest: change ? 'exact' : 'punctuation' });
+    return planEdits(bytes, intent.edits, { ...style, loosest: change ? 'line-endings' : 'punctuation' });
   }
   const { content, afterLine } = intent;
   if (change === undefined || afterLine === undefined || afterLine === 0) {
@@ -115,7 +115,8 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
 /** Only a unique, exact anchor proves by itself that the model knows the lines it changes. */
 function mustSee(intent: TextIntent, planned: PlannedText): boolean {
   if (intent.kind === 'insert') return false;
-  return planned.tier !== 'exact' || intent.edits.some((edit) => edit.replaceAll === true);
+  const loose = planned.tier !== 'exact' && planned.tier !== 'line-endings';
+  return loose || intent.edits.some((edit) => edit.replaceAll === true);
 }
 
 function totalBefore(view: View): number {

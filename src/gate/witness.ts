@@ -8,7 +8,7 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { diffLines } from '../text/diff.ts';
-import { looksBinary } from '../text/unicode.ts';
+import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import { sweep } from './sweep.ts';
 import type { World } from './world.ts';
 
@@ -126,7 +126,8 @@ async function coverageWritten(
   const before = await ledger.recall(written.key);
   const baseline =
     before?.fingerprint === undefined ? undefined : await world.baselines.recall(before.fingerprint);
-  if (before === undefined || baseline === undefined) return NOTHING;
+  // UTF-16 has newline bytes inside other characters, so its lines cannot be compared as bytes.
+  if (before === undefined || baseline === undefined || hasUtf16Mark(baseline)) return NOTHING;
   const changes = diffLines(Buffer.from(baseline), snapshot.bytes).hunks.map((hunk) => ({
     from: hunk.beforeStart + 1,
     removed: hunk.beforeEnd - hunk.beforeStart,

@@ -3,9 +3,11 @@ import { shownLines } from '../dialect/servers/shown-lines.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';
+import { EscapedText } from './escaped-text.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { receiptsFor, withReceipts } from './receipts.ts';
+import type { Received } from './received.ts';
 import { parseLine } from './rpc.ts';
 import { commandOf, readsOf } from './understand.ts';
 import type { Wire } from './wire.ts';
@@ -24,17 +26,24 @@ export class Aftermath {
     this.#wire = wire;
   }
 
-  async of(call: Call, line: Buffer): Promise<void> {
-    if (call.change !== undefined) return this.#changed(call, line);
-    if (this.#options.receipts && readsOf(call.understanding).length > 0) return this.#receipted(call, line);
+  /** The client must not have the answer before what follows it is done. */
+  holds(call: Call): boolean {
+    const rewrites = this.#options.receipts && readsOf(call.understanding).length > 0;
+    return rewrites || (isWorthNoting(call) && !showsItself(call)) || changes(call);
+  }
+
+  async of(call: Call, received: Received): Promise<void> {
+    if (changes(call)) return this.#changed(call, received.line);
+    if (this.#options.receipts && readsOf(call.understanding).length > 0)
+      return this.#receipted(call, received.line);
     if (showsItself(call)) {
-      this.#wire.toClient(line);
-      this.#options.shared.witnesses.later(() => this.#noted(call, parseLine(line)));
+      if (!received.forwarded) this.#wire.toClient(received.line);
+      this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
       return;
     }
-    if (isWorthNoting(call)) await this.#noted(call, parseLine(line));
+    if (isWorthNoting(call)) await this.#noted(call, received.parse());
     else call.release?.();
-    this.#wire.toClient(line);
+    if (!received.forwarded) this.#wire.toClient(received.line);
   }
 
   /** No answer will come, or none that counts. */
@@ -80,6 +89,21 @@ export class Aftermath {
     this.#wire.toClient(receipts === '' ? line : withReceipts(call.id, result, receipts));
   }
 
+  /** The quick way for one whole file; anything else is parsed. */
+  async #notedShown(call: Call, received: Received): Promise<void> {
+    const path = wholeFileOf(call);
+    const text = path === undefined ? undefined : EscapedText.in(received);
+    try {
+      if (path !== undefined && text !== undefined && (await call.session?.sawWhole(path, text)) === true) {
+        call.release?.();
+        return;
+      }
+    } catch (error) {
+      this.#options.log(`${call.tool} could not be noted: ${String(error)}`);
+    }
+    await this.#noted(call, received.parse());
+  }
+
   /** Notes reads, listings and commands; gives the turn back. Never throws: nothing noted means nothing seen. */
   async #noted(call: Call, response: unknown): Promise<void> {
     try {
@@ -105,6 +129,20 @@ export class Aftermath {
       if (!seen.ok && understanding.guessed) await session.witness({ kind: 'read', path, clamped: true });
     }
   }
+}
+
+function changes(call: Call): boolean {
+  return call.understanding.steps.some((step) => step.does === 'change');
+}
+
+/** The path, if the call reads one whole file and the table says that its text is shown as it is. */
+function wholeFileOf({ understanding }: Call): string | undefined {
+  const [step, ...more] = understanding.steps;
+  if (step?.does !== 'read' || more.length > 0 || understanding.guessed || step.asked !== undefined)
+    return undefined;
+  const { shown } = step;
+  const plain = shown.as === 'verbatim' && shown.header === undefined && shown.footers === undefined;
+  return plain ? understanding.place(step.path) : undefined;
 }
 
 function isWorthNoting(call: Call): boolean {

@@ -24,6 +24,11 @@ export interface ForeignSession {
    * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE.
    */
   witness(event: WitnessEvent | ListingEvent): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  /**
+   * Notes that a whole file was shown, if what was shown is exactly what is there. False: nothing was noted, and
+   * `witness` must be told what was shown. The quick way for the most common of all calls.
+   */
+  sawWhole(path: string, shown: ShownBytes): Promise<boolean>;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;
@@ -34,6 +39,11 @@ export interface ForeignSession {
  * `unknown`: nothing the session saw of these files is trusted any more; what changed all the same is recorded.
  */
 export type Ending = 'done' | 'failed' | 'unknown';
+
+/** Something that was shown and can be compared with bytes. */
+export interface ShownBytes {
+  equals(bytes: Uint8Array): boolean;
+}
 
 /** A folder was listed in full. */
 export interface ListingEvent {

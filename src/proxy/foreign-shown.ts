@@ -40,7 +40,7 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
     const sighting = { ...shown.sighting, key: path.key, how: 'read' as const, atMs: world.now() };
     if (shown.bytes !== undefined && sighting.fingerprint !== undefined)
       world.baselines.remember(sighting.fingerprint, shown.bytes);
-    if (sighting.coverage.kind !== 'none') await record(scene, sighting, path);
+    if (sighting.coverage.kind !== 'none') await recordView(scene, sighting, path);
     if (shown.current) return { ok: true, notices: [] };
     return refused({ code: 'STALE', action: 'read', path: event.path, next: 'read_again' });
   } finally {
@@ -104,7 +104,8 @@ function within(range: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
-async function record(
+/** Records a view together with its line in the journal. */
+export async function recordView(
   { ledger }: Scene,
   sighting: Sighting,
   path: { readonly root: string; readonly relative: string },

@@ -9,9 +9,10 @@ import type { Session } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { type OpenChange, prepareForeign } from './foreign-change.ts';
 import { foreignLocate } from './foreign-locate.ts';
-import type { Ending, ForeignSession, ListingEvent } from './foreign-session.ts';
+import type { Ending, ForeignSession, ListingEvent, ShownBytes } from './foreign-session.ts';
 import { settleForeign } from './foreign-settle.ts';
 import { witnessShown } from './foreign-shown.ts';
+import { sawWhole } from './foreign-whole.ts';
 
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -73,6 +74,12 @@ export class GatedForeign implements ForeignSession {
     const seen = await witnessShown({ world: this.#world, ledger: this.#ledger }, event);
     // A read of a path starts the count of its refusals again.
     if (seen.ok) this.#refusals.reset(event.path);
+    return seen;
+  }
+
+  async sawWhole(path: string, shown: ShownBytes): Promise<boolean> {
+    const seen = await sawWhole({ world: this.#world, ledger: this.#ledger }, path, shown);
+    if (seen) this.#refusals.reset(path);
     return seen;
   }
 

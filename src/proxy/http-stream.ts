@@ -90,7 +90,8 @@ export class ServerStream {
     const { awaits } = this.#options;
     if (awaits === undefined) return false;
     const id = idIn(line);
-    if (id !== undefined && isPlainlyResponse(line)) return idKeyOfText(id) === awaits;
+    if (id !== undefined && isPlainlyResponse(line.toString('latin1', 0, 256)))
+      return idKeyOfText(id) === awaits;
     const message = parseLine(line);
     return isRecord(message) && message['method'] === undefined && idKey(message['id']) === awaits;
   }

@@ -5,6 +5,7 @@ import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import { type Call, idOfRequest, toolOf } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
+import type { Received } from './received.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
 import { commandOf, intentsOf, pathsOf, understand } from './understand.ts';
@@ -149,15 +150,17 @@ export class Intercept {
       return this.#finish(call);
     }
     call.stage = 'sent';
-    this.#wire.expect(call.key, (line) => this.#track(this.#answered(call, line)));
+    this.#wire.expect(call.key, {
+      holds: this.#aftermath.holds(call),
+      take: (received) => this.#track(this.#answered(call, received)),
+    });
     this.#wire.toUpstream(call.line);
   }
 
-  async #answered(call: Call, line: Buffer): Promise<void> {
-    if (call.stage === 'over') return this.#wire.toClient(line);
+  async #answered(call: Call, received: Received): Promise<void> {
     call.stage = 'over';
     this.#calls.delete(call.key);
-    await this.#aftermath.of(call, line);
+    await this.#aftermath.of(call, received);
   }
 
   #abandon(call: Call): void {

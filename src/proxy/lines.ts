@@ -49,6 +49,8 @@ export class LineReader {
 export class LineWriter {
   readonly #stream: Writable;
   #corked = false;
+  #passing = false;
+  #waiting: Buffer[] = [];
   #onDrain: (() => void)[] = [];
 
   constructor(stream: Writable) {
@@ -63,7 +65,12 @@ export class LineWriter {
     return this.#stream.writableNeedDrain;
   }
 
+  /** One line; if another is just passing through in pieces, it goes after that. */
   write(line: Buffer): void {
+    if (this.#passing) {
+      this.#waiting.push(line);
+      return;
+    }
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
     this.#cork();
     if (line.length <= COPY_BYTES) {
@@ -72,6 +79,18 @@ export class LineWriter {
     }
     this.#stream.write(line);
     this.#stream.write(NEWLINE);
+  }
+
+  /** A piece of somebody else's line, with its newline if it has one. */
+  pass(piece: Buffer): void {
+    if (this.#stream.destroyed || this.#stream.writableEnded) return;
+    this.#cork();
+    this.#stream.write(piece);
+    this.#passing = piece.at(-1) !== NEWLINE[0];
+    if (this.#passing || this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const line of waiting) this.write(line);
   }
 
   whenDrained(then: () => void): void {

@@ -1,9 +1,10 @@
 import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { Received } from './received.ts';
 import { errorLine, INVALID_REQUEST, idKey, idKeyOfText, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
-import { idIn, isPlainlyResponse, looksLikeJson, methodsIn } from './scan.ts';
-import type { Wire } from './wire.ts';
+import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
+import type { Awaiting, Wire } from './wire.ts';
 
 /** Methods that are more than bytes to us. */
 const HEEDED = new Set([
@@ -28,7 +29,8 @@ export interface Ends {
 export class Pump {
   readonly #ends: Ends;
   readonly #options: InterceptOptions;
-  readonly #waiting = new Map<string, (line: Buffer) => void>();
+  readonly #waiting = new Map<string, Awaiting>();
+  #holding = 0;
   readonly #intercept: Intercept;
 
   constructor(ends: Ends, options: InterceptOptions) {
@@ -37,8 +39,8 @@ export class Pump {
     const wire: Wire = {
       toUpstream: (line) => ends.toUpstream(line),
       toClient: (line) => ends.toClient(line),
-      expect: (key, take) => this.#waiting.set(key, take),
-      forget: (key) => this.#waiting.delete(key),
+      expect: (key, awaiting) => this.#expect(key, awaiting),
+      forget: (key) => void this.#take(key),
     };
     this.#intercept = new Intercept(options, wire);
   }
@@ -55,15 +57,31 @@ export class Pump {
     else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
   }
 
-  /** A message from the server. Anything that is none is not the client's business. */
+  /** A line from the server. Anything that is no message is not the client's business. */
   fromUpstream(line: Buffer): void {
-    if (!looksLikeJson(line)) {
-      this.#options.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
-      return;
-    }
-    const taker = this.#waiting.size === 0 ? undefined : this.#takerOf(line);
-    if (taker === undefined) this.#ends.toClient(line);
-    else taker(line);
+    if (line[0] === 0x7b || line[0] === 0x5b) this.received(Received.whole(line));
+    else this.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
+  }
+
+  /** A message from the server, forwarded already or not. */
+  received(message: Received): void {
+    const awaiting = this.listens ? this.#awaitingOf(message) : undefined;
+    if (awaiting !== undefined) awaiting.take(message);
+    else if (!message.forwarded) this.#ends.toClient(message.line);
+  }
+
+  /** Somebody waits for an answer. */
+  get listens(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Somebody waits for an answer that the client must not have before. */
+  get holds(): boolean {
+    return this.#holding > 0;
+  }
+
+  log(text: string): void {
+    this.#options.log(text);
   }
 
   /** Everything that has come from the client has been forwarded or answered. */
@@ -109,10 +127,11 @@ export class Pump {
   #watch(message: JsonRecord, look: (result: unknown) => void): void {
     const key = idKey(message['id']);
     if (key === undefined) return;
-    this.#waiting.set(key, (line) => {
-      look(fieldOf(parseLine(line), 'result'));
-      this.#ends.toClient(line);
-    });
+    const take = (received: Received): void => {
+      if (!received.forwarded) this.#ends.toClient(received.line);
+      look(received.parse()?.['result']);
+    };
+    this.#expect(key, { holds: false, take });
   }
 
   /** Batches were legal in one revision only. One with a tool call in it would pass the gate unseen: refused whole. */
@@ -130,21 +149,28 @@ export class Pump {
     if (answers.length > 0) this.#ends.toClient(Buffer.from(`[${answers.join(',')}]`));
   }
 
-  #takerOf(line: Buffer): ((line: Buffer) => void) | undefined {
-    const text = idIn(line);
+  #awaitingOf(message: Received): Awaiting | undefined {
+    const { head } = message;
+    const text = idBetween(head, message.tail);
     const key = text === undefined ? undefined : idKeyOfText(text);
     if (key !== undefined && !this.#waiting.has(key)) return undefined;
-    if (key !== undefined && isPlainlyResponse(line)) return this.#take(key);
+    if (key !== undefined && isPlainlyResponse(head)) return this.#take(key);
     // Ids of requests in the other direction are of another series, and may be the same.
-    const message = parseLine(line);
-    if (!isRecord(message) || message['method'] !== undefined) return undefined;
-    const parsed = idKey(message['id']);
-    return parsed === undefined ? undefined : this.#take(parsed);
+    const parsed = message.parse();
+    if (parsed === undefined || parsed['method'] !== undefined) return undefined;
+    return this.#take(idKey(parsed['id']) ?? '');
   }
 
-  #take(key: string): ((line: Buffer) => void) | undefined {
-    const taker = this.#waiting.get(key);
+  #expect(key: string, awaiting: Awaiting): void {
+    this.#take(key);
+    this.#waiting.set(key, awaiting);
+    if (awaiting.holds) this.#holding++;
+  }
+
+  #take(key: string): Awaiting | undefined {
+    const awaiting = this.#waiting.get(key);
     this.#waiting.delete(key);
-    return taker;
+    if (awaiting?.holds === true) this.#holding--;
+    return awaiting;
   }
 }

@@ -4,6 +4,7 @@ import { Fault } from '../model/fault.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { holdBack, LineReader, LineWriter, MAX_LINE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
+import { Relay } from './relay.ts';
 import { errorLine, INVALID_REQUEST } from './rpc.ts';
 import type { Upstream, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
@@ -41,9 +42,20 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     { toUpstream: (line) => upstream.send(line), toClient: (line) => client.write(line) },
     gateFor(options, log),
   );
+  const relay = new Relay(pump, client, {
+    maxBytes: options.maxLineBytes ?? MAX_LINE_BYTES,
+    onTooLong: () => {
+      log('the server sent a message that is too long; ending it');
+      upstream.stop('SIGTERM');
+    },
+  });
   upstream.open({
     onLine: (line) => {
       pump.fromUpstream(line);
+      holdBack(upstream, client);
+    },
+    onBytes: (chunk) => {
+      relay.push(chunk);
       holdBack(upstream, client);
     },
     log,

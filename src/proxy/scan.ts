@@ -40,28 +40,26 @@ function skipSpace(line: Buffer, from: number): number {
 
 const HEAD = /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*[,}]/;
 const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
-const WINDOW = 160;
+const WINDOW = 256;
 
 /**
  * The id of a message as JSON text, if it stands first or last among the keys, where every known implementation puts it.
  * Undefined means "not there": parse to be sure.
  */
 export function idIn(line: Buffer): string | undefined {
-  const head = HEAD.exec(line.toString('latin1', 0, Math.min(line.length, WINDOW)))?.[1];
-  if (head !== undefined) return head;
-  return TAIL.exec(line.toString('latin1', Math.max(0, line.length - WINDOW)))?.[1];
+  const head = line.toString('latin1', 0, Math.min(line.length, WINDOW));
+  return idBetween(head, line.toString('latin1', Math.max(0, line.length - WINDOW)));
+}
+
+/** The same for a message of which only beginning and end are at hand. */
+export function idBetween(head: string, tail: string): string | undefined {
+  return HEAD.exec(head)?.[1] ?? TAIL.exec(tail)?.[1];
 }
 
 const RESPONSE =
   /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"(?:result|error)"\s*:/;
 
-/** True when the first keys already show that this is an answer. False means "not seen": parse to be sure. */
-export function isPlainlyResponse(line: Buffer): boolean {
-  return RESPONSE.test(line.toString('latin1', 0, Math.min(line.length, WINDOW)));
-}
-
-/** True for something that may be a JSON-RPC message or batch; servers sometimes print other things. */
-export function looksLikeJson(line: Buffer): boolean {
-  const first = line[skipSpace(line, 0)];
-  return first === 0x7b || first === 0x5b;
+/** True when the beginning already shows that this is an answer. False means "not seen": parse to be sure. */
+export function isPlainlyResponse(head: string): boolean {
+  return RESPONSE.test(head);
 }

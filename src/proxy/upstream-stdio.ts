@@ -29,7 +29,7 @@ export class StdioUpstream implements Upstream {
   readonly #graceMs: number;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
-  #reader: LineReader | undefined;
+  #reader: { pause(): unknown; resume(): unknown } | undefined;
   #lastHeard = Date.now();
   #timer: NodeJS.Timeout | undefined;
   #resolve: (end: UpstreamEnd) => void = () => {};
@@ -116,13 +116,24 @@ export class StdioUpstream implements Upstream {
   }
 
   #read(stdout: Readable, events: UpstreamEvents): Promise<void> {
+    stdout.on('data', () => {
+      this.#lastHeard = Date.now();
+    });
+    const { onBytes } = events;
+    if (onBytes === undefined) return this.#readLines(stdout, events);
+    this.#reader = stdout;
+    stdout.on('data', (chunk: Buffer) => onBytes(chunk));
+    return new Promise((resolve) => {
+      stdout.once('close', resolve);
+      stdout.once('error', () => resolve());
+    });
+  }
+
+  #readLines(stdout: Readable, events: UpstreamEvents): Promise<void> {
     return new Promise((resolve) => {
       this.#reader = new LineReader(stdout, {
         maxBytes: this.#options.maxLineBytes,
-        onLine: (line) => {
-          this.#lastHeard = Date.now();
-          events.onLine(line);
-        },
+        onLine: (line) => events.onLine(line),
         onTooLong: () => {
           events.log(`the server sent a message of over ${this.#options.maxLineBytes} bytes; ending it`);
           this.stop('SIGTERM');

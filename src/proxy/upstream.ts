@@ -7,6 +7,8 @@ export interface UpstreamEnd {
 /** What an upstream tells. */
 export interface UpstreamEvents {
   onLine(line: Buffer): void;
+  /** Takes its output as it comes, instead of lines; an upstream that has no such output tells lines all the same. */
+  onBytes?(chunk: Buffer): void;
   log(text: string): void;
 }
 

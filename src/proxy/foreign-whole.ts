@@ -1,0 +1,63 @@
+import { readSnapshot } from '../disk/read.ts';
+import { stampOf } from '../disk/stats.ts';
+import { spared } from '../gate/look.ts';
+import { WHOLE } from '../model/coverage.ts';
+import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { countLines } from '../text/byte-lines.ts';
+import { looksBinary } from '../text/unicode.ts';
+import type { Found } from '../workspace/workspace.ts';
+import type { ShownBytes } from './foreign-session.ts';
+import { recordView, type Scene } from './foreign-shown.ts';
+
+/** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */
+export async function sawWhole(scene: Scene, path: string, shown: ShownBytes): Promise<boolean> {
+  const { world, ledger } = scene;
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return false;
+  const { located } = outcome;
+  try {
+    if (!located.exists || !located.stats.isFile()) return false;
+    const { place } = located;
+    const known = await ledger.recall(place.path.key);
+    if (known !== undefined && (await isOldNews(scene, { known, located, shown }))) return true;
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, ...spared(known) };
+    const snapshot = await readSnapshot(place, limits);
+    if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
+    const { bytes, fingerprint, stamp, racy } = snapshot;
+    world.baselines.remember(fingerprint, bytes);
+    const sighting: Sighting = {
+      key: place.path.key,
+      fingerprint,
+      stamp,
+      racy,
+      coverage: WHOLE,
+      totalLines: countLines(bytes),
+      flags: { ...NO_FLAGS, notText: looksBinary(bytes) },
+      how: 'read',
+      atMs: world.now(),
+    };
+    await recordView(scene, sighting, place.path);
+    return true;
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** The same bytes, seen whole before and unchanged since: there is nothing to add, unless sightings grow old. */
+async function isOldNews(
+  { world }: Scene,
+  { known, located, shown }: { known: Sighting; located: Found; shown: ShownBytes },
+): Promise<boolean> {
+  if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
+  if (!sameStamp(known.stamp, stampOf(located.stats))) return false;
+  const bytes = await world.baselines.recall(known.fingerprint);
+  return bytes !== undefined && shown.equals(bytes);
+}
+
+function isClean(known: Sighting): known is Sighting & { readonly fingerprint: Fingerprint } {
+  const { clamped, redacted, notText, unverified } = known.flags;
+  if (known.fingerprint === undefined || known.how !== 'read' || known.refusedContent !== undefined)
+    return false;
+  return known.coverage.kind === 'whole' && !(clamped || redacted || notText || unverified);
+}

@@ -1,0 +1,51 @@
+import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { parseLine } from './rpc.ts';
+
+/** How much of a message's beginning and end is looked at; longer than any id that comes up. */
+const WINDOW = 256;
+
+/**
+ * One message from the server, as the pieces it came in. Putting a large one together costs as much as passing it on, so
+ * that happens only for those who need it.
+ */
+export class Received {
+  readonly parts: readonly Buffer[];
+  /** The client has it already. */
+  readonly forwarded: boolean;
+  #line: Buffer | undefined;
+
+  constructor(parts: readonly Buffer[], options: { readonly forwarded: boolean }) {
+    this.parts = parts;
+    this.forwarded = options.forwarded;
+  }
+
+  static whole(line: Buffer): Received {
+    return new Received([line], { forwarded: false });
+  }
+
+  get line(): Buffer {
+    const [only] = this.parts;
+    this.#line ??= this.parts.length === 1 && only !== undefined ? only : Buffer.concat(this.parts);
+    return this.#line;
+  }
+
+  /** The first bytes, for a cheap look. */
+  get head(): string {
+    const first = this.parts[0] ?? Buffer.alloc(0);
+    const enough = first.length >= WINDOW || this.parts.length === 1;
+    return (enough ? first : this.line).toString('latin1', 0, WINDOW);
+  }
+
+  /** The last bytes. */
+  get tail(): string {
+    const last = this.parts.at(-1) ?? Buffer.alloc(0);
+    const enough = last.length >= WINDOW || this.parts.length === 1;
+    const source = enough ? last : this.line;
+    return source.toString('latin1', Math.max(0, source.length - WINDOW));
+  }
+
+  parse(): JsonRecord | undefined {
+    const parsed = parseLine(this.line);
+    return isRecord(parsed) ? parsed : undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { viewOf } from '../text/buffer-view.ts';
+import type { FormatName } from './format.ts';
+import { HistoryIndex, type HistoryIndexOptions } from './history-index.ts';
+import type { HistorySighting, Skipped } from './history-sighting.ts';
+import { isObject, type JsonObject, parseJson } from './json-value.ts';
+
+/** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */
+export type Transcript = string | Uint8Array | readonly unknown[] | JsonObject;
+
+export interface DerivedHistory {
+  /** Undefined only for an empty transcript. */
+  readonly format: FormatName | undefined;
+  readonly records: number;
+  /** What the model has seen and still has in its context, oldest first. */
+  readonly sightings: readonly HistorySighting[];
+  readonly skipped: Skipped;
+}
+
+/** Documents up to this size are parsed at once; anything larger is read line by line. */
+const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Turns a conversation into what its model has seen. One pass; contents are hashed, not kept. Lines that are no JSON and
+ * records that say nothing are counted in `skipped`. Throws CONFIG_INVALID when the format is not known.
+ */
+export function deriveSightings(
+  transcript: Transcript,
+  options: FormatName | HistoryIndexOptions = {},
+): DerivedHistory {
+  const index = new HistoryIndex(optionsOf(options));
+  if (typeof transcript === 'string') addBytes(index, Buffer.from(transcript));
+  else if (transcript instanceof Uint8Array) addBytes(index, viewOf(transcript));
+  else if (Array.isArray(transcript)) for (const record of transcript) index.add(record);
+  else index.add(transcript);
+  return derived(index);
+}
+
+/** The same for a transcript that comes in chunks, such as a file's; memory does not grow with lines or results. */
+export async function deriveSightingsFrom(
+  chunks: AsyncIterable<Uint8Array>,
+  options: FormatName | HistoryIndexOptions = {},
+): Promise<DerivedHistory> {
+  const index = new HistoryIndex(optionsOf(options));
+  let held: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (held === undefined) index.feed(chunk);
+    else {
+      held = Buffer.concat([held, chunk]);
+      if (held.length < MAX_DOCUMENT_BYTES && mayBeDocument(held)) continue;
+      index.feed(held);
+      held = undefined;
+    }
+  }
+  if (held !== undefined) addBytes(index, held);
+  return derived(index);
+}
+
+function optionsOf(options: FormatName | HistoryIndexOptions): HistoryIndexOptions {
+  return typeof options === 'string' ? { format: options } : options;
+}
+
+function derived(index: HistoryIndex): DerivedHistory {
+  index.end();
+  return {
+    format: index.format,
+    records: index.records,
+    sightings: index.sightings(),
+    skipped: index.skipped,
+  };
+}
+
+function addBytes(index: HistoryIndex, bytes: Buffer): void {
+  const document =
+    bytes.length < MAX_DOCUMENT_BYTES && mayBeDocument(bytes) ? parseJson(bytes.toString()) : undefined;
+  if (document === undefined) index.feed(bytes);
+  else index.add(document);
+}
+
+/** One JSON document over many lines, and not a line for each record: its first line is not JSON by itself. */
+function mayBeDocument(bytes: Buffer): boolean {
+  const newline = bytes.indexOf('\n');
+  if (newline === -1) return true;
+  const line = bytes.toString('utf8', 0, Math.min(newline, MAX_DOCUMENT_BYTES)).trim();
+  return line === '' || ((line.startsWith('[') || line.startsWith('{')) && !isObject(parseJson(line)));
+}

@@ -1,0 +1,73 @@
+import { Fault } from '../model/fault.ts';
+import { FORMAT_NAMES, type Format, type FormatName } from './format.ts';
+import { AI_SDK } from './formats/ai-sdk.ts';
+import { ANTHROPIC_MESSAGES } from './formats/anthropic-messages.ts';
+import { CLAUDE_CODE } from './formats/claude-code.ts';
+import { CODEX } from './formats/codex.ts';
+import { GEMINI } from './formats/gemini.ts';
+import { LANGCHAIN } from './formats/langchain.ts';
+import { MCP_LOG } from './formats/mcp-log.ts';
+import { OPENAI_AGENTS } from './formats/openai-agents.ts';
+import { THREAD_EVENTS } from './formats/thread-events.ts';
+import { isObject, type JsonObject } from './json-value.ts';
+
+/** Those with the plainest marks first, for one record may carry the marks of two. */
+const FORMATS: readonly Format[] = [
+  MCP_LOG,
+  CODEX,
+  CLAUDE_CODE,
+  GEMINI,
+  THREAD_EVENTS,
+  LANGCHAIN,
+  ANTHROPIC_MESSAGES,
+  OPENAI_AGENTS,
+  AI_SDK,
+];
+
+/** A format by its name. Throws CONFIG_INVALID for a name that is none. */
+export function formatNamed(name: string): Format {
+  const format = FORMATS.find((one) => one.name === name);
+  if (format === undefined)
+    throw new Fault('CONFIG_INVALID', `no transcript format ${name}; known: ${known()}`);
+  return format;
+}
+
+/** The format whose mark a record carries, or undefined if it carries none for certain. */
+export function formatOfRecord(record: JsonObject): Format | undefined {
+  return FORMATS.find((format) => format.claim(record) === 'sure');
+}
+
+/**
+ * The format of a transcript by its first records. A plain conversation without tools fits several, and any of them
+ * reads it. Throws CONFIG_INVALID, naming what was seen, when it fits none.
+ */
+export function detectFormat(records: readonly unknown[]): FormatName {
+  const objects = records.filter(isObject);
+  for (const record of objects) {
+    const format = formatOfRecord(record);
+    if (format !== undefined) return format.name;
+  }
+  const plain = FORMATS.find((format) => objects.some((record) => format.claim(record) === 'maybe'));
+  if (plain !== undefined) return plain.name;
+  throw new Fault(
+    'CONFIG_INVALID',
+    `not a transcript of a known format: ${seen(records)}; known: ${known()}`,
+  );
+}
+
+function seen(records: readonly unknown[]): string {
+  const [first] = records;
+  if (records.length === 0) return 'nothing in it is JSON';
+  if (!isObject(first))
+    return `its first record is ${Array.isArray(first) ? 'an array' : JSON.stringify(first)?.slice(0, 40)}`;
+  const keys = Object.keys(first)
+    .slice(0, 8)
+    .map((key) => key.slice(0, 40));
+  const type = first['type'] ?? first['role'];
+  const named = typeof type === 'string' ? ` of type ${JSON.stringify(type.slice(0, 40))}` : '';
+  return `its first record${named} has ${keys.length === 0 ? 'no keys' : `the keys ${keys.join(', ')}`}`;
+}
+
+function known(): string {
+  return FORMAT_NAMES.join(', ');
+}

@@ -1,0 +1,44 @@
+import type { Fold } from './fold.ts';
+import type { JsonObject } from './json-value.ts';
+
+export const FORMAT_NAMES = [
+  'thread-events',
+  'anthropic-messages',
+  'claude-code',
+  'openai-agents',
+  'codex',
+  'gemini',
+  'ai-sdk',
+  'langchain',
+  'mcp-log',
+] as const;
+export type FormatName = (typeof FORMAT_NAMES)[number];
+
+/** How sure a format is that a record is one of its own. `maybe`: it could be, and so could another's. */
+export type Claim = 'sure' | 'maybe' | 'no';
+
+/** The claim on a list: as sure as its surest member. */
+export function strongest(claims: readonly Claim[]): Claim {
+  if (claims.includes('sure')) return 'sure';
+  return claims.includes('maybe') ? 'maybe' : 'no';
+}
+
+/** One shape of transcript. */
+export interface Format {
+  readonly name: FormatName;
+  claim(record: JsonObject): Claim;
+  open(fold: Fold): Reader;
+}
+
+/** Reads the records of one transcript, in order, into a fold. Never throws for what a record holds. */
+export interface Reader {
+  read(record: JsonObject): void;
+  /**
+   * Looks at a line of JSON without parsing it and says whether it must be read. Everything unexpected must be; a line
+   * that need not be may still move the reader's state on.
+   */
+  skim?(bytes: Buffer, start: number, end: number): boolean;
+  /** What the reader knows beside the fold, as plain JSON. */
+  state(): unknown;
+  restore(state: unknown): void;
+}

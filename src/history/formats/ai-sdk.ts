@@ -1,0 +1,131 @@
+import type { Fold } from '../fold.ts';
+import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { outcomeIn } from '../outcome.ts';
+import type { ToolResult } from '../tool-result.ts';
+
+const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
+
+/**
+ * Messages of the Vercel AI SDK, as the model gets them and as the interface keeps them, one by one or as a list.
+ * It has no record of forgetting: in a list, what is not there was not seen.
+ */
+export const AI_SDK: Format = {
+  name: 'ai-sdk',
+  claim(record) {
+    const list = listOf(record);
+    return list === undefined ? claimMessage(record) : strongest(list.map(claimMessage));
+  },
+  open: (fold) => new AiSdkReader(fold),
+};
+
+function claimMessage(message: JsonObject): Claim {
+  if (typeof message['role'] !== 'string') return 'no';
+  const parts = partsOf(message);
+  if (parts.some(isToolPart)) return 'sure';
+  if (Array.isArray(message['parts'])) return 'sure';
+  return typeof message['content'] === 'string' || parts.length > 0 ? 'maybe' : 'no';
+}
+
+function isToolPart(part: JsonObject): boolean {
+  const type = stringIn(part, 'type') ?? '';
+  return PARTS.has(type) || (type.startsWith('tool-') && typeof part['toolCallId'] === 'string');
+}
+
+function listOf(record: JsonObject): readonly JsonObject[] | undefined {
+  return Array.isArray(record['messages']) && !('role' in record) ? objectsIn(record, 'messages') : undefined;
+}
+
+function partsOf(message: JsonObject): readonly JsonObject[] {
+  const content = objectIn(message, 'content');
+  const parts = message['parts'] ?? content?.['parts'] ?? message['content'];
+  return Array.isArray(parts) ? parts.filter(isObject) : [];
+}
+
+class AiSdkReader implements Reader {
+  readonly #fold: Fold;
+  #names = new Set<string>();
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    const list = listOf(record);
+    if (list === undefined) {
+      this.#message(record);
+      return;
+    }
+    this.#fold.reset();
+    this.#names.clear();
+    for (const message of list) this.#message(message);
+  }
+
+  state(): unknown {
+    return { names: [...this.#names] };
+  }
+
+  restore(state: unknown): void {
+    // Our own snapshot, checked for its version where it was opened.
+    this.#names = new Set((state as { names: string[] }).names);
+  }
+
+  /** The interface saves a message again as it grows, under the same id. */
+  #message(message: JsonObject): void {
+    this.#fold.place += 1;
+    const name = stringIn(message, 'id');
+    if (name !== undefined && this.#names.has(name)) this.#fold.forgetMessage(name);
+    if (name !== undefined) this.#names.add(name);
+    const place = { atMs: timeIn(message, 'createdAt'), ...(name === undefined ? {} : { message: name }) };
+    for (const part of partsOf(message)) this.#part(part, place);
+  }
+
+  #part(part: JsonObject, place: Place): void {
+    const invocation = part['type'] === 'tool-invocation' ? objectIn(part, 'toolInvocation') : undefined;
+    const tool = invocation ?? part;
+    const id = stringIn(tool, 'toolCallId');
+    if (id === undefined || !isToolPart(part)) return;
+    const type = stringIn(part, 'type') ?? '';
+    const called = type !== 'tool-result' && type !== 'tool-error';
+    const name = stringIn(tool, 'toolName') ?? type.replace(/^tool-/, '');
+    if (called) this.#fold.call({ id, name, args: tool['input'] ?? tool['args'], ...place });
+    const result = type === 'tool-call' ? undefined : resultOf(tool, type, id);
+    if (result !== undefined) this.#fold.result({ ...result, ...place });
+  }
+}
+
+interface Place {
+  readonly atMs: number | undefined;
+  readonly message?: string;
+}
+
+/** A part that holds its own result says in `state` how far it is. */
+function resultOf(tool: JsonObject, type: string, id: string): ToolResult | undefined {
+  const failed = { id, ok: false, flagged: true };
+  if (type === 'tool-error') return failed;
+  if (type === 'tool-result') return modelResult(tool, id);
+  const state = stringIn(tool, 'state');
+  if (state === 'output-error' || state === 'output-denied' || tool['isError'] === true) return failed;
+  if (state !== 'output-available' && state !== 'result') return undefined;
+  return shown(id, tool['output'] ?? tool['result']);
+}
+
+/** `output: {type, value}`; before version 5 `result` and `isError`. */
+function modelResult(part: JsonObject, id: string): ToolResult {
+  const output = objectIn(part, 'output');
+  if (output === undefined)
+    return part['isError'] === true ? { id, ok: false, flagged: true } : shown(id, part['result']);
+  const type = stringIn(output, 'type') ?? '';
+  if (type.startsWith('error') || type === 'execution-denied') return { id, ok: false, flagged: true };
+  return shown(id, output['value']);
+}
+
+/** A tool may answer with a text, with blocks, or with an object that holds either. */
+function shown(id: string, value: unknown): ToolResult {
+  if (!isObject(value)) return { id, ok: true, flagged: true, text: textOf(value) };
+  const { refused, ...outcome } = outcomeIn(value);
+  const ok =
+    refused !== true && value['isError'] !== true && value['ok'] !== false && value['success'] !== false;
+  const text = textOf(value['content']) ?? textOf(value);
+  return { id, ok, flagged: true, text, ...outcome };
+}

@@ -1,0 +1,39 @@
+import type { Fold } from '../fold.ts';
+import { isObject, type JsonObject, stringIn, textOf } from '../json-value.ts';
+import type { ToolResult } from '../tool-result.ts';
+
+/** Where blocks of a message stand. */
+export interface BlockPlace {
+  readonly cwd?: string | undefined;
+  readonly atMs?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The blocks of a message's content; a string has none that matter. */
+export function blocksOf(message: JsonObject): readonly JsonObject[] {
+  const content = message['content'];
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
+
+export function isCall(block: JsonObject): boolean {
+  return block['type'] === 'tool_use' || block['type'] === 'mcp_tool_use';
+}
+
+export function isResult(block: JsonObject): boolean {
+  return block['type'] === 'tool_result' || block['type'] === 'mcp_tool_result';
+}
+
+export function callBlock(fold: Fold, block: JsonObject, place: BlockPlace): void {
+  const id = stringIn(block, 'id');
+  const name = stringIn(block, 'name');
+  if (id === undefined || name === undefined) return;
+  fold.call({ id, name, args: block['input'], ...place });
+}
+
+/** A result block; success is `is_error` absent or false. */
+export function resultOf(block: JsonObject, place: BlockPlace): ToolResult | undefined {
+  const id = stringIn(block, 'tool_use_id');
+  if (id === undefined) return undefined;
+  const { atMs, message } = place;
+  return { id, ok: block['is_error'] !== true, flagged: true, text: textOf(block['content']), atMs, message };
+}

@@ -1,0 +1,116 @@
+import type { Fold } from '../fold.ts';
+import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import {
+  integerIn,
+  isObject,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  stringIn,
+  timeIn,
+} from '../json-value.ts';
+import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
+
+const BLOCKS = new Set([
+  'tool_use',
+  'tool_result',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'thinking',
+  'redacted_thinking',
+  'compaction',
+  'server_tool_use',
+]);
+
+/** Messages of the Anthropic API, one by one, as whole requests, or as responses. */
+export const ANTHROPIC_MESSAGES: Format = {
+  name: 'anthropic-messages',
+  claim(record) {
+    if (objectIn(record, 'context_management') !== undefined) return 'sure';
+    const messages = messagesOf(record);
+    if (messages !== undefined) return strongest(messages.map(claimMessage));
+    return claimMessage(record);
+  },
+  open: (fold) => new MessagesReader(fold),
+};
+
+function claimMessage(message: JsonObject): Claim {
+  if (message['role'] !== 'user' && message['role'] !== 'assistant') return 'no';
+  const blocks = blocksOf(message);
+  if (blocks.some((block) => BLOCKS.has(stringIn(block, 'type') ?? ''))) return 'sure';
+  if (typeof message['content'] === 'string') return 'maybe';
+  return blocks.length > 0 && blocks.every((block) => block['type'] === 'text') ? 'maybe' : 'no';
+}
+
+/** The messages of a request's body, also when a log wraps it. */
+function messagesOf(record: JsonObject): readonly JsonObject[] | undefined {
+  const body = objectIn(record, 'request') ?? record;
+  return Array.isArray(body['messages']) ? objectsIn(body, 'messages') : undefined;
+}
+
+class MessagesReader implements Reader {
+  readonly #fold: Fold;
+  #cleared = 0;
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    const messages = messagesOf(record);
+    if (messages !== undefined) this.#readRequest(messages);
+    else if ('role' in record) this.#readMessage(record);
+    const response = objectIn(record, 'response');
+    if (response !== undefined) this.#readMessage(response);
+    this.#readEdits(response ?? record);
+  }
+
+  state(): unknown {
+    return { cleared: this.#cleared };
+  }
+
+  restore(state: unknown): void {
+    this.#cleared = isObject(state) ? (integerIn(state, 'cleared') ?? 0) : 0;
+  }
+
+  /**
+   * A request carries the whole conversation, so what is not in it is gone. Only one that begins with results carries
+   * what is new, the server keeping the rest.
+   */
+  #readRequest(messages: readonly JsonObject[]): void {
+    const [first] = messages;
+    const delta = first !== undefined && blocksOf(first).some(isResult);
+    if (!delta) {
+      this.#fold.reset();
+      this.#cleared = 0;
+    }
+    for (const message of messages) this.#readMessage(message);
+  }
+
+  #readMessage(message: JsonObject): void {
+    const fold = this.#fold;
+    fold.place += 1;
+    const place = { cwd: stringIn(message, 'cwd'), atMs: timeIn(message, 'timestamp') };
+    for (const block of blocksOf(message)) {
+      if (isCall(block)) callBlock(fold, block, place);
+      else if (isResult(block)) {
+        const result = resultOf(block, place);
+        if (result !== undefined) fold.result(result);
+      }
+      // A compaction that failed has no content and changed nothing.
+      else if (block['type'] === 'compaction' && typeof block['content'] === 'string') fold.compact();
+    }
+  }
+
+  /** The server clears the oldest results again for every request, so the highest count so far holds. */
+  #readEdits(response: JsonObject): void {
+    const management = objectIn(response, 'context_management');
+    if (management === undefined) return;
+    for (const edit of objectsIn(management, 'applied_edits')) {
+      const count = integerIn(edit, 'cleared_tool_uses') ?? 0;
+      if (count <= this.#cleared) continue;
+      this.#cleared = count;
+      this.#fold.forgetOldest(count);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import type { SeenEntry } from '../entry.ts';
+import type { Fold } from '../fold.ts';
+import type { Format, Reader } from '../format.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { pageView } from '../view.ts';
+import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
+import { claudeDetail, claudePage } from './claude-detail.ts';
+import { holdsMoreResults, skimClaude } from './claude-skim.ts';
+import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
+
+/** Types of records without a uuid, which tell this format from others when they come first. */
+const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
+
+/**
+ * Transcripts of Claude Code, of the main conversation or of one sub-agent. Records form a tree by `parentUuid`; the
+ * conversation is the way from the last record back to the beginning or to the last `compact_boundary`.
+ */
+export const CLAUDE_CODE: Format = {
+  name: 'claude-code',
+  claim(record) {
+    if ('parentUuid' in record && typeof record['uuid'] === 'string') return 'sure';
+    const type = stringIn(record, 'type') ?? '';
+    return typeof record['sessionId'] === 'string' &&
+      (OTHER_TYPES.has(type) || type.startsWith('api-request'))
+      ? 'sure'
+      : 'no';
+  },
+  open: (fold) => new ClaudeReader(fold),
+};
+
+interface ClaudeState {
+  readonly chain: ChainState;
+  readonly side: boolean | null;
+  readonly boundary: string | null;
+}
+
+class ClaudeReader implements Reader {
+  readonly #fold: Fold;
+  readonly #chain = new RecordChain();
+  /** Is this the transcript of a sub-agent? Known from the first record on. */
+  #side: boolean | undefined;
+  /** Name of the last compaction. */
+  #boundary: string | undefined;
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+    fold.sees = (entry: SeenEntry): boolean => this.#chain.holds(entry.place);
+  }
+
+  read(record: JsonObject): void {
+    if (record['type'] === 'content-replacement') {
+      this.#replaced(record);
+      return;
+    }
+    const uuid = stringIn(record, 'uuid');
+    // Records without a name repeat messages for debugging.
+    if (uuid === undefined || !this.#isOurs(record['isSidechain'] === true)) return;
+    if (record['subtype'] === 'compact_boundary') {
+      this.#compacted(record, uuid);
+      return;
+    }
+    if (this.#chain.knows(uuid)) return;
+    const message = objectIn(record, 'message') ?? {};
+    const blocks = blocksOf(message);
+    this.#link(record, uuid, kindOf(record, blocks));
+    const place = { cwd: stringIn(record, 'cwd'), atMs: timeIn(record, 'timestamp'), message: uuid };
+    if (record['type'] === 'attachment') this.#attached(record, place);
+    for (const block of blocks) {
+      if (isCall(block)) callBlock(this.#fold, block, place);
+      else if (isResult(block)) this.#result(block, record, place);
+    }
+  }
+
+  skim(bytes: Buffer, start: number, end: number): boolean {
+    const line = skimClaude(bytes, start, end);
+    if (line.kind === 'read') return true;
+    if (line.kind === 'nameless') return false;
+    const { result, rest } = line;
+    if (result !== undefined && this.#fold.isWaiting)
+      if (this.#fold.awaits(result) || holdsMoreResults(bytes, rest, end)) return true;
+    if (this.#isOurs(line.side)) this.#linkTo(line.parent, line.link);
+    return false;
+  }
+
+  state(): unknown {
+    const state: ClaudeState = {
+      chain: this.#chain.state(),
+      side: this.#side ?? null,
+      boundary: this.#boundary ?? null,
+    };
+    return state;
+  }
+
+  restore(state: unknown): void {
+    // Our own snapshot, checked for its version where it was opened.
+    const { chain, side, boundary } = state as ClaudeState;
+    this.#chain.restore(chain);
+    this.#side = side ?? undefined;
+    this.#boundary = boundary ?? undefined;
+  }
+
+  /** A sub-agent's records may stand in the main transcript: they are another conversation. */
+  #isOurs(side: boolean): boolean {
+    this.#side ??= side;
+    return side === this.#side;
+  }
+
+  #link(record: JsonObject, uuid: string, kind: LinkKind): void {
+    const parent = stringIn(record, 'parentUuid');
+    this.#linkTo(parent, kind, uuid);
+    // A summary without a boundary before it is a compaction all the same.
+    if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
+  }
+
+  #linkTo(parent: string | undefined, kind: LinkKind, uuid?: string): void {
+    const link = this.#chain.link(parent ?? null, kind, uuid);
+    this.#fold.place = link.place;
+    // What came before a record whose parent we never saw is not known to lead here.
+    if (link.unknown) this.#fold.compact();
+  }
+
+  #result(block: JsonObject, record: JsonObject, place: BlockPlace): void {
+    const result = resultOf(block, place);
+    if (result === undefined) return;
+    const { failed, ...detail } = claudeDetail(record['toolUseResult'], result.text);
+    this.#fold.result({ ...result, ...detail, ok: result.ok && !failed, countsEmptyEnd: true });
+  }
+
+  /** Files that the host itself shows: those the user named, and those shown again after a compaction. */
+  #attached(record: JsonObject, place: BlockPlace): void {
+    const attachment = objectIn(record, 'attachment');
+    const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
+    const file = content === undefined ? undefined : objectIn(content, 'file');
+    const path = file === undefined ? undefined : stringIn(file, 'filePath');
+    const page = file === undefined || content?.['type'] !== 'text' ? undefined : claudePage(file);
+    const uuid = place.message;
+    if (path === undefined || page === undefined || uuid === undefined) return;
+    this.#fold.show(uuid, pageView(path, page, 'exact'), { atMs: place.atMs, message: uuid });
+  }
+
+  #compacted(record: JsonObject, uuid: string): void {
+    const metadata = objectIn(record, 'compactMetadata') ?? {};
+    const preserved = preservedIn(metadata);
+    this.#boundary = uuid;
+    this.#chain.beginAnew(uuid, preserved);
+    this.#fold.place = this.#chain.tip;
+    this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
+  }
+
+  /** The host put a result into a file and a note in its place. */
+  #replaced(record: JsonObject): void {
+    const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
+    this.#fold.forgetCalls(ids);
+  }
+}
+
+function kindOf(record: JsonObject, blocks: readonly JsonObject[]): LinkKind {
+  if (record['type'] === 'user') return blocks.some(isResult) ? 'result' : 'message';
+  return record['type'] === 'assistant' ? 'message' : 'aside';
+}
+
+/** Messages that a compaction kept as they are. */
+function preservedIn(metadata: JsonObject): ReadonlySet<string> {
+  const kept = metadata['preservedMessages'];
+  if (!isObject(kept)) return new Set();
+  const names = [kept['uuids'], kept['allUuids']].flatMap((list) => (Array.isArray(list) ? list : []));
+  return new Set(names.filter((name) => typeof name === 'string'));
+}

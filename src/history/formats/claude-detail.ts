@@ -1,0 +1,72 @@
+import { lineCount } from '../../text/lines.ts';
+import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
+import type { Edited, Page, ToolResult } from '../tool-result.ts';
+
+/** What Claude Code recorded of a result beside its text. */
+export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'changes'> & { readonly failed: boolean };
+
+/** Reads `toolUseResult`. Sub-agents have none; an error is a string. */
+export function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
+  if (!isObject(detail)) return { failed: false };
+  const page = detail['type'] === 'text' ? pageIn(detail, text) : undefined;
+  if (page !== undefined) return { failed: false, page };
+  if (typeof detail['stdout'] === 'string') return { failed: !isQuiet(detail) };
+  const edited = editedIn(detail);
+  if (edited !== undefined) return { failed: false, edited };
+  return { failed: false, changes: rewrittenIn(detail) };
+}
+
+/**
+ * The page of a read. `totalLines` there counts the empty line after a final newline, so where the page reaches the end
+ * the lines are counted from its text, and elsewhere the total is not known.
+ */
+export function claudePage(file: JsonObject): Page | undefined {
+  const text = stringIn(file, 'content');
+  const from = integerIn(file, 'startLine');
+  const lines = integerIn(file, 'numLines');
+  const total = integerIn(file, 'totalLines');
+  if (text === undefined || from === undefined || lines === undefined || total === undefined)
+    return undefined;
+  if (from < 1 || lines < 0) return undefined;
+  if (from + lines - 1 < total) return { text, from, to: from + lines - 1 };
+  const last = from - 1 + lineCount(text);
+  return { text, from, to: last, totalLines: last };
+}
+
+/** Counts only if the model was shown the lines, and not a note in their place. */
+function pageIn(detail: JsonObject, text: string | undefined): Page | undefined {
+  const file = objectIn(detail, 'file');
+  const page = file === undefined ? undefined : claudePage(file);
+  if (page === undefined || page.text === '') return page;
+  return text === undefined || /^ *\d+[\t→]/.test(text) ? page : undefined;
+}
+
+/** Nothing on the standard error, not interrupted, not still running. */
+function isQuiet(detail: JsonObject): boolean {
+  return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
+}
+
+/** The file before and after an edit; not when the user changed what the model had proposed. */
+function editedIn(detail: JsonObject): Edited | undefined {
+  const before = stringIn(detail, 'originalFile');
+  if (before === undefined || detail['userModified'] === true) return undefined;
+  const edits = Array.isArray(detail['edits']) ? objectsIn(detail, 'edits') : [detail];
+  let after = before;
+  for (const edit of edits) {
+    const oldString = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
+    const newString = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
+    if (!oldString || newString === undefined || !after.includes(oldString)) return undefined;
+    const all = detail['replaceAll'] === true || edit['replace_all'] === true;
+    const put = (): string => newString;
+    after = all ? after.replaceAll(oldString, put) : after.replace(oldString, put);
+  }
+  return { before, after };
+}
+
+/** A write whose content the user changed before it was made. */
+function rewrittenIn(detail: JsonObject): ToolResult['changes'] {
+  const path = stringIn(detail, 'filePath');
+  const content = stringIn(detail, 'content');
+  if (detail['userModified'] !== true || path === undefined || content === undefined) return undefined;
+  return [{ kind: 'added', path, content }];
+}

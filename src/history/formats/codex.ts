@@ -1,0 +1,132 @@
+import type { Fold } from '../fold.ts';
+import type { Format, Reader } from '../format.ts';
+import {
+  integerIn,
+  isObject,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  stringIn,
+  timeIn,
+} from '../json-value.ts';
+import { enterDirectory } from '../paths.ts';
+import type { FileChange } from '../tool-result.ts';
+import { readItem } from './openai-items.ts';
+
+const TYPES = new Set([
+  'session_meta',
+  'turn_context',
+  'response_item',
+  'event_msg',
+  'compacted',
+  'world_state',
+]);
+/** Turns that can be rolled back at once; going further back forgets everything. */
+const MAX_TURNS = 256;
+
+/** Rollouts of Codex. There is no tool that reads: reads are shell commands, and count only when they are certain. */
+export const CODEX: Format = {
+  name: 'codex',
+  claim: (record) =>
+    TYPES.has(stringIn(record, 'type') ?? '') && isObject(record['payload']) ? 'sure' : 'no',
+  open: (fold) => new CodexReader(fold),
+};
+
+interface CodexState {
+  readonly cwd: string | null;
+  readonly turns: readonly number[];
+}
+
+class CodexReader implements Reader {
+  readonly #fold: Fold;
+  #cwd: string | undefined;
+  /** Where the last turns began. */
+  #turns: number[] = [];
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    this.#fold.place += 1;
+    const payload = objectIn(record, 'payload');
+    if (payload === undefined) return;
+    const atMs = timeIn(record, 'timestamp');
+    switch (record['type']) {
+      case 'session_meta':
+      case 'turn_context':
+        this.#cwd = enterDirectory(this.#cwd, stringIn(payload, 'cwd'));
+        return;
+      case 'response_item':
+        readItem(this.#fold, payload, { cwd: this.#cwd, atMs });
+        return;
+      case 'event_msg':
+        this.#event(payload, atMs);
+        return;
+      case 'compacted':
+        this.#compacted(payload);
+        return;
+      default:
+    }
+  }
+
+  state(): unknown {
+    const state: CodexState = { cwd: this.#cwd ?? null, turns: [...this.#turns] };
+    return state;
+  }
+
+  restore(state: unknown): void {
+    // Our own snapshot, checked for its version where it was opened.
+    const { cwd, turns } = state as CodexState;
+    this.#cwd = cwd ?? undefined;
+    this.#turns = [...turns];
+  }
+
+  #event(payload: JsonObject, atMs: number | undefined): void {
+    switch (payload['type']) {
+      case 'task_started':
+        this.#turns = [...this.#turns.slice(1 - MAX_TURNS), this.#fold.place];
+        return;
+      case 'thread_rolled_back':
+        this.#rolledBack(integerIn(payload, 'num_turns') ?? Number.POSITIVE_INFINITY);
+        return;
+      case 'item_completed': {
+        const item = objectIn(payload, 'item');
+        if (item?.['type'] === 'FileChange') this.#changed(item, atMs);
+        return;
+      }
+      default:
+    }
+  }
+
+  /** The patch as it was applied: lines by number, where the call only has context. */
+  #changed(item: JsonObject, atMs: number | undefined): void {
+    const id = stringIn(item, 'id');
+    if (id === undefined) return;
+    const changes = Object.entries(objectIn(item, 'changes') ?? {}).flatMap(([path, change]) =>
+      isObject(change) ? changeOf(path, change) : [],
+    );
+    this.#fold.result({ id, ok: item['status'] === 'completed', flagged: true, changes, atMs });
+  }
+
+  #compacted(payload: JsonObject): void {
+    this.#fold.compact();
+    for (const item of objectsIn(payload, 'replacement_history'))
+      readItem(this.#fold, item, { cwd: this.#cwd });
+  }
+
+  #rolledBack(turns: number): void {
+    if (turns < 1) return;
+    const start = this.#turns.at(-turns);
+    this.#turns = start === undefined ? [] : this.#turns.slice(0, -turns);
+    this.#fold.forgetFrom(start ?? 0);
+  }
+}
+
+function changeOf(path: string, change: JsonObject): FileChange[] {
+  const content = stringIn(change, 'content');
+  if (change['type'] === 'add' && content !== undefined) return [{ kind: 'added', path, content }];
+  const diff = stringIn(change, 'unified_diff');
+  const moved = stringIn(change, 'move_path');
+  return diff === undefined ? [] : [{ kind: 'updated', path: moved ?? path, diff }];
+}

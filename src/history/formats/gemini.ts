@@ -1,0 +1,144 @@
+import { lineCount } from '../../text/lines.ts';
+import type { Fold } from '../fold.ts';
+import type { Format, Reader } from '../format.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import type { Edited, Page, ToolResult } from '../tool-result.ts';
+import { geminiOutput } from './command-output.ts';
+
+/** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
+export const GEMINI: Format = {
+  name: 'gemini',
+  claim(record) {
+    if ('$set' in record || '$rewindTo' in record) return 'sure';
+    if (typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string') return 'sure';
+    return record['type'] === 'gemini' && typeof record['id'] === 'string' ? 'sure' : 'no';
+  },
+  open: (fold) => new GeminiReader(fold),
+};
+
+class GeminiReader implements Reader {
+  readonly #fold: Fold;
+  /** Messages in their order, by id; a replaced one keeps its place. */
+  #places = new Map<string, number>();
+  #next = 0;
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    const rewindTo = stringIn(record, '$rewindTo');
+    if (rewindTo !== undefined) {
+      this.#rewind(rewindTo);
+      return;
+    }
+    if (typeof record['id'] === 'string') {
+      this.#message(record, record['id']);
+      return;
+    }
+    const update = objectIn(record, '$set') ?? record;
+    if (Array.isArray(update['messages'])) this.#replaceAll(objectsIn(update, 'messages'));
+  }
+
+  state(): unknown {
+    return { places: [...this.#places], next: this.#next };
+  }
+
+  restore(state: unknown): void {
+    // Our own snapshot, checked for its version where it was opened.
+    const { places, next } = state as { places: [string, number][]; next: number };
+    this.#places = new Map(places);
+    this.#next = next;
+  }
+
+  #replaceAll(messages: readonly JsonObject[]): void {
+    this.#fold.reset();
+    this.#places.clear();
+    for (const message of messages) {
+      const id = stringIn(message, 'id');
+      if (id !== undefined) this.#message(message, id);
+    }
+  }
+
+  #message(message: JsonObject, id: string): void {
+    const known = this.#places.get(id);
+    if (known === undefined) this.#next += 1;
+    else this.#fold.forgetMessage(id);
+    const place = known ?? this.#next;
+    this.#places.set(id, place);
+    this.#fold.place = place;
+    for (const call of objectsIn(message, 'toolCalls')) this.#toolCall(call, message, id);
+  }
+
+  /** The message named and all after it are gone; if it is not known, everything is. */
+  #rewind(id: string): void {
+    const place = this.#places.get(id) ?? 0;
+    this.#fold.forgetFrom(place);
+    for (const [other, at] of this.#places) if (at >= place) this.#places.delete(other);
+  }
+
+  #toolCall(call: JsonObject, message: JsonObject, messageId: string): void {
+    const id = stringIn(call, 'id');
+    const name = stringIn(call, 'name');
+    const status = stringIn(call, 'status');
+    if (id === undefined || name === undefined) return;
+    const atMs = timeIn(call, 'timestamp') ?? timeIn(message, 'timestamp');
+    this.#fold.call({ id, name, args: call['args'], atMs, message: messageId });
+    // Without an end there is no result yet; a later line brings it.
+    if (status === undefined || !['success', 'error', 'cancelled'].includes(status)) return;
+    const output = outputIn(call, id);
+    const { failed, ...detail } = detailOf(call, output);
+    const ok = status === 'success' && output !== undefined && !failed;
+    this.#fold.result({ id, ok, flagged: true, ...detail, atMs, message: messageId });
+  }
+}
+
+/** A call's `result` may hold the responses of the whole turn; its own has its id. */
+function outputIn(call: JsonObject, id: string): string | undefined {
+  const responses = objectsIn(call, 'result').flatMap((part): readonly JsonObject[] => {
+    const response = objectIn(part, 'functionResponse');
+    return response === undefined ? [] : [response];
+  });
+  const own =
+    responses.find((response) => response['id'] === id) ??
+    (responses.length === 1 ? responses[0] : undefined);
+  const response = own === undefined ? undefined : objectIn(own, 'response');
+  return response === undefined ? undefined : stringIn(response, 'output');
+}
+
+const PAGE =
+  /^\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (\d{1,12})-(\d{1,12}) of (\d{1,12}) total lines\.\n/;
+const PAGE_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
+
+type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited'> & { readonly failed: boolean };
+
+function detailOf(call: JsonObject, output: string | undefined): Detail {
+  if (output === undefined) return { failed: true };
+  const page = pageIn(output);
+  if (page !== undefined) return { failed: false, text: output, page };
+  const command = geminiOutput(output);
+  if (command !== undefined) return { failed: !command.ok, text: output, stdout: command.stdout };
+  return { failed: false, text: output, edited: editedIn(call) };
+}
+
+/** Its total counts the empty line after a final newline, so it is known only where the page holds that line. */
+function pageIn(output: string): Page | undefined {
+  const [, from, to, total] = PAGE.exec(output) ?? [];
+  const start = output.indexOf(PAGE_TEXT);
+  if (from === undefined || start === -1) return undefined;
+  const text = output.slice(start + PAGE_TEXT.length);
+  if (Number(to) < Number(total)) return { text, from: Number(from), to: Number(to) };
+  const last = Number(from) - 1 + lineCount(text);
+  return { text, from: Number(from), to: last, totalLines: last };
+}
+
+/** Not when the user changed what the model had proposed. */
+function editedIn(call: JsonObject): Edited | undefined {
+  const display = call['resultDisplay'];
+  if (!isObject(display)) return undefined;
+  const before = stringIn(display, 'originalContent');
+  const after = stringIn(display, 'newContent');
+  const stat = objectIn(display, 'diffStat') ?? {};
+  const byUser = Number(stat['user_added_lines'] ?? 0) + Number(stat['user_removed_lines'] ?? 0);
+  return before === undefined || after === undefined || byUser > 0 ? undefined : { before, after };
+}

@@ -1,0 +1,121 @@
+import type { Fold } from '../fold.ts';
+import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+
+const REMOVE_ALL = '__remove_all__';
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['HumanMessage', 'human'],
+  ['AIMessage', 'ai'],
+  ['AIMessageChunk', 'ai'],
+  ['ToolMessage', 'tool'],
+  ['SystemMessage', 'system'],
+  ['RemoveMessage', 'remove'],
+]);
+
+/** Messages of LangChain and LangGraph in any of their three spellings, one by one or as the list of a state. */
+export const LANGCHAIN: Format = {
+  name: 'langchain',
+  claim(record) {
+    const list = listOf(record);
+    return list === undefined ? claimMessage(record) : strongest(list.map(claimMessage));
+  },
+  open: (fold) => new LangchainReader(fold),
+};
+
+function claimMessage(record: JsonObject): Claim {
+  return messageOf(record) === undefined ? 'no' : 'sure';
+}
+
+interface Message {
+  readonly type: string;
+  readonly fields: JsonObject;
+}
+
+/** `{lc, id: [… , 'AIMessage'], kwargs}`, `{type: 'ai', data}`, or `{type: 'ai', content, …}`. */
+function messageOf(record: JsonObject): Message | undefined {
+  const kwargs = record['lc'] === undefined ? undefined : objectIn(record, 'kwargs');
+  if (kwargs !== undefined) {
+    const name = Array.isArray(record['id']) ? record['id'].at(-1) : undefined;
+    const type = typeof name === 'string' ? TYPES.get(name) : undefined;
+    return type === undefined ? undefined : { type, fields: kwargs };
+  }
+  const type = stringIn(record, 'type') ?? '';
+  if (![...TYPES.values()].includes(type)) return undefined;
+  const data = objectIn(record, 'data');
+  if (data !== undefined && 'content' in data) return { type, fields: data };
+  return 'content' in record && !('role' in record) ? { type, fields: record } : undefined;
+}
+
+function listOf(record: JsonObject): readonly JsonObject[] | undefined {
+  const values = objectIn(record, 'values') ?? objectIn(record, 'channel_values') ?? record;
+  return Array.isArray(values['messages']) ? objectsIn(values, 'messages') : undefined;
+}
+
+class LangchainReader implements Reader {
+  readonly #fold: Fold;
+  #names = new Set<string>();
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    const list = listOf(record);
+    if (list === undefined) {
+      this.#read(record);
+      return;
+    }
+    this.#clear();
+    for (const message of list) this.#read(message);
+  }
+
+  state(): unknown {
+    return { names: [...this.#names] };
+  }
+
+  restore(state: unknown): void {
+    // Our own snapshot, checked for its version where it was opened.
+    this.#names = new Set((state as { names: string[] }).names);
+  }
+
+  #read(record: JsonObject): void {
+    const message = messageOf(record);
+    if (message === undefined) return;
+    this.#fold.place += 1;
+    const { type, fields } = message;
+    const id = stringIn(fields, 'id');
+    if (type === 'remove') {
+      this.#remove(id);
+      return;
+    }
+    // A message with the id of an earlier one takes its place.
+    if (id !== undefined && this.#names.has(id)) this.#fold.forgetMessage(id);
+    if (id !== undefined) this.#names.add(id);
+    if (objectIn(fields, 'additional_kwargs')?.['lc_source'] === 'summarization') this.#fold.compact();
+    if (type === 'ai') for (const call of objectsIn(fields, 'tool_calls')) this.#call(call, id);
+    if (type === 'tool') this.#result(fields, id);
+  }
+
+  #remove(id: string | undefined): void {
+    if (id === REMOVE_ALL) this.#clear();
+    else if (id !== undefined) this.#fold.forgetMessage(id);
+  }
+
+  #clear(): void {
+    this.#fold.reset();
+    this.#names.clear();
+  }
+
+  #call(call: JsonObject, message: string | undefined): void {
+    const id = stringIn(call, 'id');
+    const name = stringIn(call, 'name');
+    if (id !== undefined && name !== undefined) this.#fold.call({ id, name, args: call['args'], message });
+  }
+
+  #result(fields: JsonObject, message: string | undefined): void {
+    const id = stringIn(fields, 'tool_call_id');
+    if (id === undefined) return;
+    const ok = (fields['status'] ?? 'success') === 'success';
+    this.#fold.result({ id, ok, flagged: true, text: textOf(fields['content']), message });
+  }
+}

@@ -1,0 +1,76 @@
+import type { Fold } from '../fold.ts';
+import type { Format, Reader } from '../format.ts';
+import { type JsonObject, objectIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { outcomeIn } from '../outcome.ts';
+
+/** Messages between an MCP client and a file server, one per line, bare or as `message` of a log's own record. */
+export const MCP_LOG: Format = {
+  name: 'mcp-log',
+  claim: (record) => (messageIn(record)['jsonrpc'] === '2.0' ? 'sure' : 'no'),
+  open: (fold) => new McpReader(fold),
+};
+
+function messageIn(record: JsonObject): JsonObject {
+  return objectIn(record, 'message') ?? record;
+}
+
+/** Relative paths are relative to the server's first root. */
+class McpReader implements Reader {
+  readonly #fold: Fold;
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(record: JsonObject): void {
+    this.#fold.place += 1;
+    const message = messageIn(record);
+    const atMs = timeIn(record, 'atMs') ?? timeIn(record, 'time') ?? timeIn(record, 'timestamp');
+    const params = objectIn(message, 'params') ?? {};
+    if (message['method'] === 'tools/call') {
+      this.#call(message, params, atMs);
+      return;
+    }
+    if (message['method'] === 'notifications/cancelled') {
+      this.#failed(keyOf(params['requestId']));
+      return;
+    }
+    if ('method' in message) return;
+    const id = keyOf(message['id']);
+    const result = objectIn(message, 'result');
+    if (result === undefined) {
+      this.#failed(id);
+      return;
+    }
+    if (id !== undefined) this.#result(result, id, atMs);
+  }
+
+  state(): unknown {
+    return null;
+  }
+
+  restore(): void {}
+
+  #call(message: JsonObject, params: JsonObject, atMs: number | undefined): void {
+    const id = keyOf(message['id']);
+    const name = stringIn(params, 'name');
+    if (id === undefined || name === undefined) return;
+    const { cwd, root } = this.#fold.options;
+    this.#fold.call({ id, name, args: params['arguments'], cwd: root ?? cwd, atMs });
+  }
+
+  #result(result: JsonObject, id: string, atMs: number | undefined): void {
+    const { refused, ...outcome } = outcomeIn(result);
+    const ok = result['isError'] !== true && refused !== true;
+    this.#fold.result({ id, ok, flagged: true, text: textOf(result['content']), ...outcome, atMs });
+  }
+
+  #failed(id: string | undefined): void {
+    if (id !== undefined) this.#fold.result({ id, ok: false, flagged: true });
+  }
+}
+
+/** `1` and `"1"` are different ids. */
+function keyOf(id: unknown): string | undefined {
+  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined;
+}

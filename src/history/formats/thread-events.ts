@@ -1,0 +1,75 @@
+import type { Fold } from '../fold.ts';
+import type { Format, Reader } from '../format.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+
+const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
+/** A compaction's own events may hold another compaction; more levels than this are no history. */
+const MAX_DEPTH = 4;
+
+/** Events of a thread as in seed document C: `TOOL_CALL` and `TOOL_RESULT` with the same id, `COMPACTION`. */
+export const THREAD_EVENTS: Format = {
+  name: 'thread-events',
+  claim: (record) => (TYPES.has(stringIn(record, 'type') ?? '') && 'data' in record ? 'sure' : 'no'),
+  open: (fold) => new ThreadReader(fold),
+};
+
+class ThreadReader implements Reader {
+  readonly #fold: Fold;
+
+  constructor(fold: Fold) {
+    this.#fold = fold;
+  }
+
+  read(event: JsonObject): void {
+    this.#read(event, 0);
+  }
+
+  state(): unknown {
+    return null;
+  }
+
+  restore(): void {}
+
+  #read(event: JsonObject, depth: number): void {
+    this.#fold.place += 1;
+    const data = objectIn(event, 'data');
+    // Events that a compaction replaced stay in the store, marked as no longer visible.
+    if (data === undefined || event['visibleToModel'] === false) return;
+    switch (event['type']) {
+      case 'TOOL_CALL':
+        this.#call(event, data);
+        return;
+      case 'TOOL_RESULT':
+        this.#result(event, data);
+        return;
+      case 'COMPACTION':
+        this.#compaction(data, depth);
+        return;
+      default:
+    }
+  }
+
+  #call(event: JsonObject, data: JsonObject): void {
+    const id = stringIn(data, 'id');
+    const name = stringIn(data, 'name');
+    if (id === undefined || name === undefined) return;
+    const cwd = stringIn(data, 'workingDirectory');
+    this.#fold.call({ id, name, args: data['arguments'], cwd, atMs: timeIn(event, 'timestamp') });
+  }
+
+  #result(event: JsonObject, data: JsonObject): void {
+    const id = stringIn(data, 'id');
+    if (id === undefined) return;
+    const status = stringIn(data, 'status') ?? 'completed';
+    const ok = data['isError'] !== true && status === 'completed';
+    const text = textOf(data['content']);
+    this.#fold.result({ id, ok, flagged: true, text, atMs: timeIn(event, 'timestamp') });
+  }
+
+  /** What the compaction kept, it holds itself. */
+  #compaction(data: JsonObject, depth: number): void {
+    this.#fold.compact();
+    if (depth >= MAX_DEPTH) return;
+    for (const event of objectsIn(data, 'compactedEvents')) this.#read(event, depth + 1);
+  }
+}

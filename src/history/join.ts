@@ -1,0 +1,125 @@
+import { type Coverage, type LineRange, linesCoverage, unionCoverage } from '../model/coverage.ts';
+import { type Fingerprint, revisionOf, type Stamp, sameFingerprint } from '../model/fingerprint.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { decodeText } from '../text/decode.ts';
+import type { HistorySighting } from './history-sighting.ts';
+import { type Compared, verifiedRanges } from './verify.ts';
+
+/** A file as it is on the disk now. */
+export interface DiskFile {
+  /** The file's key; default: the path in the transcript. */
+  readonly key?: string;
+  readonly fingerprint: Fingerprint;
+  readonly totalLines: number;
+  /** Without them only receipts and hashes of the whole file can be compared. */
+  readonly bytes?: Uint8Array;
+  readonly stamp?: Stamp;
+  readonly racy?: boolean;
+}
+
+/**
+ * What a view in a transcript is worth now: confirmed by the receipt's revision, by the hash of the whole content or by
+ * the hash of the lines shown; else "seen, unverified", which never licenses an overwrite.
+ * Undefined when the transcript shows no lines of the file.
+ */
+export function joinSighting(history: HistorySighting, disk: DiskFile): Sighting | undefined {
+  return joinSightings([history], disk);
+}
+
+/**
+ * The same for all views of one file. Views of the bytes that are there now add up; if there are none, the others are
+ * "seen, unverified". Views of other bytes never add to confirmed ones.
+ */
+export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
+  const compared = comparedOf(disk);
+  const confirmed = history.flatMap((sighting) => confirm(sighting, disk, compared));
+  const { totalLines } = disk;
+  if (confirmed.length > 0) {
+    const coverage = union(confirmed, totalLines);
+    return sightingOf(history, disk, {
+      coverage,
+      flags: {
+        ...NO_FLAGS,
+        clamped: taints('clamped', confirmed, coverage, totalLines),
+        redacted: taints('redacted', confirmed, coverage, totalLines),
+      },
+    });
+  }
+  const shown = history.filter(({ coverage }) => coverage.kind !== 'none');
+  if (shown.length === 0) return undefined;
+  const flags = {
+    ...NO_FLAGS,
+    unverified: true,
+    clamped: shown.some((sighting) => sighting.clamped),
+    redacted: shown.some((sighting) => sighting.redacted),
+  };
+  return sightingOf(history, disk, { coverage: union(shown, totalLines), flags });
+}
+
+interface Confirmed {
+  readonly coverage: Coverage;
+  readonly clamped: boolean;
+  readonly redacted: boolean;
+}
+
+/** Text that was compared is as it is on the disk, so marks in it are the file's own; a revision says nothing about marks. */
+function confirm(sighting: HistorySighting, disk: DiskFile, compared: Compared | undefined): Confirmed[] {
+  const { fingerprint, revision, coverage, clamped, redacted } = sighting;
+  const { totalLines } = disk;
+  const clean = { clamped: false, redacted: false };
+  if (fingerprint !== undefined && sameFingerprint(fingerprint, disk.fingerprint))
+    return [{ coverage: linesCoverage([{ from: 1, to: totalLines }], totalLines), ...clean }];
+  const ranges = compared === undefined ? [] : verifiedRanges(sighting, compared);
+  if (ranges.length > 0) return [{ coverage: linesCoverage(ranges, totalLines), ...clean }];
+  if (revision === undefined || revision !== revisionOf(disk.fingerprint)) return [];
+  return coverage.kind === 'none' ? [] : [{ coverage: bounded(coverage, totalLines), clamped, redacted }];
+}
+
+function comparedOf(disk: DiskFile): Compared | undefined {
+  const text = disk.bytes === undefined ? undefined : decodeText(disk.bytes)?.text;
+  return text === undefined ? undefined : { text, totalLines: disk.totalLines };
+}
+
+function sightingOf(
+  history: readonly HistorySighting[],
+  disk: DiskFile,
+  found: Pick<Sighting, 'coverage' | 'flags'>,
+): Sighting {
+  const { unverified } = found.flags;
+  const times = history.map((sighting) => sighting.atMs ?? 0);
+  return {
+    key: disk.key ?? history[0]?.path ?? '',
+    fingerprint: unverified ? undefined : disk.fingerprint,
+    stamp: unverified ? undefined : disk.stamp,
+    racy: disk.racy ?? disk.stamp === undefined,
+    ...found,
+    totalLines: disk.totalLines,
+    how: 'history',
+    atMs: Math.max(0, ...times),
+  };
+}
+
+function union(views: readonly { readonly coverage: Coverage }[], totalLines: number): Coverage {
+  return views
+    .map((view) => bounded(view.coverage, totalLines))
+    .reduce((sum, coverage) => unionCoverage(sum, coverage, totalLines));
+}
+
+/** A tainted view is healed only by clean ones that show as much without it. */
+function taints(
+  flag: 'clamped' | 'redacted',
+  views: readonly Confirmed[],
+  coverage: Coverage,
+  totalLines: number,
+): boolean {
+  const clean = views.filter((view) => !view[flag]);
+  if (clean.length === views.length) return false;
+  return clean.length === 0 || JSON.stringify(union(clean, totalLines)) !== JSON.stringify(coverage);
+}
+
+/** Some hosts number an empty line after a final newline. */
+function bounded(coverage: Coverage, totalLines: number): Coverage {
+  if (coverage.kind !== 'lines') return coverage;
+  const ranges = coverage.ranges.map(({ from, to }): LineRange => ({ from, to: Math.min(to, totalLines) }));
+  return linesCoverage(ranges, totalLines);
+}

@@ -1,0 +1,62 @@
+/** A JSON object; every field is unknown until looked at. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field that is an object, or undefined. */
+export function objectIn(value: JsonObject, key: string): JsonObject | undefined {
+  const field = value[key];
+  return isObject(field) ? field : undefined;
+}
+
+/** A field that is a string, or undefined. */
+export function stringIn(value: JsonObject, key: string): string | undefined {
+  const field = value[key];
+  return typeof field === 'string' ? field : undefined;
+}
+
+/** The objects of a field that is an array; other members are left out. */
+export function objectsIn(value: JsonObject, key: string): readonly JsonObject[] {
+  const field = value[key];
+  return Array.isArray(field) ? field.filter(isObject) : [];
+}
+
+/** A whole number that lines can be counted with, also when it is written as a string. */
+export function integerIn(value: JsonObject, key: string): number | undefined {
+  const field = value[key];
+  const number = typeof field === 'string' && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/** Milliseconds since 1970 of a time written as such or as ISO 8601. */
+export function timeIn(value: JsonObject, key: string): number | undefined {
+  const field = value[key];
+  if (typeof field === 'number') return Number.isFinite(field) ? field : undefined;
+  if (typeof field !== 'string') return undefined;
+  const parsed = Date.parse(field);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/** JSON text, or undefined for anything that is not. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The text of a tool result: a string, one text block, or the text blocks of an array, one per line.
+ * Undefined when there is none to speak of; an empty array is an emptied result and gives ''.
+ */
+export function textOf(content: unknown): string | undefined {
+  if (typeof content === 'string') return content;
+  if (isObject(content)) return stringIn(content, 'text');
+  if (!Array.isArray(content)) return undefined;
+  const texts = content.filter(isObject).flatMap((block) => stringIn(block, 'text') ?? []);
+  return texts.length > 0 || content.length === 0 ? texts.join('\n') : undefined;
+}

@@ -1,0 +1,15 @@
+import { isObject, type JsonObject, objectIn, stringIn } from './json-value.ts';
+import type { ToolResult } from './tool-result.ts';
+
+/** Where our own tools leave machine data in a result. */
+const KEY = 'dev.lookfirst/outcome';
+
+/** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */
+export function outcomeIn(result: JsonObject): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
+  const outcome = objectIn(objectIn(result, '_meta') ?? {}, KEY);
+  if (!isObject(outcome)) return {};
+  if (outcome['ok'] !== true) return { refused: true };
+  const revision = stringIn(outcome, 'revision');
+  const complete = outcome['complete'] === true;
+  return { outcome: { complete, ...(revision === undefined ? {} : { revision }) } };
+}

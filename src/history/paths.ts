@@ -1,0 +1,38 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import type { HistoryOptions } from './history-sighting.ts';
+
+/**
+ * Where a path of the transcript lies: lexically, links are not followed. Undefined when it cannot be told, for a
+ * relative path without a working directory is no path at all.
+ */
+export function locate(
+  given: string,
+  cwd: string | undefined,
+  options: Pick<HistoryOptions, 'paths'>,
+): string | undefined {
+  if (given === '' || given.includes('\0')) return undefined;
+  if (options.paths === 'exact') return given;
+  if (isAbsolute(given)) return resolve(given);
+  return cwd === undefined || !isAbsolute(cwd) ? undefined : resolve(cwd, given);
+}
+
+/** A working directory as hosts write it: a path, a `file:` address, or relative to the one before. */
+export function enterDirectory(cwd: string | undefined, given: string | undefined): string | undefined {
+  if (given === undefined || given === '') return cwd;
+  const path = given.startsWith('file://') ? decodeAddress(given) : given;
+  return path === undefined ? undefined : locate(path, cwd, {});
+}
+
+export function isInside(root: string, path: string): boolean {
+  const way = relative(resolve(root), path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function decodeAddress(address: string): string | undefined {
+  try {
+    return decodeURIComponent(new URL(address).pathname);
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof URIError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import type { LineRange } from '../model/coverage.ts';
+import { parseJson } from './json-value.ts';
+
+/** What our own tools say at the end of a read: `[read PATH lines A-B of N revision R]`, as far as it is known. */
+export interface Receipt {
+  /** As the caller wrote it. */
+  readonly path: string;
+  readonly range?: LineRange;
+  readonly totalLines?: number;
+  readonly revision?: string;
+}
+
+/** A result without what our own tools wrote below it. */
+export interface Receipted {
+  readonly body: string;
+  readonly receipts: readonly Receipt[];
+  /** A note above the receipt says that lines were cut. */
+  readonly clamped: boolean;
+}
+
+const RECEIPT =
+  /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{32}))?\]$/;
+const NOTE = /^\((?:the file is |lines? \d).*\)$/;
+const CLAMPED = /: only the beginning is shown\b/;
+/** A read of many files has one receipt for each; more lines than this are no list of ours. */
+const MAX_LINES = 1000;
+const CHANGED = /^\[revision ([0-9a-f]{32})[ \]]/;
+
+/** Takes the receipts off the end of a result. Anyone can write such a line, so the caller compares the path with the call's. */
+export function takeReceipts(text: string): Receipted {
+  const receipts: Receipt[] = [];
+  let clamped = false;
+  let end = withoutNewlines(text);
+  for (let taken = 0; taken < MAX_LINES && /[\])]/.test(text.charAt(end - 1)); taken += 1) {
+    const start = text.lastIndexOf('\n', end - 1) + 1;
+    const line = text.slice(start, end);
+    const receipt = parseReceipt(line);
+    if (receipt !== undefined) receipts.unshift(receipt);
+    else if (receipts.length === 0 || !NOTE.test(line)) break;
+    else clamped ||= CLAMPED.test(line);
+    end = start === 0 ? 0 : start - 1;
+  }
+  return receipts.length === 0
+    ? { body: text, receipts, clamped }
+    : { body: text.slice(0, end), receipts, clamped };
+}
+
+/**
+ * The revision that the result of one of our own changes gives a path: on the second line of a single change, in the
+ * file's row of a batch. What stands below may quote the file, so it is not looked at.
+ */
+export function changedRevision(text: string, path: string): string | undefined {
+  const [first = '', second = '', ...more] = text.split('\n', MAX_LINES);
+  if (/^(?:wrote|replaced|inserted) /.test(first)) return CHANGED.exec(second)?.[1];
+  if (!first.startsWith('changed ')) return undefined;
+  const ending = ` ${path}, revision `;
+  for (const row of [second, ...more]) {
+    const at = row.length - ending.length - 32;
+    if (row.startsWith('- ') && at > 0 && row.startsWith(ending, at)) return hexOf(row.slice(-32));
+  }
+  return undefined;
+}
+
+function parseReceipt(line: string): Receipt | undefined {
+  const [, path, from, to, total, revision] = RECEIPT.exec(line) ?? [];
+  if (path === undefined) return undefined;
+  return {
+    path: unquoted(path),
+    ...(from === undefined ? {} : { range: { from: Number(from), to: Number(to) } }),
+    ...(total === undefined ? {} : { totalLines: Number(total) }),
+    ...(revision === undefined ? {} : { revision }),
+  };
+}
+
+/** Names that could pass for more than a name are written as JSON. */
+function unquoted(path: string): string {
+  const parsed = path.startsWith('"') ? parseJson(path) : undefined;
+  return typeof parsed === 'string' ? parsed : path;
+}
+
+function hexOf(text: string): string | undefined {
+  return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
+}
+
+function withoutNewlines(text: string): number {
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1) === '\n') end -= 1;
+  return end;
+}

@@ -1,0 +1,42 @@
+/** The result of a tool call, in no host's words. */
+export interface ToolResult {
+  readonly id: string;
+  readonly ok: boolean;
+  /** The host tells success from failure. Without such a flag, only a text that proves success counts. */
+  readonly flagged: boolean;
+  /** What the model was shown; undefined where the record does not keep it. */
+  readonly text?: string | undefined;
+  /** The host gives the empty line after a final newline a number of its own. */
+  readonly countsEmptyEnd?: boolean;
+  /** Standard output alone, where the host wraps it; `text` otherwise. */
+  readonly stdout?: string | undefined;
+  /** The page of a read, where the host recorded it beside the text. */
+  readonly page?: Page | undefined;
+  /** The file around an edit, where the host recorded it. */
+  readonly edited?: Edited | undefined;
+  /** The files a patch changed, where the host recorded them; they replace what the call's arguments promise. */
+  readonly changes?: readonly FileChange[] | undefined;
+  /** From the machine data of our own tools. */
+  readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
+  readonly atMs?: number | undefined;
+  /** The message the result is part of, where messages have names. */
+  readonly message?: string | undefined;
+}
+
+/** Lines of a file; `totalLines` only when it is certain, counted without an empty line after a final newline. */
+export interface Page {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+  readonly totalLines?: number;
+}
+
+/** A file's whole text before and after an edit. */
+export interface Edited {
+  readonly before: string;
+  readonly after: string;
+}
+
+export type FileChange =
+  | { readonly kind: 'added'; readonly path: string; readonly content: string }
+  | { readonly kind: 'updated'; readonly path: string; readonly diff: string };

@@ -1,0 +1,61 @@
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { Fault } from '../model/fault.ts';
+
+/** Where ripgrep may come from; the defaults are the npm package and PATH. */
+export interface RipgrepSource {
+  /** Path of the packaged binary; throws where the package for this platform was not installed. */
+  readonly packaged?: () => Promise<string>;
+  /** Folders to look in otherwise, written as PATH is. */
+  readonly searchPath?: string;
+}
+
+/**
+ * Finds ripgrep: the packaged binary, else `rg` on PATH. Folders below `roots` and relative ones are passed over:
+ * an agent could have put a program of its own there.
+ */
+export async function findRipgrep(source: RipgrepSource, roots: readonly string[]): Promise<string> {
+  const packaged = await packagedBinary(source.packaged ?? packagedPath);
+  if (packaged !== undefined) return packaged;
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  for (const folder of (source.searchPath ?? process.env['PATH'] ?? '').split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const found = executable(join(folder, name));
+    if (found !== undefined && !roots.some((root) => isBelow(root, found))) return found;
+  }
+  throw new Fault(
+    'CONFIG_INVALID',
+    'finding files and searching text need ripgrep, which is not installed: ' +
+      'install lookfirst with its optional packages (npm install --include=optional), ' +
+      'or put ripgrep 13 or newer on PATH as rg',
+    { reason: 'ripgrep' },
+  );
+}
+
+/** The package throws on import where its optional binary is missing, so it is loaded only when it is needed. */
+async function packagedPath(): Promise<string> {
+  return (await import('@vscode/ripgrep')).rgPath;
+}
+
+async function packagedBinary(load: () => Promise<string>): Promise<string | undefined> {
+  try {
+    return executable(await load());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The file itself, behind all links, if it can be run. */
+function executable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile() ? realpathSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isBelow(root: string, path: string): boolean {
+  const slashes = path.replaceAll('\\', '/');
+  return slashes.startsWith(root.endsWith('/') ? root : `${root}/`);
+}

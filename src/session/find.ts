@@ -1,0 +1,106 @@
+import { runRipgrep } from '../disk/ripgrep.ts';
+import { findRipgrep } from '../disk/ripgrep-binary.ts';
+import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
+import { NewestFiles } from '../disk/ripgrep-newest.ts';
+import { Records } from '../disk/ripgrep-records.ts';
+import { scopeOf } from '../disk/ripgrep-scope.ts';
+import { Fault } from '../model/fault.ts';
+import type { FindResult } from '../model/results.ts';
+import type { FindOptions } from '../model/session.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import {
+  invalid,
+  openBase,
+  type SearchTarget,
+  type SearchWorld,
+  shownPath,
+  tooLong,
+  whyOutOfRange,
+  whyUnusable,
+} from './search-target.ts';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
+
+/**
+ * Finds files by glob, newest first, then by name. A glob without `/` is about base names at any depth, otherwise about
+ * the path from the searched folder on. Hidden files are found, `.git` and ignored files are not, nor are links and
+ * what is protected. Every path shown was found again inside the workspace through handles, so a folder swapped for a
+ * link while ripgrep ran shows no name from outside. Being found is no sighting: nothing of the file was shown.
+ */
+export async function findFiles(
+  world: SearchWorld,
+  pattern: string,
+  options: FindOptions = {},
+): Promise<Outcome<FindResult>> {
+  const { path = '.', limit = DEFAULT_LIMIT } = options;
+  const reason = whyUnusable('pattern', pattern) ?? whyOutOfRange('limit', limit, { min: 1, max: MAX_LIMIT });
+  if (reason !== undefined) return refused(invalid(path, reason));
+  const glob = readGlob(pattern);
+  if ('problem' in glob) return refused(invalid(path, glob.problem));
+  const opened = openBase(world.workspace, path, glob.base);
+  if (!opened.ok) return opened;
+  const { target } = opened;
+  if (target === undefined) return { ok: true, paths: [], truncated: false };
+  try {
+    if (target.kind === 'file')
+      return refused({
+        code: 'NOT_A_FILE',
+        action: 'search',
+        path,
+        next: 'other_path',
+        detail: { kind: 'file', reason: 'it is a file, not a folder' },
+      });
+    return await newestIn(world, target, { path, glob, limit, signal: options.signal });
+  } finally {
+    target.dir.close();
+  }
+}
+
+interface Wanted {
+  readonly path: string;
+  readonly glob: FileGlob;
+  readonly limit: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Promise<Outcome<FindResult>> {
+  const { workspace, ripgrep = {} } = world;
+  const files = new NewestFiles(folder.dir, wanted.limit);
+  const records = new Records('\0');
+  const base = wanted.glob.base.map((name) => `${name}/`).join('');
+  const end = await runRipgrep({
+    binary: await findRipgrep(ripgrep, workspace.roots),
+    args: ['--files', '--null', ...scopeOf(folder.path), ...wanted.glob.args],
+    where: { folder: folder.dir.prefix },
+    signal: wanted.signal,
+    limits: ripgrep.limits,
+    onOutput: (chunk) => {
+      files.add(records.take(chunk).filter((path) => wanted.glob.matches(base + path)));
+      return 'more';
+    },
+  });
+  if (end.how === 'failed')
+    throw new Fault('IO_FAILED', `ripgrep could not list the files: ${end.complaint || 'it was ended'}`);
+  const paths: string[] = [];
+  for (const path of files.newest()) {
+    const found = foundAgain(workspace, folder, path);
+    if (found !== undefined) paths.push(found);
+    if (paths.length > wanted.limit) break;
+  }
+  if (end.how === 'overrun' && paths.length === 0) return refused(tooLong(wanted.path));
+  const truncated = paths.length > wanted.limit || files.cut > 0 || end.how !== 'done';
+  return { ok: true, paths: paths.slice(0, wanted.limit), truncated };
+}
+
+type Folder = Extract<SearchTarget, { kind: 'folder' }>;
+
+/** The path to show, if a file with that name is inside, not behind a link to elsewhere, and not protected. */
+function foundAgain(workspace: Workspace, folder: Folder, path: string): string | undefined {
+  const outcome = workspace.locate(`${folder.path.absolute}/${path}`, 'search', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  located.place.dir.close();
+  return located.exists && located.stats.isFile() ? shownPath(workspace, located.place.path) : undefined;
+}

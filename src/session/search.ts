@@ -1,0 +1,228 @@
+import { type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
+import { findRipgrep } from '../disk/ripgrep-binary.ts';
+import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
+import { OpenedFiles } from '../disk/ripgrep-opened.ts';
+import { Records } from '../disk/ripgrep-records.ts';
+import { protectedScope, scopeOf } from '../disk/ripgrep-scope.ts';
+import { Fault } from '../model/fault.ts';
+import type { SearchResult } from '../model/results.ts';
+import type { SearchOptions } from '../model/session.ts';
+import { type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { type HitReader, hitReader } from './search-hits.ts';
+import {
+  invalid,
+  openBase,
+  type SearchTarget,
+  type SearchWorld,
+  shownPath,
+  tooLong,
+  whyOutOfRange,
+  whyUnusable,
+} from './search-target.ts';
+import { unreadable } from './unreadable.ts';
+
+const DEFAULT_LIMIT = 200;
+const MAX_LIMIT = 10_000;
+const MAX_CONTEXT = 20;
+/** Files handed to one run; each is a descriptor. */
+const BATCH = 128;
+const MODES: readonly string[] = ['lines', 'files', 'count'] satisfies SearchResult['mode'][];
+const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
+
+/**
+ * Searches text by regular expression (ripgrep's), line by line, in path order. The limit is about matching lines, or
+ * about files in the other modes; `matches` counts the lines known to match, or the files. Which files fill a limit is
+ * chance, for ripgrep searches in parallel. Binary files are passed over; of a line over 500 characters the part
+ * around the match is shown.
+ *
+ * Ripgrep follows a folder that is swapped for a link while it runs. So a first run only tells where to look; what is
+ * shown comes from a second one over those files, opened through handles inside the workspace. A process that wins
+ * such a race learns at most that something outside matched, never what.
+ *
+ * A hit is no sighting: too little is shown of a file to change it by.
+ */
+export async function searchText(
+  world: SearchWorld,
+  pattern: string,
+  options: SearchOptions = {},
+): Promise<Outcome<SearchResult>> {
+  const { path = '.' } = options;
+  const reason = whyInvalid(pattern, options);
+  if (reason !== undefined) return refused(invalid(path, reason));
+  const glob = options.glob === undefined ? EVERY_FILE : readGlob(options.glob);
+  if ('problem' in glob) return refused(invalid(path, glob.problem));
+  const opened = openBase(world.workspace, path, glob.base);
+  if (!opened.ok) return opened;
+  const { target } = opened;
+  const { mode = 'lines', limit = DEFAULT_LIMIT } = options;
+  if (target === undefined) return { ok: true, mode, hits: [], truncated: false, matches: 0 };
+  try {
+    const binary = await findRipgrep(world.ripgrep ?? {}, world.workspace.roots);
+    const search = { world, binary, path, pattern, glob, options, mode, limit };
+    return await (target.kind === 'file' ? searchFile(search, target) : searchFolder(search, target));
+  } finally {
+    target.dir.close();
+  }
+}
+
+interface Search {
+  readonly world: SearchWorld;
+  readonly binary: string;
+  readonly path: string;
+  readonly pattern: string;
+  readonly glob: FileGlob;
+  readonly options: SearchOptions;
+  readonly mode: SearchResult['mode'];
+  readonly limit: number;
+}
+
+type Folder = Extract<SearchTarget, { kind: 'folder' }>;
+type File = Extract<SearchTarget, { kind: 'file' }>;
+
+function whyInvalid(pattern: string, options: SearchOptions): string | undefined {
+  const { mode = 'lines', limit = DEFAULT_LIMIT, context = 0, glob } = options;
+  return (
+    whyUnusable('pattern', pattern) ??
+    (glob === undefined ? undefined : whyUnusable('glob', glob)) ??
+    (MODES.includes(mode) ? undefined : `mode must be one of ${MODES.join(', ')}`) ??
+    whyOutOfRange('limit', limit, { min: 1, max: MAX_LIMIT }) ??
+    whyOutOfRange('context', context, { min: 0, max: MAX_CONTEXT })
+  );
+}
+
+async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {
+  const files = openedFiles(search);
+  try {
+    const problem = files.open(place, shownPath(search.world.workspace, place.path));
+    if (problem !== undefined) return refused({ ...unreadable(search.path, problem), action: 'search' });
+    const reader = hitReader(search.mode, search.limit);
+    const end = await readHits(search, files, reader);
+    return whyFailed(search, end) ?? resultOf(search, reader, end.how !== 'done');
+  } finally {
+    files.close();
+  }
+}
+
+async function searchFolder(search: Search, folder: Folder): Promise<Outcome<SearchResult>> {
+  const candidates: string[] = [];
+  const first = await listCandidates(search, folder, candidates);
+  const failed = whyFailed(search, first);
+  if (failed !== undefined) return failed;
+  if (first.how === 'overrun' && candidates.length === 0) return refused(tooLong(search.path));
+  candidates.sort();
+  const reader = hitReader(search.mode, search.limit);
+  let partly = first.how !== 'done';
+  for (let start = 0; start < candidates.length; start += BATCH) {
+    const end = await readBatch(search, folder, { reader, paths: candidates.slice(start, start + BATCH) });
+    partly ||= end.how !== 'done';
+    if (end.how === 'enough' || end.how === 'overrun') break;
+  }
+  return resultOf(search, reader, partly);
+}
+
+async function readBatch(
+  search: Search,
+  folder: Folder,
+  { reader, paths }: { readonly reader: HitReader; readonly paths: readonly string[] },
+): Promise<RipgrepEnd> {
+  const files = openedFiles(search);
+  try {
+    for (const path of paths) openInside(search, files, `${folder.path.absolute}/${path}`);
+    if (files.arguments.length === 0) return { how: 'done', complaint: '' };
+    const end = await readHits(search, files, reader);
+    if (end.how === 'failed') throw failure(end);
+    return end;
+  } finally {
+    files.close();
+  }
+}
+
+/** Where to look, relative to the folder: one file more than the limit is enough, for each has a line at least. */
+async function listCandidates(search: Search, folder: Folder, candidates: string[]): Promise<RipgrepEnd> {
+  const { glob, world, limit } = search;
+  const base = glob.base.map((name) => `${name}/`).join('');
+  const records = new Records('\0');
+  return runRipgrep({
+    binary: search.binary,
+    args: [
+      '--files-with-matches',
+      '--null',
+      '--no-mmap',
+      ...scopeOf(folder.path),
+      ...protectedScope(folder.path, world.workspace.protectedGlobs),
+      ...glob.args,
+      ...patternArgs(search),
+      './',
+    ],
+    where: { folder: folder.dir.prefix },
+    signal: search.options.signal,
+    limits: world.ripgrep?.limits,
+    onOutput: (chunk) => {
+      const paths = records.take(chunk).map((path) => path.slice('./'.length));
+      candidates.push(...paths.filter((path) => glob.matches(base + path)));
+      return candidates.length > limit ? 'enough' : 'more';
+    },
+  });
+}
+
+/** Opens what is inside, a regular file and not protected; anything else is left out. */
+function openInside(search: Search, files: OpenedFiles, absolute: string): void {
+  const { workspace } = search.world;
+  const outcome = workspace.locate(absolute, 'search', 'parents');
+  if (!outcome.ok) return;
+  const { place } = outcome.located;
+  files.open(place, shownPath(workspace, place.path));
+  place.dir.close();
+}
+
+const PRINTING: Readonly<Record<SearchResult['mode'], readonly string[]>> = {
+  lines: ['--json'],
+  files: ['--files-with-matches', '--null'],
+  count: ['--count', '--with-filename', '--null'],
+};
+
+async function readHits(search: Search, files: OpenedFiles, reader: HitReader): Promise<RipgrepEnd> {
+  const { mode, options, limit } = search;
+  const lines = ['--max-count', String(limit + 1), '--context', String(options.context ?? 0)];
+  reader.begin(files);
+  return runRipgrep({
+    binary: search.binary,
+    args: [
+      // One thread: files are searched in the order given.
+      ...['--no-config', '--no-messages', '--no-ignore', '--no-mmap', '--threads=1'],
+      ...PRINTING[mode],
+      ...(mode === 'lines' ? lines : []),
+      ...patternArgs(search),
+      ...files.arguments,
+    ],
+    where: { files: files.descriptors },
+    signal: options.signal,
+    limits: search.world.ripgrep?.limits,
+    onOutput: (chunk) => reader.take(chunk),
+  });
+}
+
+function patternArgs({ options, pattern }: Search): string[] {
+  return [options.ignoreCase === true ? '--ignore-case' : '--case-sensitive', `--regexp=${pattern}`, '--'];
+}
+
+function openedFiles({ world }: Search): OpenedFiles {
+  return new OpenedFiles(world.workspace.guarantee === 'walk' ? 'handles' : 'paths');
+}
+
+/** A pattern that ripgrep cannot read is the caller's to correct; any other failure is ours. */
+function whyFailed(search: Search, { how, complaint }: RipgrepEnd): Refused | undefined {
+  if (how !== 'failed') return undefined;
+  if (!/regex/.test(complaint)) throw failure({ complaint });
+  const message = complaint.replace(/^rg: /, '').split(/\n\s*\n/)[0] ?? '';
+  return refused(invalid(search.path, `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`));
+}
+
+function failure({ complaint }: Pick<RipgrepEnd, 'complaint'>): Fault {
+  return new Fault('IO_FAILED', `ripgrep could not search: ${complaint || 'it was ended'}`);
+}
+
+function resultOf(search: Search, reader: HitReader, partly: boolean): Outcome<SearchResult> {
+  const { hits, matches } = reader;
+  return { ok: true, mode: search.mode, hits, truncated: reader.cut || partly, matches };
+}

@@ -1,3 +1,7 @@
+export { type DerivedHistory, deriveSightings, type Transcript } from './history/derive.ts';
+export type { FormatName } from './history/format.ts';
+export { HistoryIndex } from './history/history-index.ts';
+export type { HistorySighting } from './history/history-sighting.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
 export type { ApplyIntent, Edit, FileIntent, Intent } from './model/intent.ts';

@@ -1,7 +1,7 @@
-import { ForeignChanges } from '../gate/foreign.ts';
 import { Gate } from '../gate/gate.ts';
 import { undo } from '../gate/undo.ts';
 import type { World } from '../gate/world.ts';
+import type { Transcript } from '../history/derive.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Edit, FileIntent, Intent } from '../model/intent.ts';
@@ -37,6 +37,7 @@ import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
 import { readFile } from './read-file.ts';
 import type { PageEnds } from './read-huge.ts';
+import type { Resumed, ResumeOptions } from './resume-from.ts';
 import { searchText } from './search.ts';
 import { status } from './status.ts';
 
@@ -54,7 +55,6 @@ export class GatedSession implements Session {
   readonly #host: SessionHost;
   readonly #ledger: Ledger;
   readonly #gate: Gate;
-  readonly #foreign: ForeignChanges;
   readonly #pageEnds: PageEnds = new Map();
   #closed = false;
 
@@ -65,7 +65,6 @@ export class GatedSession implements Session {
     const { store, policy } = host.world;
     this.#ledger = new Ledger({ store, session: this.id, policy });
     this.#gate = new Gate(host.world, this.#ledger);
-    this.#foreign = new ForeignChanges(host.world, this.#ledger, this.#gate.refusals);
   }
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
@@ -146,26 +145,6 @@ export class GatedSession implements Session {
     return this.#gate.witness(event);
   }
 
-  /** Where a path leads, if the session may look there; reads nothing. */
-  async locate(path: string): Promise<Outcome<{ readonly key: string }>> {
-    const outcome = this.#world().workspace.resolve(path);
-    return outcome.ok ? { ok: true, key: outcome.path.key } : this.#noted(outcome);
-  }
-
-  /** For changes that another program makes: see ForeignChanges. */
-  get foreign(): ForeignChanges {
-    this.#world();
-    return this.#foreign;
-  }
-
-  /** Writes one sentence into the journal. */
-  async note(text: string, path?: string): Promise<void> {
-    const world = this.#world();
-    const root = world.workspace.roots[0] ?? '';
-    const entry = { kind: 'notice' as const, atMs: world.now(), session: this.id, root, text };
-    await world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
-  }
-
   async compacted(): Promise<void> {
     await this.#event('compacted', () => this.#ledger.compacted());
   }
@@ -173,6 +152,15 @@ export class GatedSession implements Session {
   async resumed(): Promise<void> {
     await this.#event('resumed', async () => {
       await this.#ledger.verify((sighting) => confirms(this.#host.world, sighting));
+    });
+  }
+
+  /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
+  resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
+    return this.#event('resumed from a transcript', async () => {
+      // Loaded when asked for: no server needs it to start.
+      const { resumeFrom } = await import('./resume-from.ts');
+      return resumeFrom(this.#host.world, this.#ledger, { transcript, options });
     });
   }
 
@@ -234,16 +222,12 @@ export class GatedSession implements Session {
     return { ok: false, ...(await this.#gate.refusals.record(outcome)) };
   }
 
-  async #event(text: string, work: () => Promise<void>): Promise<void> {
+  async #event<T>(text: string, work: () => Promise<T>): Promise<T> {
     const world = this.#world();
-    await work();
-    const entry = {
-      kind: 'session' as const,
-      atMs: world.now(),
-      session: this.id,
-      root: world.workspace.roots[0] ?? '',
-      text,
-    };
+    const done = await work();
+    const root = world.workspace.roots[0] ?? '';
+    const entry = { kind: 'session' as const, atMs: world.now(), session: this.id, root, text };
     await world.store.record({ entries: [entry] });
+    return done;
   }
 }

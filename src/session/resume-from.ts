@@ -1,0 +1,82 @@
+import { readSnapshot } from '../disk/read.ts';
+import type { World } from '../gate/world.ts';
+import { deriveSightings, type Transcript } from '../history/derive.ts';
+import type { FormatName } from '../history/format.ts';
+import type { HistorySighting, Skipped } from '../history/history-sighting.ts';
+import { joinSightings } from '../history/join.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { countLines } from '../text/byte-lines.ts';
+
+export interface ResumeOptions {
+  /** Default: told from the records themselves. */
+  readonly format?: FormatName;
+  /** Working directory where the transcript names none; default: the first root. */
+  readonly cwd?: string;
+}
+
+export interface Resumed {
+  /** Files whose sightings the disk confirms. */
+  readonly confirmed: number;
+  /** Files that were seen, but not as they are now: they license no overwrite. */
+  readonly unverified: number;
+  readonly skipped: Skipped;
+}
+
+/** Gives a session what its model has seen according to its transcript, as far as the disk confirms it. */
+export async function resumeFrom(
+  world: World,
+  ledger: Ledger,
+  { transcript, options }: { readonly transcript: Transcript; readonly options: ResumeOptions },
+): Promise<Resumed> {
+  const cwd = options.cwd ?? world.workspace.roots[0] ?? '/';
+  const history = deriveSightings(transcript, {
+    cwd,
+    ...(options.format === undefined ? {} : { format: options.format }),
+  });
+  const sightings: Sighting[] = [];
+  for (const views of byPath(history.sightings).values()) {
+    const sighting = await joined(world, views);
+    if (sighting !== undefined) sightings.push(sighting);
+  }
+  await ledger.record(sightings);
+  const unverified = sightings.filter((sighting) => sighting.flags.unverified).length;
+  return { confirmed: sightings.length - unverified, unverified, skipped: history.skipped };
+}
+
+function byPath(history: readonly HistorySighting[]): Map<string, HistorySighting[]> {
+  const paths = new Map<string, HistorySighting[]>();
+  for (const sighting of history) {
+    const views = paths.get(sighting.path) ?? [];
+    views.push(sighting);
+    paths.set(sighting.path, views);
+  }
+  return paths;
+}
+
+async function joined(world: World, views: readonly HistorySighting[]): Promise<Sighting | undefined> {
+  const outcome = world.workspace.locate(views[0]?.path ?? '', 'status');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (!located.exists) return undefined;
+    const snapshot = await readSnapshot(located.place, {
+      clock: world.disk.clock,
+      maxBytes: world.policy.maxEditBytes,
+    });
+    if ('problem' in snapshot) return undefined;
+    const { bytes, fingerprint, stamp, racy } = snapshot;
+    world.baselines.remember(fingerprint, bytes);
+    const disk = {
+      key: located.place.path.key,
+      fingerprint,
+      totalLines: countLines(bytes),
+      bytes,
+      stamp,
+      racy,
+    };
+    return joinSightings(views, disk);
+  } finally {
+    located.place.dir.close();
+  }
+}

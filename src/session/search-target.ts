@@ -1,0 +1,113 @@
+import type { RipgrepSource } from '../disk/ripgrep-binary.ts';
+import type { RunLimits } from '../disk/ripgrep-watch.ts';
+import { kindOf } from '../disk/stats.ts';
+import { errnoOf } from '../model/errno.ts';
+import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+
+/** What finding and searching work with; every gate's World fits. */
+export interface SearchWorld {
+  readonly workspace: Workspace;
+  /** Where ripgrep comes from and how long it may run; for tests and unusual installations. */
+  readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
+}
+
+/** Where to look: a pinned folder, or one file in its pinned folder. Its owner closes it. */
+export type SearchTarget =
+  | { readonly kind: 'folder'; readonly dir: PinnedDirectory; readonly path: ResolvedPath }
+  | { readonly kind: 'file'; readonly dir: PinnedDirectory; readonly place: Place };
+
+/** Finds and pins what is to be searched; anything but a folder or a file is refused before it is opened. */
+export function openTarget(workspace: Workspace, path: string): Outcome<{ target: SearchTarget }> {
+  const outcome = workspace.locate(path, 'search');
+  if (!outcome.ok) return outcome;
+  const { place, exists } = outcome.located;
+  const target = exists ? targetOf(place, kindOf(outcome.located.stats)) : notFound(path);
+  if ('code' in target || target.dir !== place.dir) place.dir.close();
+  return 'code' in target ? refused({ ...target, path }) : { ok: true, target };
+}
+
+function targetOf(place: Place, kind: ReturnType<typeof kindOf>): SearchTarget | Refusal {
+  const { path, dir } = place;
+  if (kind === 'file') return { kind, dir, place };
+  if (kind !== 'directory')
+    return { code: 'NOT_A_FILE', action: 'search', path: path.given, next: 'other_path', detail: { kind } };
+  try {
+    return { kind: 'folder', dir: place.name === '.' ? dir : dir.enter(place.name), path };
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    // It was a folder a moment ago.
+    return {
+      code: 'UNVERIFIABLE',
+      action: 'search',
+      path: path.given,
+      next: 'retry_later',
+      detail: { errno },
+    };
+  }
+}
+
+function notFound(path: string): Refusal {
+  return { code: 'NOT_FOUND', action: 'search', path, next: 'other_path' };
+}
+
+/**
+ * The folder that holds every match of a glob, which begins with the names of folders; undefined if it is not there.
+ * A folder that is named counts as asked for: links to it are followed inside the workspace, and it is searched also if
+ * it is ignored.
+ */
+export function openBase(
+  workspace: Workspace,
+  path: string,
+  base: readonly string[],
+): Outcome<{ target: SearchTarget | undefined }> {
+  const outcome = openTarget(workspace, path);
+  if (!outcome.ok || base.length === 0 || outcome.target.kind === 'file') return outcome;
+  outcome.target.dir.close();
+  const inner = openTarget(workspace, `${path}/${base.join('/')}`);
+  if (!inner.ok) return isNothing(inner.refusal) ? { ok: true, target: undefined } : inner;
+  if (inner.target.kind === 'folder') return inner;
+  inner.target.dir.close();
+  return { ok: true, target: undefined };
+}
+
+function isNothing({ code }: Refusal): boolean {
+  return code === 'NOT_FOUND' || code === 'NOT_A_FILE';
+}
+
+/** A path for the next call: from the first root on, or absolute in another root. */
+export function shownPath(workspace: Workspace, path: ResolvedPath): string {
+  return path.root === workspace.roots[0] ? path.relative : path.absolute;
+}
+
+export function invalid(path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action: 'search', path, next: 'fix_argument', detail: { reason } };
+}
+
+/** The run was ended before it found anything. */
+export function tooLong(path: string): Refusal {
+  return invalid(path, 'nothing was found before the search took too long; name a smaller folder');
+}
+
+/** Why a text cannot be handed to ripgrep, or undefined. */
+export function whyUnusable(what: string, text: unknown): string | undefined {
+  if (typeof text !== 'string' || text === '') return `the ${what} is empty`;
+  if (text.includes('\0')) return `the ${what} contains a NUL character`;
+  if (!text.isWellFormed()) return `the ${what} contains half of a surrogate pair`;
+  return text.length > MAX_TEXT_CHARS ? `the ${what} is longer than ${MAX_TEXT_CHARS} characters` : undefined;
+}
+
+/** Arguments of a process are limited to 128 KB each. */
+const MAX_TEXT_CHARS = 20_000;
+
+/** Why a bound cannot be used, or undefined. */
+export function whyOutOfRange(
+  what: string,
+  value: number,
+  range: { min: number; max: number },
+): string | undefined {
+  const fits = Number.isInteger(value) && value >= range.min && value <= range.max;
+  return fits ? undefined : `${what} must be a whole number from ${range.min} to ${range.max}, not ${value}`;
+}

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { attackTable } from '../support/attack-table.ts';
+import { attackCreate } from '../support/create-attack.ts';
+
+const report = attackTable('four processes create the same names');
+
+it('3,000 names have one winner each, and nobody sees a part', async () => {
+  const naive = await attackCreate({ code: 'naive', processes: 4, names: 1000 });
+  const ours = await attackCreate({ code: 'ours', processes: 4, names: 3000 });
+  report({ code: 'naive', ...naive });
+  report({ code: 'ours', ...ours });
+  expect(ours).toEqual({ names: 3000, doubles: 0, orphans: 0, halves: 0, litter: 0 });
+  expect(naive.doubles + naive.halves).toBeGreaterThan(0);
+});

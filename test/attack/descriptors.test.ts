@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest';
+import { failMany } from '../support/descriptors.ts';
+
+it.skipIf(process.platform !== 'linux')('100,000 failing operations leave no descriptor open', async () => {
+  const { before, after, failed } = await failMany(100_000);
+  expect([after, failed]).toEqual([before, 100_000]);
+});

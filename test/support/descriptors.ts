@@ -1,0 +1,100 @@
+import { readdirSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { create } from '../../src/disk/create.ts';
+import { makeFolders } from '../../src/disk/folders.ts';
+import { move } from '../../src/disk/move.ts';
+import { readPage } from '../../src/disk/page.ts';
+import { readSnapshot } from '../../src/disk/read.ts';
+import { remove, removeLink } from '../../src/disk/remove.ts';
+import { replace } from '../../src/disk/replace.ts';
+import { Workspace } from '../../src/workspace/workspace.ts';
+import { type Bench, bench, holding } from './disk.ts';
+
+/** How many descriptors this process has open. */
+export function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+const REFUSED = [
+  '../x',
+  '/etc/passwd',
+  'out/f',
+  'loop',
+  'f/x',
+  'd/loop/x',
+  'n'.repeat(300),
+  'a\0',
+  '',
+  'key.pem',
+  'd/key.pem',
+];
+
+/** Fails in every way we know, `count` operations in all. */
+export async function failMany(count: number): Promise<{ before: number; after: number; failed: number }> {
+  const tree = ['f: text', 'd/e/f: text', 'out => OUTSIDE', 'loop => loop', 'd/loop => ../loop', 'l => f'];
+  let failing = false;
+  const disk = bench(tree, {
+    trace: (step) => {
+      if (failing && step === 'publish') throw Object.assign(new Error('injected'), { code: 'EIO' });
+    },
+  });
+  const work = operationsOf(disk, (now) => {
+    failing = now;
+  });
+  // Once each: the log of temporary names is opened by the first change and stays open.
+  for (let turn = 0; turn < 100; turn += 1) await work(turn);
+  const before = openDescriptors();
+  let failed = 0;
+  for (let done = 0; done < count; done += 1) if (await work(done)) failed += 1;
+  return { before, after: openDescriptors(), failed };
+}
+
+/** One operation that fails; true if it did. */
+function operationsOf(disk: Bench, inject: (failing: boolean) => void): (turn: number) => Promise<boolean> {
+  const { context } = disk;
+  const workspace = Workspace.open([disk.root], { protect: ['**/*.pem'] });
+  onTestFinished(() => workspace.close());
+  const bytes = Buffer.from('new');
+  const wrong = holding('other');
+  const at = async (path: string, work: (place: ReturnType<Bench['place']>) => unknown): Promise<unknown> => {
+    const outcome = workspace.locate(path, 'status', 'parents');
+    if (!outcome.ok) return outcome;
+    try {
+      return await work(outcome.located.place);
+    } finally {
+      outcome.located.place.dir.close();
+    }
+  };
+  const page = { clock: context.clock, from: 1, limit: 1, maxLineBytes: 9 };
+  const rows: readonly (() => Promise<unknown>)[] = [
+    ...REFUSED.map((path) => async () => workspace.resolve(path)),
+    () => at('missing', (place) => readSnapshot(place, context)),
+    () => at('d', (place) => readSnapshot(place, context)),
+    () => at('d/e/f', (place) => readSnapshot(place, { clock: context.clock, maxBytes: 1 })),
+    () => at('d', (place) => readPage(place, page)),
+    () => at('f', (place) => create(context, place, { bytes })),
+    () => at('d/e/f', (place) => replace(context, place, { bytes, expected: wrong })),
+    () => at('d', (place) => replace(context, place, { bytes, expected: wrong })),
+    () => at('d/e/f', async (place) => remove(context, place, wrong)),
+    () => at('l', async (place) => removeLink(context, place, 'elsewhere')),
+    () => at('f', (from) => at('l', async (to) => move(context, from, to))),
+    () => at('d', async (place) => makeFolders(context, place, ['d', 'e', 'f', 'g'])),
+    async () => {
+      inject(true);
+      try {
+        return await at('d/new', (place) => create(context, place, { bytes }));
+      } finally {
+        inject(false);
+      }
+    },
+  ];
+  return async (turn) => {
+    const row = rows[turn % rows.length];
+    try {
+      const done = await row?.();
+      return typeof done === 'object' && done !== null && ('problem' in done || ('ok' in done && !done.ok));
+    } catch {
+      return true;
+    }
+  };
+}

@@ -17,8 +17,8 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store']);
-/** Run by a person on a person's own files, outside every workspace. */
-const FS_EXCEPTIONS = new Set<string>(['cli/clients/config-file.ts']);
+/** Run by a person on a person's own files, or on a temporary folder of its own, outside every workspace. */
+const FS_EXCEPTIONS = new Set<string>(['cli/clients/config-file.ts', 'cli/stage.ts']);
 const MAX_LINES = 300;
 
 interface SourceFile {

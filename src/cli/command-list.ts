@@ -7,8 +7,9 @@ export interface CommandEntry {
   /** For the list of commands; the arguments are part of `usage`. */
   readonly usage: string;
   readonly summary: string;
-  /** Absent: another entry point than the command line's answers to it. */
   readonly load?: () => Promise<(cli: Cli) => Command>;
+  /** Of a command that another entry point answers to: what `help` says about it. */
+  readonly help?: () => Promise<string>;
 }
 
 /** Every command, in the order of the help. A command's code is loaded only when it is asked for. */
@@ -17,6 +18,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'serve',
     usage: 'serve [DIR...]',
     summary: 'MCP server on the given folders (default: the current one)',
+    help: async () => (await import('./serve-options.ts')).SERVE_HELP,
   },
   {
     name: 'proxy',
@@ -35,6 +37,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: 'remove CLIENT',
     summary: 'takes it out again',
     load: async () => (await import('./commands/init.ts')).defineRemove,
+  },
+  {
+    name: 'doctor',
+    usage: 'doctor',
+    summary: 'proves with a real refused write that the gate is enforced, and says what is not',
+    load: async () => (await import('./commands/doctor.ts')).defineDoctor,
+  },
+  {
+    name: 'demo',
+    usage: 'demo',
+    summary: 'the five promises, played in a temporary folder',
+    load: async () => (await import('./commands/demo.ts')).defineDemo,
   },
   {
     name: 'status',

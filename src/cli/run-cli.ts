@@ -53,7 +53,8 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
     const [about] = rest;
     return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);
   }
-  const load = COMMANDS.find((command) => command.name === word)?.load;
+  const { load, help } = COMMANDS.find((command) => command.name === word) ?? {};
+  if (help !== undefined) return cli.terminal.print(await help());
   if (load === undefined) return unknownCommand(cli, word);
   const command = (await load())(cli);
   const { terminal } = cli;

@@ -1,0 +1,65 @@
+import { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import type { Check } from '../doctor/check.ts';
+import { checkClients } from '../doctor/clients.ts';
+import { checkFolder, checkKernel } from '../doctor/file-system.ts';
+import { checkRefusedWrite, checkRipgrep } from '../doctor/programs.ts';
+import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags } from '../flags.ts';
+import type { StateFlags } from '../settings.ts';
+import { Stage } from '../stage.ts';
+
+interface DoctorFlags extends StateFlags {
+  readonly json?: boolean;
+}
+
+/** `lookfirst doctor`: what works here, proved by trying it. */
+export function defineDoctor(cli: Cli): Command {
+  const command = new Command('lookfirst doctor').description(
+    'Checks this machine, this folder and the clients configured here, proves with a real refused write that the\n' +
+      'gate is enforced, and says what is not.',
+  );
+  return addCommonFlags(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: DoctorFlags) => cli.end(await doctor(cli, flags)));
+}
+
+const EXAMPLES = `
+ok: as it should be. warn: it works, with less than could be had. fail: it does not work, and the exit code is 1.
+
+Examples:
+  lookfirst doctor
+  lookfirst doctor --json | jq 'select(.status != "ok")'`;
+
+async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
+  let failed = 0;
+  for await (const check of checks(cli, flags)) {
+    if (check.status === 'fail') failed += 1;
+    await cli.terminal.print(flags.json === true ? JSON.stringify(check) : lineOf(cli, check));
+  }
+  return failed === 0 ? EXIT.done : EXIT.fault;
+}
+
+async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
+  yield checkNode();
+  yield* checkHome(cli, flags);
+  yield checkPolicy(cli, flags);
+  yield await checkStore(cli, flags);
+  yield* checkFolder(cli);
+  const stage = new Stage();
+  try {
+    yield* checkKernel(stage);
+    yield await checkRipgrep(cli);
+    yield await checkRefusedWrite(cli, stage);
+  } finally {
+    stage.close();
+  }
+  yield* checkClients(cli);
+}
+
+function lineOf(cli: Cli, { name, status, message }: Check): string {
+  const { colours } = cli.terminal;
+  const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
+  return `${paint(status.padEnd(4))}  ${name.padEnd(15)}  ${message}`;
+}

@@ -1,0 +1,26 @@
+import type { ServerProcess, ToolAnswer } from '../server-process.ts';
+import type { Stage } from '../stage.ts';
+
+/** One thing that happened, for the reader. */
+export interface Line {
+  readonly who: 'agent' | 'agent 2' | 'gate' | 'person' | 'file';
+  readonly text: string;
+}
+
+/** What a scene has to play with. */
+export interface Play {
+  readonly stage: Stage;
+  readonly agent: ServerProcess;
+  readonly second: ServerProcess;
+  tell(who: Line['who'], text: string): void;
+  /** Calls a tool as the agent, and tells what was asked and what came of it. */
+  act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
+}
+
+/** One promise, played. */
+export interface Scene {
+  readonly title: string;
+  readonly promise: string;
+  /** True if the promise held. */
+  play(play: Play): Promise<boolean>;
+}

@@ -1,0 +1,67 @@
+import { verifyChain } from '../../journal/verify.ts';
+import { byteSize } from '../../report/byte-size.ts';
+import { inspectHome } from '../../store/inspect-home.ts';
+import { openExistingStore } from '../../store/open-existing.ts';
+import { canonicalPath } from '../canonical.ts';
+import type { Cli } from '../cli.ts';
+import { isWithin } from '../near.ts';
+import { placesOf, policyOf, type StateFlags } from '../settings.ts';
+import { count } from '../words.ts';
+import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+
+/** Less than this and a before-image may not fit. */
+const LITTLE_BYTES = 100 << 20;
+const OLDEST_NODE = [20, 19] as const;
+
+export function checkNode(running: string = process.versions.node): Check {
+  const [major = 0, minor = 0] = running.split('.').map(Number);
+  const [wantMajor, wantMinor] = OLDEST_NODE;
+  const isNew = major > wantMajor || (major === wantMajor && minor >= wantMinor);
+  return isNew
+    ? ok('node', `v${running}`)
+    : fail('node', `v${running}: needs ${OLDEST_NODE.join('.')} or newer`);
+}
+
+/** The state folder: there, private, writable, with room, and out of the agent's reach. */
+export function checkHome(cli: Cli, flags: StateFlags): Check[] {
+  const { home } = placesOf(cli, flags);
+  const { exists, writable, isPrivate, freeBytes } = inspectHome(home);
+  const name = 'state folder';
+  if (!writable) return [fail(name, `${home} cannot be written`)];
+  const there = exists ? '' : ' (made at the first start)';
+  const checks = [ok(name, `${home}${there}, ${byteSize(freeBytes)} free`)];
+  if (!isPrivate) checks.push(warn(name, 'others can look into it; the next start makes it private (0700)'));
+  if (freeBytes < LITTLE_BYTES) checks.push(warn(name, 'there is little room left; lookfirst gc frees some'));
+  if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
+    checks.push(
+      warn(name, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
+    );
+  return checks;
+}
+
+/** The store opens, and its journal is as it was written. */
+export async function checkStore(cli: Cli, flags: StateFlags): Promise<Check> {
+  try {
+    const store = await openExistingStore(placesOf(cli, flags).store);
+    try {
+      const report = await verifyChain(store);
+      if (report.ok) return ok('store', `${count(report.entries, 'entry')} in an unbroken chain`);
+      return fail('store', `journal entry ${report.seq} was ${report.problem}`);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return fail('store', reasonOf(error));
+  }
+}
+
+export function checkPolicy(cli: Cli, flags: StateFlags): Check {
+  try {
+    const policy = policyOf(cli, flags);
+    const open = policy.bypass.length === 0 ? '' : `; exempt from the gate: ${policy.bypass.join(', ')}`;
+    const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
+    return open === '' ? ok('policy', said) : warn('policy', said);
+  } catch (error) {
+    return fail('policy', reasonOf(error));
+  }
+}

@@ -1,0 +1,123 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Fault } from '../model/fault.ts';
+import { OUTCOME_KEY } from '../report/json.ts';
+
+/** What a tool answered. */
+export interface ToolAnswer {
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly change?: string;
+  readonly text: string;
+}
+
+interface Waiting {
+  readonly resolve: (result: Json) => void;
+  readonly reject: (error: Fault) => void;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const TIMEOUT_MS = 20_000;
+const PROTOCOL_VERSION = '2025-11-25';
+
+/** Our own server in a process of its own, spoken to line by line as any client would. */
+export class ServerProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #errors = '';
+
+  private constructor(command: readonly string[], env: NodeJS.ProcessEnv) {
+    const [program = '', ...args] = command;
+    this.#child = spawn(program, args, { env, stdio: 'pipe' });
+    this.#child.stdin.on('error', () => {});
+    this.#child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#errors = (this.#errors + chunk).slice(-2000);
+    });
+    this.#child.on('error', (error) => this.#fail(error.message));
+    this.#child.on('exit', () => this.#fail(`the server ended: ${this.#errors.trim()}`));
+    createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line));
+  }
+
+  /** Starts a server and shakes hands with it. */
+  static async start(command: readonly string[], env: NodeJS.ProcessEnv): Promise<ServerProcess> {
+    const server = new ServerProcess(command, env);
+    const clientInfo = { name: 'lookfirst', version: '1' };
+    await server.#request('initialize', { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });
+    server.#send({ method: 'notifications/initialized' });
+    return server;
+  }
+
+  async call(name: string, args: Json): Promise<ToolAnswer> {
+    const result = await this.#request('tools/call', { name, arguments: args });
+    const blocks = Array.isArray(result['content']) ? (result['content'] as readonly Json[]) : [];
+    const meta = asRecord(result['_meta']);
+    const { code, change } = asRecord(meta[OUTCOME_KEY]);
+    return {
+      ok: result['isError'] !== true,
+      ...(typeof code === 'string' ? { code } : {}),
+      ...(typeof change === 'string' ? { change } : {}),
+      text: blocks.map((block) => String(block['text'] ?? '')).join('\n'),
+    };
+  }
+
+  /** Ends it as a client does: by closing its input. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.stdin.end();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), TIMEOUT_MS);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  #request(method: string, params: Json): Promise<Json> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise<Json>((resolve, reject) => {
+      const timer = setTimeout(() => this.#fail(`no answer to ${method}`), TIMEOUT_MS);
+      const settled =
+        <T>(settle: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer);
+          settle(value);
+        };
+      this.#waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
+      this.#send({ id, method, params });
+    });
+  }
+
+  #send(message: Json): void {
+    this.#child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  #take(line: string): void {
+    const { id, result, error } = asRecord(parsed(line));
+    const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
+    if (waiting === undefined || typeof id !== 'number') return;
+    this.#waiting.delete(id);
+    if (error === undefined) waiting.resolve(asRecord(result));
+    else waiting.reject(new Fault('IO_FAILED', `the server answered: ${JSON.stringify(error)}`));
+  }
+
+  #fail(why: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Fault('IO_FAILED', why));
+    this.#waiting.clear();
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // Not a message: nobody waits for it.
+    return undefined;
+  }
+}
+
+function asRecord(value: unknown): Json {
+  // Any object of JSON has this shape.
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}

@@ -1,0 +1,54 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * A temporary folder with a workspace, a state folder and an outside, for commands that try things out on real files:
+ * nothing of the person's own is touched. It writes past the gate, as the rest of the world does.
+ */
+export class Stage {
+  readonly workspace: string;
+  readonly state: string;
+  readonly outside: string;
+  readonly #base: string;
+
+  constructor() {
+    this.#base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-')));
+    this.workspace = join(this.#base, 'workspace');
+    this.state = join(this.#base, 'state');
+    this.outside = join(this.#base, 'outside');
+    for (const folder of [this.workspace, this.state, this.outside]) mkdirSync(folder);
+  }
+
+  /** Writes a file of the workspace, as an editor would. */
+  put(name: string, text: string): void {
+    writeFileSync(join(this.workspace, name), text);
+  }
+
+  text(name: string): string {
+    return readFileSync(join(this.workspace, name), 'utf8');
+  }
+
+  /** A file outside of the workspace, and a link in it that leads there. */
+  putOutside(name: string, text: string, link: string): void {
+    writeFileSync(join(this.outside, name), text);
+    // The kind counts on Windows only, where a junction needs no rights.
+    symlinkSync(this.outside, join(this.workspace, link), 'junction');
+  }
+
+  outsideText(name: string): string {
+    return readFileSync(join(this.outside, name), 'utf8');
+  }
+
+  close(): void {
+    rmSync(this.#base, { recursive: true, force: true });
+  }
+}

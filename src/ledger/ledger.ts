@@ -1,5 +1,4 @@
 import { isStub } from '../judge/knowledge.ts';
-import type { Entry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
@@ -56,11 +55,11 @@ export class Ledger {
     return (await this.#store.sightings(this.session)).filter(counts);
   }
 
-  /** Adds views to what is known, together with `alongside` in one transaction; returns its journal entries. */
-  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<readonly Entry[]> {
+  /** Adds views to what is known, together with `alongside` in one transaction. */
+  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
     return this.#inTurn(async () => {
       const writes = await this.recordWrites(sightings);
-      return this.#store.record(joinWrites(writes, alongside));
+      await this.#store.record(joinWrites(writes, alongside));
     });
   }
 

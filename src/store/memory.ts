@@ -1,4 +1,4 @@
-import type { Entry, PendingChange } from '../model/entry.ts';
+import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -13,6 +13,8 @@ export class MemoryStore implements Store {
   readonly #sessions = new Map<string, SessionRecord>();
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
+  /** Entries as text, still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
+  #unchained: string[] = [];
   #checkpoint: ChainLink = CHAIN_START;
   #head: ChainLink = CHAIN_START;
   #closed = false;
@@ -27,11 +29,11 @@ export class MemoryStore implements Store {
     return [...(this.#sightings.get(session)?.values() ?? [])];
   }
 
-  async record(writes: Writes): Promise<readonly Entry[]> {
+  async record(writes: Writes): Promise<void> {
     this.#mustBeOpen();
-    if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return [];
+    if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return;
     // Whatever can fail comes first: from here on all of it happens.
-    const added = chainOn(this.#head, (writes.entries ?? []).map(copyOf));
+    const added = (writes.entries ?? []).map((entry) => JSON.stringify(entry));
     const announced = writes.announce === undefined ? undefined : copyOf(writes.announce);
     const opened = writes.session === undefined ? undefined : copyOf(writes.session);
 
@@ -41,16 +43,15 @@ export class MemoryStore implements Store {
     for (const change of writes.settle ?? []) this.#pending.delete(change);
     if (announced !== undefined) this.#pending.set(announced.change, announced);
     if (opened !== undefined) this.#sessions.set(opened.id, opened);
-    this.#entries.push(...added);
-    this.#head = linkOf(added.at(-1)) ?? this.#head;
-    return added;
+    this.#unchained.push(...added);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
     this.#mustBeOpen();
     const after = filter.afterSeq ?? 0;
     const before = filter.beforeSeq ?? Infinity;
-    const inOrder = filter.order === 'oldest' ? this.#entries : [...this.#entries].reverse();
+    const entries = this.#chained();
+    const inOrder = filter.order === 'oldest' ? entries : entries.toReversed();
     const found: Entry[] = [];
     for (const entry of inOrder) {
       if (found.length >= (filter.limit ?? Infinity)) break;
@@ -75,12 +76,13 @@ export class MemoryStore implements Store {
 
   async state(): Promise<StoreState> {
     this.#mustBeOpen();
+    this.#chained();
     return { checkpoint: this.#checkpoint, head: this.#head, bytes: 0 };
   }
 
   async prune(throughSeq: number): Promise<number> {
     this.#mustBeOpen();
-    const gone = this.#entries.filter((entry) => entry.seq <= throughSeq);
+    const gone = this.#chained().filter((entry) => entry.seq <= throughSeq);
     this.#entries = this.#entries.slice(gone.length);
     this.#checkpoint = linkOf(gone.at(-1)) ?? this.#checkpoint;
     return gone.length;
@@ -88,6 +90,19 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true;
+  }
+
+  #chained(): readonly Entry[] {
+    if (this.#unchained.length === 0) return this.#entries;
+    // Each text was made from a NewEntry by `record`.
+    const added = chainOn(
+      this.#head,
+      this.#unchained.map((text) => JSON.parse(text) as NewEntry),
+    );
+    this.#unchained = [];
+    this.#entries.push(...added);
+    this.#head = linkOf(added.at(-1)) ?? this.#head;
+    return this.#entries;
   }
 
   #drop(writes: Writes): void {

@@ -73,13 +73,13 @@ class SqliteStore implements Store {
     });
   }
 
-  async record(writes: Writes): Promise<readonly Entry[]> {
-    return this.#transaction(() => {
+  async record(writes: Writes): Promise<void> {
+    this.#transaction(() => {
       if (writes.announce !== undefined) this.#mustBeInPlace();
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return [];
+      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return;
       this.#drop(writes);
       this.#note(writes);
-      return this.#append(writes);
+      this.#append(writes);
     });
   }
 
@@ -171,8 +171,8 @@ class SqliteStore implements Store {
       );
   }
 
-  #append({ entries }: Writes): readonly Entry[] {
-    if (entries === undefined || entries.length === 0) return [];
+  #append({ entries }: Writes): void {
+    if (entries === undefined || entries.length === 0) return;
     const head = this.#link(SELECT_HEAD);
     const added = chainOn(head, entries);
     for (const entry of added) {
@@ -182,7 +182,6 @@ class SqliteStore implements Store {
     }
     const last = added.at(-1) ?? head;
     this.#sql('update chain set head_seq = ?, head_hash = ?').run(last.seq, last.hash);
-    return added;
   }
 
   #link(select: string): ChainLink {

@@ -11,8 +11,8 @@ export interface Store {
   readonly url: string;
   recall(session: string, key: string): Promise<Sighting | undefined>;
   sightings(session: string): Promise<readonly Sighting[]>;
-  /** All of `writes` or none; returns its entries, numbered and chained. */
-  record(writes: Writes): Promise<readonly Entry[]>;
+  /** All of `writes` or none; its entries are numbered and chained. */
+  record(writes: Writes): Promise<void>;
   /** Entries that match, newest first unless `order` says otherwise. */
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, whoever made it. */

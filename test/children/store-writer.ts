@@ -27,7 +27,8 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   const noted = { settle: [change], sightings: [{ session: settings.name, sighting }] };
   // By turns in one record and in two: those of two begin by reading the end of the chain.
   const together = count % 2 === 0;
-  const [added] = await store.record({ entries: [entry], ...(together ? noted : {}) });
+  await store.record({ entries: [entry], ...(together ? noted : {}) });
+  const [added] = await store.entries({ change, limit: 1 });
   if (!together) await store.record(noted);
   if (count % settings.tellEvery === 0) process.send?.({ count, seq: added?.seq, hash: added?.hash });
 }

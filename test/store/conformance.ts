@@ -103,10 +103,9 @@ function journal(store: () => Store): void {
   });
 
   it('an entry comes back exactly as recorded, numbered and chained', async () => {
-    const [returned] = await store().record({ entries: [full] });
+    await store().record({ entries: [full] });
     const [listed] = await store().entries({});
-    expect(returned).toEqual({ ...full, seq: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect(listed).toEqual(returned);
+    expect(listed).toEqual({ ...full, seq: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
   it('each entry builds on the one before, across records', async () => {
@@ -125,15 +124,11 @@ function journal(store: () => Store): void {
   });
 
   it('records made at once are numbered without gap or double', async () => {
-    const all = await Promise.all(
+    await Promise.all(
       Array.from({ length: 50 }, (_, i) => store().record({ entries: [readEntry({ atMs: i })] })),
     );
-    expect(
-      all
-        .flat()
-        .map((entry) => entry.seq)
-        .sort((a, b) => a - b),
-    ).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+    const all = await store().entries({ order: 'oldest' });
+    expect(all.map((entry) => entry.seq)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   });
 
   it('an object changed after it was recorded does not reach the journal', async () => {
@@ -240,8 +235,8 @@ function bookkeeping(store: () => Store): void {
       sightings: [{ session: 's', sighting: BARE_SIGHTING }],
     };
     await store().record({ announce: pendingChange('c1') });
-    expect(await store().record(settling)).toHaveLength(1);
-    expect(await store().record({ ...settling, session: sessionRecord('s') })).toEqual([]);
+    await store().record(settling);
+    await store().record({ ...settling, session: sessionRecord('s') });
     expect(await store().entries({})).toHaveLength(1);
     expect(await store().sessions()).toEqual([]);
   });
@@ -292,7 +287,8 @@ function transactions(store: () => Store): void {
     expect(await store().pending()).toEqual([pendingChange('c0')]);
     expect(await store().sessions()).toEqual([]);
     expect(await store().entries({})).toHaveLength(1);
-    expect(await store().record({ entries: [readEntry()] })).toMatchObject([{ seq: 2 }]);
+    await store().record({ entries: [readEntry()] });
+    expect(await store().entries({ limit: 1 })).toMatchObject([{ seq: 2 }]);
   });
 }
 
@@ -304,12 +300,14 @@ function pruning(store: () => Store): void {
     [99, [], 4],
   ])('pruning through %i leaves %j and a checkpoint to build on', async (through, left, checkpoint) => {
     const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
-    const recorded = await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
+    await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
+    const recorded = await store().entries({ order: 'oldest' });
     expect(await store().prune(through)).toBe(4 - left.length);
     expect((await store().entries({ order: 'oldest' })).map((entry) => entry.seq)).toEqual(left);
     expect((await store().lastChange(`${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
 
-    const [next] = await store().record({ entries: [readEntry()] });
+    await store().record({ entries: [readEntry()] });
+    const [next] = await store().entries({ limit: 1 });
     const state = await store().state();
     expect(state.checkpoint).toEqual({
       seq: checkpoint,

@@ -43,17 +43,13 @@ export const SCENES: readonly Scene[] = [
     title: 'Two agents at once',
     promise: 'edits that happen at the same time all arrive',
     play: async ({ stage, agent, second, tell }) => {
-      const jobs = Array.from({ length: 2 * ROUNDS }, (_, i) => `${i + 1}: open\n`);
-      stage.put('jobs.txt', ['jobs\n', ...jobs].join(''));
+      const jobs = Array.from({ length: 2 * ROUNDS }, (_, i) => `job ${String(i + 1).padStart(2, '0')}`);
+      stage.put('jobs.txt', jobs.map((job) => `${job}: open\n`).join(''));
       const path = 'jobs.txt';
       for (const each of [agent, second]) await each.call('read_file', { path });
-      const edits = jobs.map((_, i) => {
+      const edits = jobs.map((job, i) => {
         const [each, name] = i % 2 === 0 ? [agent, 'agent 1'] : [second, 'agent 2'];
-        return each.call('edit_file', {
-          path,
-          old_string: `\n${i + 1}: open`,
-          new_string: `\n${i + 1}: ${name}`,
-        });
+        return each.call('edit_file', { path, old_string: `${job}: open`, new_string: `${job}: ${name}` });
       });
       tell('agent', `and agent 2, in two processes, send ${edits.length} edits of one file at the same time`);
       await Promise.all(edits);

@@ -37,13 +37,13 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
 }
 
 /** The bytes to write, and what was done to the text on the way. */
-export interface Authored {
+interface Authored {
   readonly bytes: Uint8Array;
   readonly text: string | undefined;
   readonly notices: readonly Notice[];
 }
 
-export function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
+function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
   if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
   const { text, count } = straightenQuotes(intent.path, intent.content, { mode: world.policy.quotes });
   const notices: Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];

@@ -1,0 +1,217 @@
+// What the gate costs over doing the same without one: ratios, interleaved medians in one run.
+import { hash } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDisk } from '../dist/disk/context.js';
+import { readSnapshot } from '../dist/disk/read.js';
+import { replace } from '../dist/disk/replace.js';
+import { openSession } from '../dist/index.js';
+import { diffLines } from '../dist/text/diff.js';
+import { Workspace } from '../dist/workspace/workspace.js';
+import { interleaved } from './measure.mjs';
+
+const LINE = `${'y'.repeat(59)}\n`;
+
+export async function rows() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  const root = join(base, 'root');
+  const home = join(base, 'home');
+  mkdirSync(join(root, 'src/app'), { recursive: true });
+  mkdirSync(home);
+  const session = await openSession({
+    roots: [root],
+    home,
+    store: 'memory:',
+    policy: { durability: 'none' },
+  });
+  try {
+    return [
+      ...(await vetRows(session, root)),
+      ...(await readRows(session, root)),
+      ...(await editRows(session, root, home)),
+      ...(await diffRows()),
+      ...(await memoryRows(root, home)),
+    ];
+  } finally {
+    await session.close();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+/** Old enough that its stamp may be trusted: the usual case for a file in a checkout. */
+function put(path, text) {
+  writeFileSync(path, text);
+  utimesSync(path, 1e9, 1e9);
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 2200));
+
+async function vetRows(session, root) {
+  put(join(root, 'top.ts'), LINE.repeat(16));
+  put(join(root, 'src/app/deep.ts'), LINE.repeat(16));
+  await settled();
+  const found = [];
+  for (const [where, name] of [
+    ['a file of the root', 'top.ts'],
+    ['a file two folders down', 'src/app/deep.ts'],
+  ]) {
+    await session.read(name);
+    const [gated, plain] = await interleaved(
+      [
+        () => session.vet({ kind: 'write', path: name, content: 'x' }),
+        () => statSync(join(root, name), { bigint: true }),
+      ],
+      { rounds: 4000 },
+    );
+    found.push({
+      name: `vet of ${where} / bigint stat`,
+      ratio: gated / plain,
+      ...(name === 'top.ts' ? { bar: 3 } : {}),
+    });
+  }
+  return found;
+}
+
+async function readRows(session, root) {
+  const found = [];
+  for (const [label, lines, first, again] of [
+    ['1 KB', 17, 2, undefined],
+    ['1 MB', 17_000, 1.9, 1.2],
+  ]) {
+    const name = `read-${lines}.txt`;
+    const path = join(root, name);
+    const plain = () => {
+      realpathSync.native(path);
+      return readFileSync(path);
+    };
+    put(path, LINE.repeat(lines));
+    await settled();
+    let turn = 0;
+    const fresh = async () => {
+      turn += 1;
+      const other = `${turn % 2}${LINE.repeat(lines).slice(1)}`;
+      put(path, other);
+    };
+    const all = { limit: Number.MAX_SAFE_INTEGER };
+    const rounds = lines > 1000 ? 60 : 3000;
+    const [firstRead, base] = await interleaved([() => session.read(name, all), plain], {
+      rounds: Math.min(rounds, 300),
+      before: fresh,
+    });
+    found.push({
+      name: `first gated read of ${label} / realpath + readFileSync`,
+      ratio: firstRead / base,
+      bar: first,
+    });
+    await settled();
+    await session.read(name, all);
+    const [second, base2] = await interleaved([() => session.read(name, all), plain], { rounds });
+    found.push({
+      name: `second gated read of ${label} / realpath + readFileSync`,
+      ratio: second / base2,
+      ...(again === undefined ? { bar: first } : { bar: again }),
+    });
+  }
+  return found;
+}
+
+async function editRows(session, root, home) {
+  const workspace = Workspace.open([root]);
+  const disk = openDisk({ home: join(home, 'plain'), owner: 'bench', durability: 'none' });
+  const found = [];
+  try {
+    for (const [label, lines, rounds] of [
+      ['64 KB', 1100, 300],
+      ['5 MB', 87_000, 15],
+    ]) {
+      const names = [`gated-${lines}.txt`, `plain-${lines}.txt`];
+      const text = `${LINE.repeat(lines / 2)}anchor 0\n${LINE.repeat(lines / 2)}`;
+      for (const name of names) put(join(root, name), text);
+      await session.read(names[0], { limit: Number.MAX_SAFE_INTEGER });
+      let gatedTurn = 0;
+      let plainTurn = 0;
+      const gatedEdit = async () => {
+        const outcome = await session.edit(names[0], [
+          { oldString: `anchor ${gatedTurn}\n`, newString: `anchor ${gatedTurn + 1}\n` },
+        ]);
+        if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
+        gatedTurn += 1;
+      };
+      const plainEdit = async () => {
+        const { located } = workspace.locate(names[1], 'edit');
+        const snapshot = await readSnapshot(located.place, { clock: disk.clock });
+        const at = snapshot.bytes.indexOf(`anchor ${plainTurn}\n`);
+        const bytes = Buffer.concat([
+          snapshot.bytes.subarray(0, at),
+          Buffer.from(`anchor ${plainTurn + 1}\n`),
+          snapshot.bytes.subarray(at + `anchor ${plainTurn}\n`.length),
+        ]);
+        const expected = { fingerprint: snapshot.fingerprint, bytes: snapshot.bytes };
+        const done = await replace(disk, located.place, { bytes, expected });
+        located.place.dir.close();
+        if (!done.ok) throw new Error(done.reason);
+        rmSync(done.displaced);
+        plainTurn += 1;
+      };
+      const [gated, plain] = await interleaved([gatedEdit, plainEdit], { rounds });
+      found.push({
+        name: `gated edit in ${label} / read + splice + commit without a gate`,
+        ratio: gated / plain,
+        bar: 1.3,
+      });
+    }
+    return found;
+  } finally {
+    disk.close();
+    workspace.close();
+  }
+}
+
+async function diffRows() {
+  const before = Buffer.from(LINE.repeat(87_000));
+  const after = Buffer.from(before);
+  after[2_600_000] = 122;
+  const copy = Buffer.from(before);
+  const [ours, compare] = await interleaved([() => diffLines(before, after), () => before.equals(copy)], {
+    rounds: 100,
+  });
+  return [{ name: 'diff of one line in 5 MB / comparing the bytes', ratio: ours / compare, bar: 5 }];
+}
+
+/** What one remembered file costs, without the bytes kept for diffs. */
+async function memoryRows(root, home) {
+  const { MemoryStore } = await import('../dist/store/memory.js');
+  const { NO_FLAGS } = await import('../dist/model/sighting.js');
+  const store = new MemoryStore();
+  const count = 20_000;
+  globalThis.gc?.();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < count; index += 1) {
+    const key = `${root}/src/folder/file-${index}.ts`;
+    const sighting = {
+      key,
+      fingerprint: { sha256: hash('sha256', key, 'hex'), size: index },
+      stamp: { dev: 1n, ino: BigInt(index), size: BigInt(index), mtimeNs: 1n, ctimeNs: 1n },
+      racy: false,
+      coverage: { kind: 'whole' },
+      totalLines: 10,
+      flags: NO_FLAGS,
+      how: 'read',
+      atMs: index,
+    };
+    await store.record({ sightings: [{ session: home, sighting }] });
+  }
+  globalThis.gc?.();
+  const bytes = (process.memoryUsage().heapUsed - before) / count;
+  return [{ name: 'memory per sighting, bytes', value: Math.round(bytes) }];
+}

@@ -86,4 +86,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'removes what is older than the retention or over the quota',
     load: async () => (await import('./commands/gc.ts')).defineGc,
   },
+  {
+    name: 'history',
+    usage: 'history FILE',
+    summary: 'what the model of a transcript has seen',
+    load: async () => (await import('./commands/history.ts')).defineHistory,
+  },
 ];

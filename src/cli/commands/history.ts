@@ -1,0 +1,140 @@
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { type DerivedHistory, deriveSightingsFrom } from '../../history/derive.ts';
+import { FORMAT_NAMES, type FormatName } from '../../history/format.ts';
+import type { HistorySighting } from '../../history/history-sighting.ts';
+import { type Coverage, unionCoverage } from '../../model/coverage.ts';
+import { pathText } from '../../report/bounded.ts';
+import type { Column } from '../../report/human.ts';
+import { formatRanges } from '../../report/ranges.ts';
+import { relativeTime } from '../../report/relative-time.ts';
+import { openTranscript, type TranscriptFile } from '../../store/transcript-file.ts';
+import type { Cli } from '../cli.ts';
+import { typeable } from '../entry-row.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { Progress } from '../progress.ts';
+import { count } from '../words.ts';
+
+interface HistoryFlags {
+  readonly json?: boolean;
+  readonly format?: FormatName;
+  readonly cwd?: string;
+  readonly root?: string;
+}
+
+/** `lookfirst history`: what the model of a conversation has seen, from its transcript alone. */
+export function defineHistory(cli: Cli): Command {
+  return new Command('lookfirst history')
+    .description('What the model of a conversation has been shown of files and still has in its context.')
+    .argument('<file>', 'a transcript')
+    .addOption(
+      new Option('--format <name>', 'of the transcript; default: told from it').choices(FORMAT_NAMES),
+    )
+    .option('--cwd <dir>', 'where relative paths start if the transcript does not say (default: this folder)')
+    .option('--root <dir>', 'only files in this folder')
+    .option('--json', 'answer in JSON, one object a line')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, flags: HistoryFlags) => cli.end(await history(cli, file, flags)));
+}
+
+const EXAMPLES = `
+What was compacted, trimmed, cleared or rewound since does not count, nor does what failed.
+
+Examples:
+  lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl
+  lookfirst history rollout.jsonl --root . --json
+  lookfirst history messages.json --format anthropic-messages`;
+
+async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<ExitCode> {
+  const transcript = openTranscript(resolve(cli.cwd, file));
+  const derived = await deriveSightingsFrom(withProgress(cli, transcript), {
+    ...(flags.format === undefined ? {} : { format: flags.format }),
+    cwd: resolve(cli.cwd, flags.cwd ?? '.'),
+    ...(flags.root === undefined ? {} : { root: resolve(cli.cwd, flags.root) }),
+  });
+  await (flags.json === true ? printJson : printTable)(cli, derived);
+  return EXIT.done;
+}
+
+async function* withProgress(cli: Cli, { size, chunks }: TranscriptFile): AsyncGenerator<Uint8Array> {
+  const progress = new Progress(cli.terminal);
+  let done = 0;
+  for await (const chunk of chunks) {
+    yield chunk;
+    done += chunk.byteLength;
+    progress.update('reading', done, size);
+  }
+  progress.end();
+}
+
+async function printJson(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
+  await cli.terminal.print(JSON.stringify({ type: 'transcript', format, records, skipped }));
+  for (const sighting of sightings)
+    await cli.terminal.print(JSON.stringify({ type: 'sighting', ...sighting }));
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'PATH', cut: 'front' },
+  { title: 'LINES', cut: 'end' },
+  { title: 'HOW' },
+  { title: 'WHEN' },
+];
+
+async function printTable(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
+  const files = byFile(sightings);
+  const left = skipped.count === 0 ? '' : `, ${skipped.count} left out (${reasons(skipped.reasons)})`;
+  const head = `${format ?? 'empty'} transcript, ${count(records, 'record')}${left}: ${count(files.length, 'file')} in context`;
+  await cli.terminal.print(head);
+  if (files.length === 0) return;
+  const rows = files.map(({ path, coverage, how, atMs }) => [
+    pathText(typeable(path, cli.cwd)),
+    linesOf(coverage),
+    how.join(', '),
+    atMs === undefined ? '' : relativeTime(atMs, cli.nowMs),
+  ]);
+  await cli.terminal.printTable(COLUMNS, rows);
+}
+
+interface SeenFile {
+  readonly path: string;
+  readonly coverage: Coverage;
+  readonly how: readonly string[];
+  readonly atMs: number | undefined;
+}
+
+/** One row for each file, most recently seen last: the end of a transcript is what one remembers. */
+function byFile(sightings: readonly HistorySighting[]): SeenFile[] {
+  const files = new Map<string, SeenFile>();
+  for (const { path, coverage, how, atMs, totalLines } of sightings) {
+    const known = files.get(path);
+    files.delete(path);
+    files.set(path, {
+      path,
+      // Without a known end no list of lines is the whole file.
+      coverage:
+        known === undefined ? coverage : unionCoverage(known.coverage, coverage, totalLines ?? Infinity),
+      how: [...new Set([...(known?.how ?? []), how])],
+      atMs: atMs ?? known?.atMs,
+    });
+  }
+  return [...files.values()];
+}
+
+function linesOf(coverage: Coverage): string {
+  switch (coverage.kind) {
+    case 'whole':
+      return 'whole';
+    case 'lines':
+      return formatRanges(coverage.ranges);
+    case 'none':
+      return 'unknown';
+    default:
+      return coverage satisfies never;
+  }
+}
+
+function reasons(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([reason, times]) => `${times} ${reason}`)
+    .join(', ');
+}

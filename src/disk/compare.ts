@@ -1,7 +1,6 @@
-import { fstatSync, readSync } from 'node:fs';
-import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import { fingerprintOf } from './hash.ts';
-import { readAllSync } from './read.ts';
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
+import type { Fingerprint } from '../model/fingerprint.ts';
 
 /** The bytes a file must have; `bytes` spare the hash when the caller still has them. */
 export interface Expected {
@@ -13,22 +12,36 @@ const CHUNK_BYTES = 1 << 18;
 
 /** True if the open file holds exactly the expected bytes. Nothing but the bytes is believed. */
 export function holds(fd: number, expected: Expected): boolean {
-  const size = Number(fstatSync(fd, { bigint: true }).size);
-  if (size !== expected.fingerprint.size) return false;
   return expected.bytes === undefined
-    ? sameFingerprint(fingerprintOf(readAllSync(fd, size)), expected.fingerprint)
+    ? holdsFingerprint(fd, expected.fingerprint)
     : holdsBytes(fd, expected.bytes);
 }
 
 function holdsBytes(fd: number, bytes: Uint8Array): boolean {
+  return readsAs(fd, bytes.byteLength, (chunk, at) =>
+    chunk.equals(bytes.subarray(at, at + chunk.byteLength)),
+  );
+}
+
+function holdsFingerprint(fd: number, { sha256, size }: Fingerprint): boolean {
+  const digest = createHash('sha256');
+  const read = readsAs(fd, size, (chunk) => {
+    digest.update(chunk);
+    return true;
+  });
+  return read && digest.digest('hex') === sha256;
+}
+
+/** Reads a file to its end; false as soon as it is longer than expected, or `agrees` says no, or if it is shorter. */
+function readsAs(fd: number, size: number, agrees: (chunk: Buffer, at: number) => boolean): boolean {
   // One byte more than expected, so that a file that has just grown is noticed.
-  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes.byteLength + 1));
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size + 1));
   for (let done = 0; ; ) {
     const count = readSync(fd, chunk, 0, chunk.byteLength, done);
-    if (count === 0) return done === bytes.byteLength;
-    if (done + count > bytes.byteLength) return false;
-    if (chunk.compare(bytes, done, done + count, 0, count) !== 0) return false;
+    if (count === 0) return done === size;
+    if (done + count > size || !agrees(chunk.subarray(0, count), done)) return false;
     done += count;
-    if (done === bytes.byteLength && count < chunk.byteLength) return true;
+    // A short read is the end of a regular file.
+    if (count < chunk.byteLength) return done === size;
   }
 }

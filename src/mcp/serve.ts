@@ -2,8 +2,9 @@ import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
-import { Sessions, type WorkspaceOptions } from '../session/sessions.ts';
+import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import { type EndSignal, EndSignals } from './end-signals.ts';
+import { LateWorkspace } from './late-workspace.ts';
 import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
 import type { ToolHost } from './tool-host.ts';
 import { createToolHost } from './tools-host.ts';
@@ -21,19 +22,44 @@ export interface ServeOptions {
   readonly log: (line: string) => void;
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
+  readonly readOnly: boolean;
   /** Called with the open workspace, before the first call; what it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
 }
+
+/** A client that does not ask for the tools at once may wait for a call instead. */
+const OPEN_AT_LATEST_MS = 250;
 
 export interface ServeStdioOptions extends ServeOptions {
   readonly input: Readable;
   readonly output: Writable;
 }
 
-/** Serves a workspace over a pair of streams until the client goes away or a signal comes; then closes it. */
+/**
+ * Serves a workspace over a pair of streams until the client goes away or a signal comes; then closes it. Opening it takes
+ * longer than all the rest of the start, so the client has its list of tools by then; a workspace that cannot be opened
+ * ends the server all the same.
+ */
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
-  return withHost(options, env, (host) => serveStreams({ host, input, output, signals, log }));
+  const workspace = new LateWorkspace(options);
+  const host = await hostFor(options, env, workspace);
+  const tools = (): ReturnType<ToolHost['tools']> => {
+    // After the answer has left.
+    setImmediate(() => workspace.begin());
+    return host.tools();
+  };
+  const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
+  try {
+    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log });
+    const end = await Promise.race([served, workspace.failed]);
+    // Nobody needed it, but a mistake in its options is worth telling.
+    if (end === 'end-of-input') await workspace.open();
+    return end;
+  } finally {
+    clearTimeout(latest);
+    await workspace.close();
+  }
 }
 
 export interface ServeHttpOptions extends ServeOptions {
@@ -47,37 +73,34 @@ export interface ServeHttpOptions extends ServeOptions {
 
 /** Serves a workspace over HTTP on 127.0.0.1 until a signal comes; then closes it. */
 export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
+  const { log, port } = options;
   // Whoever connects is not whoever started us: of the environment only our own variable counts.
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
-  return withHost(options, env, async (host) => {
+  const workspace = new LateWorkspace(options);
+  try {
+    await workspace.open();
+    const host = await hostFor(options, env, workspace);
     // The protocol's SDK, which stdio does without.
     const { newToken, serveHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
-    const { port } = options;
-    const server = await listen({ host, token, log: options.log, ...(port === undefined ? {} : { port }) });
+    const server = await listen({ host, token, log, ...(port === undefined ? {} : { port }) });
     const signals = new EndSignals(options.signals);
     options.listening({ url: server.url, token });
     const end = await signals.first;
     await server.close();
     signals.close();
     return end;
-  });
+  } finally {
+    await workspace.close();
+  }
 }
 
-async function withHost<T>(
+async function hostFor(
   options: ServeOptions,
   env: ServeOptions['env'],
-  serve: (host: ToolHost) => Promise<T>,
-): Promise<T> {
-  const { session, version, log } = options;
-  const [dialect, sessions] = await Promise.all([
-    loadDialect(options.dialect),
-    Sessions.open(options.workspace),
-  ]);
-  try {
-    options.opened?.(sessions);
-    return await serve(createToolHost({ sessions, dialect, session, env, version, log }));
-  } finally {
-    await sessions.close();
-  }
+  workspace: LateWorkspace,
+): Promise<ToolHost> {
+  const { session, version, log, readOnly } = options;
+  const dialect = await loadDialect(options.dialect);
+  return createToolHost({ open: () => workspace.open(), dialect, readOnly, session, env, version, log });
 }

@@ -5,6 +5,8 @@ import { JsonText } from './json-text.ts';
 import type { EscapedText } from './tool-results.ts';
 
 const NEWLINE = 10;
+/** The last block of a text is given room for the worst case. */
+const SPARE_BYTES = 12 << 10;
 
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
 export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
@@ -21,10 +23,12 @@ export function showRead(result: ReadResult, style: ReadStyle, words: Words): Re
 
 function numbered(lines: Buffer, first: number, foot: string): EscapedText {
   const end = lines[lines.length - 1] === NEWLINE ? lines.length - 1 : lines.length;
-  const text = new JsonText(lines.length + (lines.length >> 3) + foot.length);
+  // Room for numbers and escapes of ordinary text: growing would copy all of it.
+  const text = new JsonText(lines.length + (lines.length >> 2) + Math.min(lines.length, SPARE_BYTES));
   return { escaped: text.numberedLines(lines.subarray(0, end), first).text(foot).finish() };
 }
 
 function escaped(bytes: Uint8Array, foot: string): EscapedText {
-  return { escaped: new JsonText(bytes.length + foot.length).bytes(bytes).text(foot).finish() };
+  const text = new JsonText(bytes.length + (bytes.length >> 3) + Math.min(bytes.length, SPARE_BYTES));
+  return { escaped: text.bytes(bytes).text(foot).finish() };
 }

@@ -13,28 +13,24 @@ import type { JsonObject, ToolDefinition, ToolHost, ToolResult } from './tool-ho
 import { refusalResult, successResult } from './tool-results.ts';
 
 export interface ToolHostOptions extends ChoiceOptions {
-  readonly sessions: Sessions;
+  /** Opens the workspace; asked once, by the first call: a client that only lists the tools need not wait for it. */
+  readonly open: () => Promise<Sessions>;
   readonly dialect: Dialect;
+  /** Offer only the tools that change nothing. The workspace's own policy refuses changes whatever is offered. */
+  readonly readOnly: boolean;
   /** Of this package. */
   readonly version: string;
   /** For people. */
   readonly log: (line: string) => void;
 }
 
-/** The tools of a dialect over a workspace. In a read-only one, tools that change are not there at all. */
+/** The tools of a dialect over a workspace. */
 export function createToolHost(options: ToolHostOptions): ToolHost {
-  const { sessions, dialect, version, log } = options;
-  const { policy, workspace, now } = sessions.world;
-  const tools = dialect.tools.filter((tool) => tool.annotations.readOnlyHint || !policy.readOnly);
+  const { dialect, version, log } = options;
+  const tools = dialect.tools.filter((tool) => tool.annotations.readOnlyHint || !options.readOnly);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
-  const pool = new SessionPool(sessions);
-  const words = reportWords({
-    roots: workspace.roots,
-    tools: TOOL_NAMES[dialect.name],
-    wording: policy.wording,
-    now,
-  });
+  let served: Promise<Served> | undefined;
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
     instructions: dialect.instructions,
@@ -42,6 +38,8 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     call: async (name, args, context) => {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
+      served ??= serve(options);
+      const { pool, words } = await served;
       const call = understand(tool, args);
       if ('reason' in call) return refusedArguments(tool, call.reason, words);
       const choice = chooseSession(context, options);
@@ -54,9 +52,24 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       });
     },
     sessionEnded: (hint) => {
-      pool.end(hint).catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
+      const ended = served?.then(({ pool }) => pool.end(hint));
+      ended?.catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
     },
   };
+}
+
+/** What calls need of an open workspace. */
+interface Served {
+  readonly pool: SessionPool;
+  readonly words: Words;
+}
+
+async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
+  const sessions = await open();
+  const { policy, workspace, now } = sessions.world;
+  const tools = TOOL_NAMES[dialect.name];
+  const words = reportWords({ roots: workspace.roots, tools, wording: policy.wording, now });
+  return { pool: new SessionPool(sessions), words };
 }
 
 function definitionOf({ call: _, ...tool }: Tool): ToolDefinition {

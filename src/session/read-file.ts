@@ -64,7 +64,8 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
   const totalLines = known ?? countOf(text, snapshot);
   const range = rangeOf(reading, totalLines);
   if ('code' in range) return range;
-  const lines = shownText(text, showing(reading, range));
+  const all = range.from === 1 && range.to === totalLines;
+  const lines = shownText(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
   return {
     result: {

@@ -73,6 +73,54 @@ describe('record and recall', () => {
   });
 });
 
+describe('note', () => {
+  const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
+
+  it('adds a view to what was recalled, with its line, and returns the sum', async () => {
+    const { ledger, store } = open();
+    await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
+    const next = seen('a', 2, { coverage: lines(6, 10) });
+    expect(await ledger.note(next, await ledger.recall('a'), entry)).toMatchObject({ coverage: WHOLE });
+    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
+    expect(await store.entries({})).toMatchObject([entry]);
+  });
+
+  it.each([
+    [
+      'another note',
+      (ledger: Ledger) => ledger.note(seen('a', 1, { coverage: lines(1, 5) }), undefined, entry),
+    ],
+    ['a record', (ledger: Ledger) => ledger.record([seen('a', 1, { coverage: lines(1, 5) })])],
+  ])('loses no view that came after the recall: %s', async (_what, meanwhile) => {
+    const { ledger } = open();
+    const earlier = await ledger.recall('a');
+    await meanwhile(ledger);
+    await ledger.note(seen('a', 2, { coverage: lines(6, 10) }), earlier, entry);
+    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE });
+  });
+
+  it('waits for a change that was asked for before', async () => {
+    const { ledger } = open({ compaction: 'clear' });
+    await ledger.record([seen('a')]);
+    const earlier = await ledger.recall('a');
+    await Promise.all([
+      ledger.compacted(),
+      ledger.note(seen('a', 2, { coverage: lines(1, 2) }), earlier, entry),
+    ]);
+    expect((await ledger.recall('a'))?.coverage).toEqual(lines(1, 2));
+  });
+
+  it('keeps the bound', async () => {
+    const { ledger } = open({ maxSightings: 20 });
+    for (let n = 0; n < 100; n++) {
+      const key = `file-${n}`;
+      await ledger.note(seen(key, n), await ledger.recall(key), entry);
+    }
+    expect((await ledger.all()).length).toBeLessThanOrEqual(22);
+    expect(await ledger.recall('file-99')).toMatchObject({ coverage: seen('x').coverage });
+  });
+});
+
 describe('forgetting', () => {
   it('of one file leaves the reason, of everything nothing', async () => {
     const { ledger } = open();

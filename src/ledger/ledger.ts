@@ -1,4 +1,5 @@
 import { isStub } from '../judge/knowledge.ts';
+import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
@@ -14,6 +15,9 @@ export interface LedgerOptions {
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction'>;
 }
+
+/** Recalled by those who then change nothing; forgotten now and then. */
+const MAX_RECALLED = 1000;
 
 /** Asks the world whether a sighting's bytes are still there, by hash. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
@@ -38,6 +42,10 @@ export class Ledger {
   /** New ones recorded while they were not counted. */
   #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Changes that are waiting for their turn, or at it. */
+  #turns = 0;
+  /** What was recalled since the last change through this ledger. */
+  readonly #recalled = new Map<string, Sighting | undefined>();
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
@@ -46,13 +54,31 @@ export class Ledger {
   }
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
-  recall(key: string): Promise<Sighting | undefined> {
-    return this.#store.recall(this.session, key);
+  async recall(key: string): Promise<Sighting | undefined> {
+    const known = await this.#store.recall(this.session, key);
+    if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
+    this.#recalled.set(key, known);
+    return known;
   }
 
   /** Every sighting that counts. */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
+  }
+
+  /**
+   * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
+   * one who recalled `earlier` before.
+   */
+  async note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
+    const merged = mergeSighting(earlier, next);
+    const isNew = counts(next) && !(earlier !== undefined && counts(earlier));
+    if (this.#isLast(next.key, earlier) && this.#hasRoom(next.key, isNew ? 1 : 0)) {
+      this.#recalled.delete(next.key);
+      const sightings = [{ session: this.session, sighting: merged }];
+      await this.#store.note({ sightings, entries: [entry] });
+    } else await this.record([next], { entries: [entry] });
+    return merged;
   }
 
   /** Adds views to what is known, together with `alongside` in one transaction. */
@@ -80,6 +106,7 @@ export class Ledger {
 
   /** The writes that leave a tombstone: this session deleted the file. */
   tombstoneWrites(key: string, atMs: number): Writes {
+    this.#recalled.delete(key);
     return this.#write([tombstoneOf(key, atMs)]);
   }
 
@@ -142,9 +169,23 @@ export class Ledger {
     return { kept: kept.length, dropped: offered.length - kept.length };
   }
 
+  /** Nothing was changed through this ledger since that was recalled. */
+  #isLast(key: string, recalled: Sighting | undefined): boolean {
+    return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
+  }
+
+  /** Takes the room if it is there without counting or evicting anything. */
+  #hasRoom(key: string, added: number): boolean {
+    if (added === 0) return true;
+    if (this.#live === undefined) return !this.#mustCount(added, [key]);
+    if (this.#live + added > this.#policy.maxSightings) return false;
+    this.#live += added;
+    return true;
+  }
+
   async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
     if (added === 0) return {};
-    if (this.#live === undefined && !this.#mustCount(added, current)) return {};
+    if (this.#live === undefined && !this.#mustCount(added, [...current.keys()])) return {};
     this.#live ??= (await this.all()).length;
     this.#live += added;
     if (this.#live <= this.#policy.maxSightings) return {};
@@ -157,10 +198,10 @@ export class Ledger {
   }
 
   /** Counting reads every sighting; a process that records one (a hook) need not each time, the bound is soft by a tenth. */
-  #mustCount(added: number, current: ReadonlyMap<string, Sighting>): boolean {
+  #mustCount(added: number, keys: readonly string[]): boolean {
     this.#uncounted += added;
     if (this.#uncounted >= Math.min(SAMPLE, this.#policy.maxSightings / 10)) return true;
-    return [...current.keys()].some(isSampled);
+    return keys.some(isSampled);
   }
 
   async #rewrite(
@@ -177,7 +218,11 @@ export class Ledger {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
+    this.#turns += 1;
+    const turn = this.#turn.then(work).finally(() => {
+      this.#turns -= 1;
+      this.#recalled.clear();
+    });
     // A failed turn is its caller's to handle; the next one recounts, for nobody knows what was stored.
     this.#turn = turn.catch(() => {
       this.#live = undefined;

@@ -1,6 +1,6 @@
 import { type Coverage, covers, NOTHING, rangesOf, unionCoverage } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import type { Sighting, SightingFlags } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 
 /**
  * What a session knows of a file after one more view of it. Coverage adds up only at one fingerprint; other bytes replace
@@ -11,7 +11,7 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
   if (old === undefined || old.tombstone === true) return next;
   if (next.tombstone === true) return next;
   if (next.how === 'edit') return afterEdit(old, next);
-  if (!sameBytes(old, next)) return next;
+  if (isEverything(next) || !sameBytes(old, next)) return next;
 
   const totalLines = next.totalLines ?? old.totalLines;
   const [before, now] = textCoverages(old, next);
@@ -22,6 +22,12 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
     totalLines,
     flags: mergeFlags(old, next),
   };
+}
+
+/** A read of the whole, with nothing that an earlier view could add: what nearly every read is. */
+function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: Sighting): boolean {
+  if (coverage.kind !== 'whole' || how !== 'read' || flags !== NO_FLAGS) return false;
+  return fingerprint !== undefined && stamp !== undefined && totalLines !== undefined;
 }
 
 /**

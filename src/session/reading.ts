@@ -1,6 +1,5 @@
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { mergeSighting } from '../ledger/merge-sighting.ts';
 import type { LineRange } from '../model/coverage.ts';
 import { revisionOf } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
@@ -63,21 +62,16 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
 export async function recordShown(reading: Reading, shown: Shown): Promise<{ ok: true } & ReadResult> {
   const { ledger, located, earlier, path } = reading;
   const { sighting, result } = shown;
-  await ledger.record([sighting], {
-    entries: [
-      {
-        kind: 'read',
-        action: 'read',
-        atMs: sighting.atMs,
-        session: ledger.session,
-        root: located.place.path.root,
-        path: located.place.path.relative,
-        lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
-        ...(sighting.fingerprint === undefined ? {} : { sha256: sighting.fingerprint.sha256 }),
-      },
-    ],
+  const known = await ledger.note(sighting, earlier, {
+    kind: 'read',
+    action: 'read',
+    atMs: sighting.atMs,
+    session: ledger.session,
+    root: located.place.path.root,
+    path: located.place.path.relative,
+    lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
+    ...(sighting.fingerprint === undefined ? {} : { sha256: sighting.fingerprint.sha256 }),
   });
-  const known = mergeSighting(earlier, sighting);
   const { fingerprint, flags } = known;
   const complete =
     known.coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;

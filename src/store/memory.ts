@@ -4,7 +4,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { CHAIN_START, canonicalJson, chainOn } from './chain.ts';
 import { matches } from './entry-match.ts';
-import type { ChainLink, EntryFilter, Store, StoreState, Writes } from './store.ts';
+import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
 
 /** The reference store: what every other store must answer like. Gone when the process ends. */
 export class MemoryStore implements Store {
@@ -44,6 +44,10 @@ export class MemoryStore implements Store {
     if (announced !== undefined) this.#pending.set(announced.change, announced);
     if (opened !== undefined) this.#sessions.set(opened.id, opened);
     this.#unchained.push(...added);
+  }
+
+  note(notes: Notes): Promise<void> {
+    return this.record(notes);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {

@@ -4,6 +4,7 @@ import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { chainOn } from './chain.ts';
+import { LateNotes } from './late-notes.ts';
 import { sightingFrom, sightingText } from './sighting-text.ts';
 import type { SqliteDatabase, SqliteStatement } from './sqlite-driver.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { storeFault } from './sqlite-fault.ts';
 import { openDatabase } from './sqlite-open.ts';
 import { column, fromColumn } from './sqlite-text.ts';
-import type { ChainLink, EntryFilter, Store, StoreState, Writes } from './store.ts';
+import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
@@ -30,7 +31,7 @@ const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash
 
 /** Opens the database file, made if missing; every process that opens the same file sees the same, at once. */
 export async function openSqliteStore(file: string): Promise<Store> {
-  return new SqliteStore(await openDatabase(file), file);
+  return new LateNotes(new SqliteStore(await openDatabase(file), file));
 }
 
 /**
@@ -81,6 +82,10 @@ class SqliteStore implements Store {
       this.#note(writes);
       this.#append(writes);
     });
+  }
+
+  note(notes: Notes): Promise<void> {
+    return this.record(notes);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {

@@ -13,6 +13,11 @@ export interface Store {
   sightings(session: string): Promise<readonly Sighting[]>;
   /** All of `writes` or none; its entries are numbered and chained. */
   record(writes: Writes): Promise<void>;
+  /**
+   * Records what nobody waits for: whoever holds this store sees it at once, other processes within a few milliseconds.
+   * A process that dies in between loses it, so only what can be had again may be noted: what a session was shown.
+   */
+  note(notes: Notes): Promise<void>;
   /** Entries that match, newest first unless `order` says otherwise. */
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, whoever made it. */
@@ -62,6 +67,9 @@ export interface Writes {
   /** Removes the session's record as well as its sightings. */
   readonly dropSession?: string;
 }
+
+/** What may be lost with the process: the session then has to look again. */
+export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
 
 export interface EntryFilter {
   readonly session?: string;

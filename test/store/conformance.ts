@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, EntryKind } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START, follows } from '../../src/store/chain.ts';
-import type { EntryFilter, Store } from '../../src/store/store.ts';
+import type { EntryFilter, Notes, Store } from '../../src/store/store.ts';
 import {
   ABSENT,
   BARE_SIGHTING,
@@ -31,6 +31,7 @@ export function storeConformance(name: string, open: () => Promise<Store>): void
     filters(() => store);
     bookkeeping(() => store);
     transactions(() => store);
+    notes(() => store);
     pruning(() => store);
   });
 }
@@ -289,6 +290,47 @@ function transactions(store: () => Store): void {
     expect(await store().entries({})).toHaveLength(1);
     await store().record({ entries: [readEntry()] });
     expect(await store().entries({ limit: 1 })).toMatchObject([{ seq: 2 }]);
+  });
+}
+
+function notes(store: () => Store): void {
+  const noted = (sighting: Sighting, path = 'a.ts'): Notes => {
+    return { sightings: [{ session: 's', sighting }], entries: [readEntry({ path })] };
+  };
+
+  it.each([
+    ['recall', (store: Store) => store.recall('s', FULL_SIGHTING.key), FULL_SIGHTING],
+    ['sightings', (store: Store) => store.sightings('s'), [FULL_SIGHTING]],
+    ['entries', async (store: Store) => (await store.entries({})).map((entry) => entry.seq), [1]],
+    ['state', async (store: Store) => (await store.state()).head.seq, 1],
+    ['prune', (store: Store) => store.prune(1), 1],
+  ])('whoever notes something sees it at once: %s', async (_what, look, expected) => {
+    await store().note(noted(FULL_SIGHTING));
+    expect(await look(store())).toEqual(expected);
+  });
+
+  it('what is noted and what is recorded keep their order', async () => {
+    await store().note(noted(FULL_SIGHTING, 'first.ts'));
+    await store().record({ ...noted({ ...FULL_SIGHTING, atMs: 2 }, 'second.ts') });
+    await store().note(noted({ ...FULL_SIGHTING, atMs: 3 }, 'third.ts'));
+    expect(await store().recall('s', FULL_SIGHTING.key)).toMatchObject({ atMs: 3 });
+    const paths = (await store().entries({ order: 'oldest' })).map((entry) => entry.path);
+    expect(paths).toEqual(['first.ts', 'second.ts', 'third.ts']);
+    await store().record({ forget: [{ session: 's' }] });
+    expect(await store().recall('s', FULL_SIGHTING.key)).toBeUndefined();
+  });
+
+  it('a thousand notes are chained like a thousand records', async () => {
+    for (let n = 0; n < 1000; n++) await store().note(noted({ ...FULL_SIGHTING, atMs: n }));
+    const entries = await store().entries({ order: 'oldest' });
+    expect(entries).toHaveLength(1000);
+    expect(entries.slice(1).every((entry, at) => follows(entries[at]!, entry))).toBe(true);
+    expect(await store().sightings('s')).toMatchObject([{ atMs: 999 }]);
+  });
+
+  it('a closed store takes no notes', async () => {
+    await store().close();
+    await expect(store().note(noted(FULL_SIGHTING))).rejects.toMatchObject({ code: 'MISUSE' });
   });
 }
 

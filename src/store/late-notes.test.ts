@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BARE_SIGHTING, readEntry } from '../../test/store/samples.ts';
+import { scratch } from '../../test/support/tree.ts';
+import { Fault } from '../model/fault.ts';
+import { LateNotes } from './late-notes.ts';
+import { MemoryStore } from './memory.ts';
+import { openSqliteStore } from './sqlite.ts';
+import type { Notes, Writes } from './store.ts';
+
+const NEVER_MS = 2 ** 30;
+const NOTE: Notes = { sightings: [{ session: 's', sighting: BARE_SIGHTING }], entries: [readEntry()] };
+
+/** Counts its transactions, fails while it is told to, and takes its time over one of them if asked. */
+class Probe extends MemoryStore {
+  records = 0;
+  failing = false;
+  hold: Promise<void> | undefined;
+
+  override async record(writes: Writes): Promise<void> {
+    this.records += 1;
+    await this.hold;
+    if (this.failing) throw new Fault('STORE_FAILED', 'the disk is full');
+    return super.record(writes);
+  }
+}
+
+describe('notes', () => {
+  it('share a transaction, and go before the next thing asked', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, NEVER_MS);
+    for (let n = 0; n < 20; n++) await store.note(NOTE);
+    expect(probe.records).toBe(0);
+    expect(await store.entries({})).toHaveLength(20);
+    expect(probe.records).toBe(1);
+    await store.close();
+  });
+
+  it('do not wait for more than a hundred or so', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, NEVER_MS);
+    for (let n = 0; n < 300; n++) await store.note(NOTE);
+    expect(probe.records).toBe(2);
+    await store.close();
+    expect(probe.records).toBe(3);
+  });
+
+  it('reach other processes by themselves', async () => {
+    const file = join(scratch().home, 'state.db');
+    const [one, other] = [await openSqliteStore(file), await openSqliteStore(file)];
+    await one.note(NOTE);
+    await expect.poll(() => other.recall('s', BARE_SIGHTING.key)).toEqual(BARE_SIGHTING);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('are kept by closing', async () => {
+    const file = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(file);
+    await store.note(NOTE);
+    await store.close();
+    const again = await openSqliteStore(file);
+    expect(await again.sightings('s')).toEqual([BARE_SIGHTING]);
+    await again.close();
+  });
+
+  it('are known while they are being written, and those that come meanwhile are written after them', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, NEVER_MS);
+    await store.note(NOTE);
+    let release = (): void => {};
+    probe.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const looked = store.entries({});
+    expect(await store.recall('s', BARE_SIGHTING.key)).toEqual(BARE_SIGHTING);
+    await store.note({ ...NOTE, sightings: [{ session: 't', sighting: BARE_SIGHTING }] });
+    const lookedAgain = store.sightings('t');
+    release();
+    expect(await looked).toHaveLength(1);
+    expect(await lookedAgain).toEqual([BARE_SIGHTING]);
+    await store.close();
+  });
+
+  it('that cannot be written are told by whoever comes next, and kept until they can', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, NEVER_MS);
+    await store.note(NOTE);
+    probe.failing = true;
+    for (const next of [() => store.entries({}), () => store.note(NOTE), () => store.pending()])
+      await expect(next()).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    probe.failing = false;
+    await store.note(NOTE);
+    expect(await store.entries({})).toHaveLength(2);
+    expect(await store.sightings('s')).toEqual([BARE_SIGHTING]);
+    await store.close();
+  });
+
+  it('that cannot be written at the end are a fault, and the store is closed all the same', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, NEVER_MS);
+    await store.note(NOTE);
+    probe.failing = true;
+    await expect(store.close()).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await expect(probe.pending()).rejects.toMatchObject({ code: 'MISUSE' });
+  });
+});

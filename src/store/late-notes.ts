@@ -1,0 +1,164 @@
+import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
+
+/** Long enough for a burst of reads to share one transaction, short enough that no other process waits for it. */
+const WITHIN_MS = 10;
+/** Notes that wait at most: writing them is a pause for everyone else. */
+const AT_MOST = 128;
+
+/**
+ * A store whose notes wait a few milliseconds for each other and are then written in one transaction: for a store on
+ * disk the transaction is most of what a note costs. This process sees its notes at once, for whatever else is asked of
+ * the store is asked after they are written. Notes that could not be written are kept, and tried again and told by the
+ * next call.
+ */
+export class LateNotes implements Store {
+  readonly url: string;
+  readonly #store: Store;
+  readonly #withinMs: number;
+  #waiting = new Batch();
+  #leaving: Batch | undefined;
+  #left: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #failed = false;
+  #closed = false;
+
+  constructor(store: Store, withinMs: number = WITHIN_MS) {
+    this.url = store.url;
+    this.#store = store;
+    this.#withinMs = withinMs;
+  }
+
+  async note(notes: Notes): Promise<void> {
+    if (this.#closed) throw new Fault('MISUSE', 'the store was closed');
+    if (this.#failed) await this.#written();
+    this.#waiting.add(notes);
+    if (this.#waiting.size >= AT_MOST) await this.#written();
+    // A failure is told by the next call, which tries again.
+    else this.#timer ??= setTimeout(() => this.#written().catch(() => undefined), this.#withinMs);
+  }
+
+  recall(session: string, key: string): Promise<Sighting | undefined> {
+    const noted = this.#waiting.recall(session, key) ?? this.#leaving?.recall(session, key);
+    return noted === undefined ? this.#store.recall(session, key) : Promise.resolve(noted);
+  }
+
+  async record(writes: Writes): Promise<void> {
+    await this.#written();
+    return this.#store.record(writes);
+  }
+
+  async sightings(session: string): Promise<readonly Sighting[]> {
+    await this.#written();
+    return this.#store.sightings(session);
+  }
+
+  async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+    await this.#written();
+    return this.#store.entries(filter);
+  }
+
+  async lastChange(key: string): Promise<Entry | undefined> {
+    await this.#written();
+    return this.#store.lastChange(key);
+  }
+
+  async pending(): Promise<readonly PendingChange[]> {
+    await this.#written();
+    return this.#store.pending();
+  }
+
+  async sessions(): Promise<readonly SessionRecord[]> {
+    await this.#written();
+    return this.#store.sessions();
+  }
+
+  async state(): Promise<StoreState> {
+    await this.#written();
+    return this.#store.state();
+  }
+
+  async prune(throughSeq: number): Promise<number> {
+    await this.#written();
+    return this.#store.prune(throughSeq);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    try {
+      await this.#written();
+    } finally {
+      await this.#store.close();
+    }
+  }
+
+  /** Resolves when every note so far is in the store. */
+  #written(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#waiting.size > 0 && this.#leaving === undefined) this.#left = this.#write();
+    else if (this.#waiting.size > 0) this.#left = this.#left.then(() => this.#write());
+    return this.#left;
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#waiting;
+    if (batch.size === 0) return;
+    this.#waiting = new Batch();
+    this.#leaving = batch;
+    try {
+      await this.#store.record(batch.writes());
+      this.#failed = false;
+    } catch (error) {
+      this.#failed = true;
+      this.#waiting = batch.followedBy(this.#waiting);
+      throw error;
+    } finally {
+      this.#leaving = undefined;
+    }
+  }
+}
+
+/** Notes in the order they came; of a file only the newest sighting. */
+class Batch {
+  readonly #sightings = new Map<string, Map<string, Sighting>>();
+  readonly #entries: NewEntry[] = [];
+  size = 0;
+
+  add({ sightings, entries }: Notes): void {
+    this.size += 1;
+    for (const { session, sighting } of sightings) this.#seenBy(session).set(sighting.key, sighting);
+    this.#entries.push(...entries);
+  }
+
+  recall(session: string, key: string): Sighting | undefined {
+    return this.#sightings.get(session)?.get(key);
+  }
+
+  writes(): Notes {
+    const sightings = [...this.#sightings].flatMap(([session, seen]) =>
+      [...seen.values()].map((sighting) => ({ session, sighting })),
+    );
+    return { sightings, entries: this.#entries };
+  }
+
+  followedBy(later: Batch): Batch {
+    const { size } = this;
+    this.add(later.writes());
+    this.size = size + later.size;
+    return this;
+  }
+
+  #seenBy(session: string): Map<string, Sighting> {
+    let seen = this.#sightings.get(session);
+    if (seen === undefined) {
+      seen = new Map();
+      this.#sightings.set(session, seen);
+    }
+    return seen;
+  }
+}

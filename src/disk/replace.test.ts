@@ -20,10 +20,11 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import type { Committed } from './committed.ts';
 import type { CommitStep } from './context.ts';
 import { fingerprintOf } from './hash.ts';
 import { loadNative } from './native.ts';
-import { type Committed, type Conflict, replace } from './replace.ts';
+import { type Conflict, replace } from './replace.ts';
 import { stampOf } from './stats.ts';
 
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
@@ -299,6 +300,63 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
     });
     expect(done).toMatchObject({ reason: 'changed' });
     expect(disk.text('f')).toBe('odd');
+  });
+});
+
+describe.skipIf(loadNative() === undefined)('an exchange that is taken back', () => {
+  /** Changes the file so that no time shows it, and calls `act` while our file has the name. */
+  async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
+    const disk: Bench = bench(['f: old'], {
+      commit: 'exchange',
+      trace: (step) => {
+        const file = join(disk.root, 'f');
+        const times = join(disk.home, 'times');
+        if (step === 'exchange') {
+          execFileSync('touch', ['-r', file, times]);
+          writeFileSync(file, 'odd');
+          execFileSync('touch', ['-r', times, file]);
+        }
+        if (step === 'verify') act(file);
+      },
+    });
+    return { disk, done: await tried(disk, 'f') };
+  }
+
+  it('keeps our file for someone who opened it under the name and writes later', async () => {
+    let late = -1;
+    const { disk, done } = await exposed((file) => {
+      expect(readFileSync(file, 'utf8')).toBe('new');
+      late = openSync(file, 'a');
+    });
+    expect([done.reason, disk.text('f'), disk.names()]).toEqual(['changed', 'odd', ['f']]);
+    writeSync(late, ' and late');
+    closeSync(late);
+    expect(disk.retained()).toContain('new and late');
+  });
+
+  it('keeps a copy of what it puts back, for someone who read ours may write over it', async () => {
+    const { disk } = await exposed(() => {});
+    writeFileSync(join(disk.root, 'f'), 'built on what was read');
+    expect(disk.retained()).toContain('odd');
+  });
+
+  it('reports our file if someone has already written into it', async () => {
+    const { done } = await exposed((file) => writeFileSync(file, '!', { flag: 'a' }));
+    expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['new!']);
+  });
+
+  it('leaves the name to a file that took it from ours, and keeps the one before', async () => {
+    const { disk, done } = await exposed((file) => {
+      writeFileSync(`${file}.x`, 'newest');
+      renameSync(`${file}.x`, file);
+    });
+    expect([disk.text('f'), disk.names()]).toEqual(['newest', ['f']]);
+    expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd']);
+  });
+
+  it('gives the name back after someone deleted ours', async () => {
+    const { disk } = await exposed((file) => rmSync(file));
+    expect([disk.text('f'), disk.names()]).toEqual(['odd', ['f']]);
   });
 });
 

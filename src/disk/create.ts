@@ -1,17 +1,15 @@
-import { closeSync, fstatSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { at, type Place } from '../model/path.ts';
+import { type Committed, committed, type NewContent } from './committed.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { fingerprintOf } from './hash.ts';
 import { type New, withdraw } from './publication.ts';
-import { type Committed, type Conflict, conflict } from './replace.ts';
-import { modeOf, stampOf } from './stats.ts';
+import { type Conflict, conflict } from './replace.ts';
 import { discard, writeTemp } from './temp-file.ts';
 
-export interface NewFile {
-  readonly bytes: Uint8Array;
+export interface NewFile extends NewContent {
   /** Default: what the process's umask makes of 0666. */
   readonly mode?: number;
 }
@@ -30,7 +28,7 @@ export async function create(
     const temp = await writeTemp(context, place, { bytes: file.bytes, like });
     try {
       return publish(context, { place, temp, intended: file.bytes })
-        ? committed(temp.fd, file.bytes)
+        ? committed(context, place, { temp, content: file })
         : conflict('exists');
     } finally {
       discard(temp);
@@ -52,15 +50,4 @@ function publish(context: DiskContext, created: New): boolean {
     withdraw(context, created);
     throw error;
   }
-}
-
-function committed(fd: number, bytes: Uint8Array): Committed {
-  const stats = fstatSync(fd, { bigint: true });
-  return {
-    ok: true,
-    fingerprint: fingerprintOf(bytes),
-    stamp: stampOf(stats),
-    mode: modeOf(stats),
-    notices: [],
-  };
 }

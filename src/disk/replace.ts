@@ -1,27 +1,16 @@
 import { closeSync, fstatSync } from 'node:fs';
-import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { FileKind, Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
+import { type Committed, committed, type NewContent } from './committed.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
-import { fingerprintOf } from './hash.ts';
 import type { Publication, Published } from './publication.ts';
 import { openRegular } from './read.ts';
-import { isReadOnly, modeOf, stampOf } from './stats.ts';
+import { isReadOnly } from './stats.ts';
 import { discard, writeTemp } from './temp-file.ts';
-
-export interface Committed {
-  readonly ok: true;
-  readonly fingerprint: Fingerprint;
-  readonly stamp: Stamp;
-  readonly mode: number;
-  /** Where the file that was replaced or removed is now, outside the workspace. */
-  readonly displaced?: string;
-  readonly notices: readonly Notice[];
-}
 
 /** Nothing of ours was published. `retained`: files displaced for a moment whose names others have taken since. */
 export interface Conflict {
@@ -44,7 +33,7 @@ export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {
 export async function replace(
   context: DiskContext,
   place: Place,
-  change: { readonly bytes: Uint8Array; readonly expected: Expected },
+  change: NewContent & { readonly expected: Expected },
 ): Promise<Committed | Conflict> {
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
@@ -53,13 +42,8 @@ export async function replace(
     const like = { kind: 'replaces', stats: old.stats, fd: old.fd } as const;
     const temp = await writeTemp(context, place, { bytes: change.bytes, like });
     try {
-      return publish(context, {
-        place,
-        temp,
-        old: { ...old },
-        expected: change.expected,
-        intended: change.bytes,
-      });
+      const publication = { place, temp, old: { ...old }, expected: change.expected, intended: change.bytes };
+      return publish(context, publication, change);
     } finally {
       closeSync(temp.fd);
     }
@@ -70,8 +54,8 @@ export async function replace(
   }
 }
 
-function publish(context: DiskContext, publication: Publication): Committed | Conflict {
-  const { temp, old, expected, intended } = publication;
+function publish(context: DiskContext, publication: Publication, content: NewContent): Committed | Conflict {
+  const { place, temp, old, expected } = publication;
   let published: Published;
   try {
     context.trace?.('compare');
@@ -87,17 +71,10 @@ function publish(context: DiskContext, publication: Publication): Committed | Co
     throw error;
   }
   if (!published.ok) return conflict('changed', { retained: published.retained });
-  const stats = fstatSync(temp.fd, { bigint: true });
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
-  return {
-    ok: true,
-    fingerprint: fingerprintOf(intended),
-    stamp: stampOf(stats),
-    mode: modeOf(stats),
-    displaced: published.displaced,
-    notices: [...temp.notices, ...broken],
-  };
+  const notices = [...temp.notices, ...broken];
+  return { ...committed(context, place, { temp, content }), displaced: published.displaced, notices };
 }
 
 function exchangeOrClaim(context: DiskContext, publication: Publication): Published {

@@ -40,6 +40,8 @@ export interface TempFile {
   readonly name: string;
   readonly fd: number;
   readonly ino: bigint;
+  /** When its bytes were written: a later time means that someone else wrote into it. */
+  readonly mtimeNs: bigint;
   /** What could not be carried over from the file it will replace. */
   readonly notices: readonly Notice[];
 }
@@ -68,7 +70,8 @@ export async function writeTemp(
     const notices = applyLikeness(context, fd, content.like);
     context.trace?.('temp-sync');
     await sync(context, fd, content.bytes.byteLength);
-    return { path, name, fd, ino: fstatSync(fd, { bigint: true }).ino, notices };
+    const { ino, mtimeNs } = fstatSync(fd, { bigint: true });
+    return { path, name, fd, ino, mtimeNs, notices };
   } catch (error) {
     closeSync(fd);
     removeQuietly(context, path);

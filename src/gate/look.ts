@@ -75,7 +75,7 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   const known = countingSighting(sighting);
   // Only a glance trusts the stamp.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
-  const read = await readBytes(world, session, { located, known });
+  const read = await readBytes(world, session, { located, known, action: request.action });
   return { ...view, snapshot: read.snapshot, facts: { ...facts, freshness: undefined, ...read.facts } };
 }
 
@@ -136,9 +136,11 @@ function mayRead(world: World, facts: Facts, known: Sighting | undefined): boole
 async function readBytes(
   world: World,
   session: string,
-  { located, known }: { located: Found; known: Sighting | undefined },
+  { located, known, action }: { located: Found; known: Sighting | undefined; action: JudgedAction },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
-  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spared(known) });
+  // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
+  const spare = action === 'edit' || action === 'insert' ? spared(known) : {};
+  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spare });
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
   }

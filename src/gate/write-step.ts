@@ -1,12 +1,13 @@
+import type { Committed } from '../disk/committed.ts';
 import { create } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { fingerprintOf } from '../disk/hash.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
-import { type Committed, type Conflict, replace } from '../disk/replace.ts';
+import { type Conflict, replace } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
 import type { Effect } from '../model/entry.ts';
-import { revisionOf } from '../model/fingerprint.ts';
+import { type Fingerprint, revisionOf } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -57,13 +58,14 @@ export function writeStep(world: World, change: NewBytes): Step {
     path,
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     preview: () =>
-      unifiedDiff(Buffer.from(before?.bytes ?? []), Buffer.from(change.bytes), {
+      unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
         maxLines: world.policy.maxDiffLines,
       }).text,
     run: async () => {
-      if (unchanged) return done(world, change, { fingerprint, stamp: before.stamp, notices: [] });
+      if (unchanged)
+        return done(world, change, { fingerprint, stamp: before.stamp, racy: before.racy, notices: [] });
       try {
-        const outcome = await commit(world, { ...change, place: place() });
+        const outcome = await commit(world, { ...change, place: place(), fingerprint });
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
@@ -87,17 +89,21 @@ export function writeStep(world: World, change: NewBytes): Step {
   };
 }
 
-function commit(world: World, change: NewBytes & { readonly place: Place }): Promise<Committed | Conflict> {
-  const { before, bytes, place, mode } = change;
+function commit(
+  world: World,
+  change: NewBytes & { readonly place: Place; readonly fingerprint: Fingerprint },
+): Promise<Committed | Conflict> {
+  const { before, bytes, place, mode, fingerprint } = change;
   if (before === undefined)
-    return create(world.disk, place, { bytes, ...(mode === undefined ? {} : { mode }) });
+    return create(world.disk, place, { bytes, fingerprint, ...(mode === undefined ? {} : { mode }) });
   return replace(world.disk, place, {
     bytes,
+    fingerprint,
     expected: { fingerprint: before.fingerprint, bytes: before.bytes },
   });
 }
 
-function effectOf(change: NewBytes, fingerprint: ReturnType<typeof fingerprintOf>): Effect {
+function effectOf(change: NewBytes, fingerprint: Fingerprint): Effect {
   const { before, located } = change;
   const mode = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
   return {
@@ -125,7 +131,7 @@ export function folderEffects(located: Located): Effect[] {
 function done(
   world: World,
   change: NewBytes,
-  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'notices' | 'displaced'>,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
 ): Done {
   const { path } = change.located.place;
   const whole =
@@ -138,8 +144,7 @@ function done(
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,
-    // Just written: within the clock's tick someone else could have written as well.
-    racy: true,
+    racy: outcome.racy,
     atMs: world.now(),
   };
   world.baselines.remember(outcome.fingerprint, change.bytes);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import { changedWhileKept, missingImage } from './image-fault.ts';
+import { changedWhileKept, damagedImage, missingImage } from './image-fault.ts';
 import type { ImageHealth, Images, ImageUsage, Kept, KeptImage } from './images.ts';
 
 /** Images of a store in memory; gone when the process ends. */
@@ -28,9 +28,11 @@ export class MemoryImages implements Images {
   }
 
   async adopt(fromPath: string, fingerprint: Fingerprint): Promise<Kept> {
-    const kept = await this.keepLink(fromPath, fingerprint);
+    const known = this.#images.has(fingerprint.sha256);
+    // Not hashed here, as a renamed file would not be: `read` checks.
+    if (!known) this.#images.set(fingerprint.sha256, { bytes: readFileSync(fromPath), sinceMs: this.#now() });
     rmSync(fromPath);
-    return kept;
+    return known ? 'shared' : 'copied';
   }
 
   async has(sha256: string): Promise<boolean> {
@@ -40,6 +42,7 @@ export class MemoryImages implements Images {
   async read({ sha256 }: Fingerprint): Promise<Uint8Array> {
     const image = this.#images.get(sha256);
     if (image === undefined) throw missingImage(sha256);
+    if (hash('sha256', image.bytes) !== sha256) throw damagedImage(sha256, 'memory');
     return new Uint8Array(image.bytes);
   }
 

@@ -6,10 +6,11 @@ import type { Call } from './call.ts';
 import { EscapedText } from './escaped-text.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { KnownAnswers } from './known-answers.ts';
 import { receiptsFor, withReceipts } from './receipts.ts';
 import type { Received } from './received.ts';
 import { parseLine } from './rpc.ts';
-import { commandOf, readsOf } from './understand.ts';
+import { changes, commandOf, reads, readsOf, type Understanding } from './understand.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -20,30 +21,33 @@ import type { Wire } from './wire.ts';
 export class Aftermath {
   readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>;
   readonly #wire: Wire;
+  readonly #answers = new KnownAnswers();
 
   constructor(options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>, wire: Wire) {
     this.#options = options;
     this.#wire = wire;
   }
 
-  /** The client must not have the answer before what follows it is done. */
-  holds(call: Call): boolean {
-    const rewrites = this.#options.receipts && readsOf(call.understanding).length > 0;
-    return rewrites || (isWorthNoting(call) && !showsItself(call)) || changes(call);
+  /** Something is to be done when the answer comes. */
+  awaits({ understanding }: Call): boolean {
+    return changes(understanding) || isWorthNoting(understanding);
   }
 
-  async of(call: Call, received: Received): Promise<void> {
-    if (changes(call)) return this.#changed(call, received.line);
-    if (this.#options.receipts && readsOf(call.understanding).length > 0)
-      return this.#receipted(call, received.line);
-    if (showsItself(call)) {
-      if (!received.forwarded) this.#wire.toClient(received.line);
-      this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
-      return;
-    }
-    if (isWorthNoting(call)) await this.#noted(call, received.parse());
-    else call.release?.();
+  /** The client must not have the answer before that is done. */
+  holds({ understanding }: Call): boolean {
+    if (this.#options.receipts && reads(understanding)) return true;
+    return changes(understanding) || !showsItself(understanding);
+  }
+
+  /** Undefined: done, as far as the client is concerned. */
+  of(call: Call, received: Received): Promise<void> | undefined {
+    const { understanding } = call;
+    if (changes(understanding)) return this.#changed(call, received.line);
+    if (this.#options.receipts && reads(understanding)) return this.#receipted(call, received.line);
+    if (!showsItself(understanding)) return this.#recorded(call, received);
     if (!received.forwarded) this.#wire.toClient(received.line);
+    this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
+    return undefined;
   }
 
   /** No answer will come, or none that counts. */
@@ -59,6 +63,11 @@ export class Aftermath {
 
   drain(): Promise<void> {
     return this.#options.shared.witnesses.drain();
+  }
+
+  async #recorded(call: Call, received: Received): Promise<void> {
+    await this.#noted(call, received.parse());
+    if (!received.forwarded) this.#wire.toClient(received.line);
   }
 
   async #changed(call: Call, line: Buffer): Promise<void> {
@@ -92,9 +101,13 @@ export class Aftermath {
   /** The quick way for one whole file; anything else is parsed. */
   async #notedShown(call: Call, received: Received): Promise<void> {
     const path = wholeFileOf(call);
-    const text = path === undefined ? undefined : EscapedText.in(received);
+    const text = path === undefined ? undefined : EscapedText.in(received, this.#answers);
     try {
-      if (path !== undefined && text !== undefined && (await call.session?.sawWhole(path, text)) === true) {
+      if (
+        path !== undefined &&
+        text !== undefined &&
+        (await call.session?.sawWhole({ path, key: call.keys?.[0] ?? '' }, text)) === true
+      ) {
         call.release?.();
         return;
       }
@@ -131,10 +144,6 @@ export class Aftermath {
   }
 }
 
-function changes(call: Call): boolean {
-  return call.understanding.steps.some((step) => step.does === 'change');
-}
-
 /** The path, if the call reads one whole file and the table says that its text is shown as it is. */
 function wholeFileOf({ understanding }: Call): string | undefined {
   const [step, ...more] = understanding.steps;
@@ -145,12 +154,10 @@ function wholeFileOf({ understanding }: Call): string | undefined {
   return plain ? understanding.place(step.path) : undefined;
 }
 
-function isWorthNoting(call: Call): boolean {
-  const { steps, unexplained } = call.understanding;
+function isWorthNoting({ steps, unexplained }: Understanding): boolean {
   return unexplained || steps.some((step) => step.does === 'read' || step.does === 'list');
 }
 
-function showsItself(call: Call): boolean {
-  const { steps, unexplained } = call.understanding;
+function showsItself({ steps, unexplained }: Understanding): boolean {
   return !unexplained && steps.every((step) => step.does === 'read' && step.shown.as !== 'described');
 }

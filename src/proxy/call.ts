@@ -2,7 +2,7 @@ import type { Arguments } from '../dialect/servers/interpret-call.ts';
 import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
-import type { ForeignSession } from './foreign-session.ts';
+import type { ForeignSession, Located } from './foreign-session.ts';
 import { idKey, paramsOf } from './rpc.ts';
 import { idIn } from './scan.ts';
 import type { Understanding } from './understand.ts';
@@ -14,9 +14,13 @@ export interface Call extends Answerable {
   readonly tool: string;
   readonly args: Arguments;
   readonly understanding: Understanding;
+  /** What was asked about its paths so far. */
+  readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
   stage: 'waiting' | 'sent' | 'over';
   session?: ForeignSession;
+  /** Keys of its files, in the order of its steps. */
+  keys?: readonly string[];
   /** Gives back the turn at its files. */
   release?: () => void;
   /** The prepared change, until it is settled. */
@@ -26,9 +30,12 @@ export interface Call extends Answerable {
 
 /** The id of a request, for the answer and for lookups. */
 export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; key: string } | undefined {
-  const key = idKey(message['id']);
+  const id = message['id'];
+  const key = idKey(id);
   if (key === undefined) return undefined;
-  return { id: idIn(line) ?? key, key };
+  // A number that JavaScript cannot hold goes back as it was written.
+  const exact = typeof id === 'string' || Number.isSafeInteger(id);
+  return { id: exact ? key : (idIn(line) ?? key), key };
 }
 
 /** Which tool is called with what. */

@@ -8,8 +8,8 @@ import type { Outcome } from '../model/verdict.ts';
  */
 export interface ForeignSession {
   readonly id: string;
-  /** Where a path leads, if the session may look there. Records nothing, reads nothing. */
-  locate(path: string): Promise<Outcome<{ readonly key: string }>>;
+  /** Where a path leads, if the session may look there; at once if it can be told at once. Reads nothing. */
+  locate(path: string): Located | Promise<Located>;
   /**
    * May all of these changes be made? Changes nothing, but keeps the bytes they would destroy.
    * Every prepared change is settled exactly once.
@@ -26,13 +26,15 @@ export interface ForeignSession {
   witness(event: WitnessEvent | ListingEvent): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Notes that a whole file was shown, if what was shown is exactly what is there. False: nothing was noted, and
-   * `witness` must be told what was shown. The quick way for the most common of all calls.
+   * `witness` must be told what was shown. The quick way for the most common of all calls; `key` is from `locate`.
    */
-  sawWhole(path: string, shown: ShownBytes): Promise<boolean>;
+  sawWhole(file: { readonly path: string; readonly key: string }, shown: ShownBytes): Promise<boolean>;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;
 }
+
+export type Located = Outcome<{ readonly key: string }>;
 
 /**
  * `done`: what is on disk now is recorded as this change, and what was intended as seen, if it is there. `failed` and

@@ -1,26 +1,28 @@
 import { readSnapshot } from '../disk/read.ts';
-import { stampOf } from '../disk/stats.ts';
 import { spared } from '../gate/look.ts';
 import { WHOLE } from '../model/coverage.ts';
-import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
-import type { Found } from '../workspace/workspace.ts';
 import type { ShownBytes } from './foreign-session.ts';
 import { recordView, type Scene } from './foreign-shown.ts';
 
 /** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */
-export async function sawWhole(scene: Scene, path: string, shown: ShownBytes): Promise<boolean> {
+export async function sawWhole(
+  scene: Scene,
+  file: { readonly path: string; readonly key: string },
+  shown: ShownBytes,
+): Promise<boolean> {
   const { world, ledger } = scene;
-  const outcome = world.workspace.locate(path, 'read');
+  const known = await ledger.recall(file.key);
+  if (known !== undefined && (await isOldNews(scene, known, shown))) return true;
+  const outcome = world.workspace.locate(file.path, 'read');
   if (!outcome.ok) return false;
   const { located } = outcome;
   try {
-    if (!located.exists || !located.stats.isFile()) return false;
     const { place } = located;
-    const known = await ledger.recall(place.path.key);
-    if (known !== undefined && (await isOldNews(scene, { known, located, shown }))) return true;
+    if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, ...spared(known) };
     const snapshot = await readSnapshot(place, limits);
     if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
@@ -44,13 +46,9 @@ export async function sawWhole(scene: Scene, path: string, shown: ShownBytes): P
   }
 }
 
-/** The same bytes, seen whole before and unchanged since: there is nothing to add, unless sightings grow old. */
-async function isOldNews(
-  { world }: Scene,
-  { known, located, shown }: { known: Sighting; located: Found; shown: ShownBytes },
-): Promise<boolean> {
+/** The same bytes, seen whole before: there is nothing to add, unless sightings grow old. Whether they are still there is asked when it matters. */
+async function isOldNews({ world }: Scene, known: Sighting, shown: ShownBytes): Promise<boolean> {
   if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
-  if (!sameStamp(known.stamp, stampOf(located.stats))) return false;
   const bytes = await world.baselines.recall(known.fingerprint);
   return bytes !== undefined && shown.equals(bytes);
 }

@@ -9,7 +9,7 @@ import type { Session } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { type OpenChange, prepareForeign } from './foreign-change.ts';
 import { foreignLocate } from './foreign-locate.ts';
-import type { Ending, ForeignSession, ListingEvent, ShownBytes } from './foreign-session.ts';
+import type { Ending, ForeignSession, ListingEvent, Located, ShownBytes } from './foreign-session.ts';
 import { settleForeign } from './foreign-settle.ts';
 import { witnessShown } from './foreign-shown.ts';
 import { sawWhole } from './foreign-whole.ts';
@@ -37,9 +37,10 @@ export class GatedForeign implements ForeignSession {
     this.#refusals = new Refusals(world, this.#ledger);
   }
 
-  async locate(path: string): Promise<Outcome<{ readonly key: string }>> {
+  locate(path: string): Located | Promise<Located> {
     const outcome = foreignLocate(this.#world, path);
-    return outcome.ok ? outcome : refused((await this.#refusals.record(outcome)).refusal);
+    if (outcome.ok) return outcome;
+    return this.#refusals.record(outcome).then(({ refusal }) => refused(refusal));
   }
 
   async prepare(
@@ -77,9 +78,9 @@ export class GatedForeign implements ForeignSession {
     return seen;
   }
 
-  async sawWhole(path: string, shown: ShownBytes): Promise<boolean> {
-    const seen = await sawWhole({ world: this.#world, ledger: this.#ledger }, path, shown);
-    if (seen) this.#refusals.reset(path);
+  async sawWhole(file: { readonly path: string; readonly key: string }, shown: ShownBytes): Promise<boolean> {
+    const seen = await sawWhole({ world: this.#world, ledger: this.#ledger }, file, shown);
+    if (seen) this.#refusals.reset(file.path);
     return seen;
   }
 

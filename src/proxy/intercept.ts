@@ -4,11 +4,12 @@ import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import { type Call, idOfRequest, toolOf } from './call.ts';
+import type { ForeignSession, Located } from './foreign-session.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import type { Received } from './received.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
-import { commandOf, intentsOf, pathsOf, understand } from './understand.ts';
+import { changes, commandOf, intentsOf, pathsOf, reads, understand } from './understand.ts';
 import { unknownToolRefusal } from './unknown-refusal.ts';
 import type { Wire } from './wire.ts';
 
@@ -24,6 +25,7 @@ export class Intercept {
   readonly #aftermath: Aftermath;
   /** Calls take their places in the order they came, however long it takes to find their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
+  #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: InterceptOptions, wire: Wire) {
@@ -49,9 +51,18 @@ export class Intercept {
       this.#wire.toUpstream(line);
       return;
     }
-    const call: Call = { ...ids, ...request, line, message, understanding, stage: 'waiting', notices: [] };
+    const call: Call = {
+      ...ids,
+      ...request,
+      line,
+      message,
+      understanding,
+      located: new Map(),
+      stage: 'waiting',
+      notices: [],
+    };
     this.#calls.set(call.key, call);
-    this.#track(this.#handle(call));
+    if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
   }
 
   /** Takes a `resources/read` of a `file:` address: kept inside like any other read. */
@@ -85,6 +96,25 @@ export class Intercept {
     await this.idle();
   }
 
+  /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
+  #passesAtOnce(call: Call): boolean {
+    const { understanding } = call;
+    if (this.#arriving > 0 || understanding.unexplained || changes(understanding)) return false;
+    const session = this.#options.session(metaOf(call.message));
+    if (session instanceof Promise) return false;
+    const keys: string[] = [];
+    for (const path of pathsOf(understanding)) {
+      const located = locate(call, session, path);
+      if (located instanceof Promise || !located.ok) return false;
+      keys.push(located.key);
+    }
+    const release = this.#options.shared.turns.takeNow(reads(understanding) ? keys : []);
+    if (release === undefined) return false;
+    Object.assign(call, { session, keys, release });
+    this.#forward(call);
+    return true;
+  }
+
   async #handle(call: Call): Promise<void> {
     try {
       const refusal = (await this.#unexplained(call)) ?? (await this.#admit(call));
@@ -116,19 +146,25 @@ export class Intercept {
     const { session, understanding } = call;
     if (session === undefined) return undefined;
     const { shared } = this.#options;
+    this.#arriving++;
     const found = this.#arrivals.then(async () => {
       const keys: string[] = [];
       for (const path of pathsOf(understanding)) {
-        const located = await session.locate(path);
+        const located = await locate(call, session, path);
         if (!located.ok) return { refusal: located.refusal };
         keys.push(located.key);
       }
-      const changes = understanding.steps.some((step) => step.does === 'change');
-      const waits = changes || understanding.steps.some((step) => step.does === 'read');
-      if (changes) void this.#aftermath.drain();
-      return { turn: shared.turns.take(waits ? keys : [], changes ? 'alone' : 'shared') };
+      call.keys = keys;
+      const alone = changes(understanding);
+      if (alone) void this.#aftermath.drain();
+      return {
+        turn: shared.turns.take(alone || reads(understanding) ? keys : [], alone ? 'alone' : 'shared'),
+      };
     });
-    this.#arrivals = found.catch(() => undefined);
+    this.#arrivals = found.then(
+      () => this.#arriving--,
+      () => this.#arriving--,
+    );
     const { refusal, turn } = await found;
     if (turn !== undefined) call.release = await turn;
     return refusal;
@@ -149,18 +185,24 @@ export class Intercept {
       await this.#settleUnsent(call);
       return this.#finish(call);
     }
-    call.stage = 'sent';
-    this.#wire.expect(call.key, {
-      holds: this.#aftermath.holds(call),
-      take: (received) => this.#track(this.#answered(call, received)),
-    });
+    this.#forward(call);
+  }
+
+  #forward(call: Call): void {
+    if (!this.#aftermath.awaits(call)) this.#finish(call);
+    else {
+      call.stage = 'sent';
+      const take = (received: Received): void => this.#answered(call, received);
+      this.#wire.expect(call.key, { holds: this.#aftermath.holds(call), take });
+    }
     this.#wire.toUpstream(call.line);
   }
 
-  async #answered(call: Call, received: Received): Promise<void> {
+  #answered(call: Call, received: Received): void {
     call.stage = 'over';
     this.#calls.delete(call.key);
-    await this.#aftermath.of(call, received);
+    const work = this.#aftermath.of(call, received);
+    if (work !== undefined) this.#track(work);
   }
 
   #abandon(call: Call): void {
@@ -194,4 +236,13 @@ export class Intercept {
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }
+}
+
+/** Asks once for each path of a call: a refusal is journalled where it is given. */
+function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
+  const known = call.located.get(path);
+  if (known !== undefined) return known;
+  const located = session.locate(path);
+  call.located.set(path, located);
+  return located;
 }

@@ -27,6 +27,19 @@ export class Turns {
     });
   }
 
+  /** A shared turn at all keys if nobody is in the way; undefined: wait for one with `take`. */
+  takeNow(keys: readonly string[]): (() => void) | undefined {
+    for (const key of keys) {
+      const queue = this.#queues.get(key);
+      if (queue !== undefined && (queue.alone || queue.waiting.length > 0)) return undefined;
+    }
+    const taken = keys.length < 2 ? keys : [...new Set(keys)];
+    for (const key of taken) void this.#enter(key, 'shared');
+    return () => {
+      for (const key of taken) this.#leave(key, 'shared');
+    };
+  }
+
   #enter(key: string, mode: Mode): Promise<void> | undefined {
     const queue = this.#queues.get(key) ?? { shared: 0, alone: false, waiting: [] };
     this.#queues.set(key, queue);

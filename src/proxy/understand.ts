@@ -70,6 +70,14 @@ export function readsOf({ steps }: Understanding): ReadStep[] {
   return steps.filter((step) => step.does === 'read');
 }
 
+export function changes({ steps }: Understanding): boolean {
+  return steps.some((step) => step.does === 'change');
+}
+
+export function reads({ steps }: Understanding): boolean {
+  return steps.some((step) => step.does === 'read');
+}
+
 /** What the journal calls something that ran and may have changed anything; undefined: nothing such. */
 export function commandOf({ steps, unexplained }: Understanding, tool: string): string | undefined {
   const run = steps.find((step) => step.does === 'run');

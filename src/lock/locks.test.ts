@@ -33,15 +33,43 @@ describe('KeyedMutex', () => {
     const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const run = async (key: string, name: string): Promise<void> => {
-      const release = await mutex.acquire(key);
+      const release = await mutex.acquire(key, 'alone', 1000);
       order.push(`+${name}`);
       await Promise.resolve();
       order.push(`-${name}`);
-      release();
+      release?.();
     };
     await Promise.all([run('a', '1'), run('a', '2'), run('a', '3')]);
     expect(order).toEqual(['+1', '-1', '+2', '-2', '+3', '-3']);
   });
+
+  it('lets those who share in side by side, but not past one who waits to be alone', async () => {
+    const mutex = new KeyedMutex<string>();
+    const order: string[] = [];
+    const run = async (sharing: 'alone' | 'together', name: string): Promise<void> => {
+      const release = await mutex.acquire('k', sharing, 1000);
+      order.push(`+${name}`);
+      await Promise.resolve();
+      order.push(`-${name}`);
+      release?.();
+    };
+    const first = [run('together', '1'), run('together', '2'), run('alone', '3'), run('together', '4')];
+    await Promise.all(first);
+    expect(order).toEqual(['+1', '+2', '-1', '-2', '+3', '-3', '+4', '-4']);
+  });
+});
+
+it('a turn that does not come in time is given up, and holds up nobody behind it', async () => {
+  const mutex = new KeyedMutex<string>();
+  const first = await mutex.acquire('k', 'together', 1000);
+  const [late, behind] = await Promise.all([
+    mutex.acquire('k', 'alone', 1),
+    mutex.acquire('k', 'together', 1000),
+  ]);
+  expect([late, behind]).toEqual([undefined, expect.any(Function)]);
+  first?.();
+  behind?.();
+  expect(await mutex.acquire('k', 'alone', 1)).toBeTypeOf('function');
 });
 
 describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
@@ -74,6 +102,37 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
+  });
+
+  it('has a folder alone only when nobody is at work in it, and then keeps everyone out of it', async () => {
+    const { home } = scratch();
+    const [one, two] = [openLocks(home, use), openLocks(home, use, `${process.pid}-two`)];
+    const files = [await one.acquire(['/w/d/a'], 0), await two.acquire(['/w/d/b'], 0)];
+    expect(files, 'two files of one folder').toEqual([expect.any(Function), expect.any(Function)]);
+    expect([await one.acquire(['/w/d'], 0), await two.acquire(['/w'], 0)]).toEqual([undefined, undefined]);
+    for (const release of files) release?.();
+
+    const folder = await two.acquire(['/w/d'], 0);
+    expect(await one.acquire(['/w/d/e/a'], 0), 'a file in it').toBeUndefined();
+    const beside = await one.acquire(['/w/f', '/w/dd'], 0);
+    expect(beside, 'files beside it').toBeTypeOf('function');
+    for (const release of [folder, beside]) release?.();
+    (await one.acquire(['/w/d/e/a', '/w/d'], 0))?.();
+    one.close();
+    two.close();
+  });
+
+  it('lets several changes of one process share a folder, and frees it with the last of them', async () => {
+    const { home } = scratch();
+    const [one, two] = [openLocks(home, use), openLocks(home, use, `${process.pid}-two`)];
+    const first = await one.acquire(['/w/a'], 0);
+    const second = await one.acquire(['/w/b'], 0);
+    first?.();
+    expect(await two.acquire(['/w'], 0)).toBeUndefined();
+    second?.();
+    (await two.acquire(['/w'], 0))?.();
+    one.close();
+    two.close();
   });
 
   it('takes several keys in one order, so that batches cannot deadlock', async () => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { KeyedMutex } from './keyed-mutex.ts';
+import { KeyedMutex, type Sharing } from './keyed-mutex.ts';
 import { openOwnerLock } from './owner-lock.ts';
 import type { ProcessLock } from './process-lock.ts';
 import { openRangeLock } from './range-lock.ts';
@@ -20,12 +20,15 @@ const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 25;
 
 /**
- * One writer per file, in this process and in every other that shares the state folder. Several files are locked in one
- * order for everyone, so two batches cannot wait for each other.
+ * One writer per file, in this process and in every other that shares the state folder. Whoever changes a file shares the
+ * folders above it with others who do; whoever moves or removes a folder has it alone, so that nothing in it changes
+ * meanwhile. Everyone takes locks in the same order, so two batches cannot wait for each other.
  */
 export class Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
+  /** How many in this process share a slot: the process has it once for all of them. */
+  readonly #shared = new Map<number, number>();
 
   constructor(options: LockOptions) {
     mkdirSync(options.home, { recursive: true, mode: 0o700 });
@@ -34,23 +37,22 @@ export class Locks {
       range ?? openOwnerLock(join(options.home, 'lock-files'), options.owner, options.isAlive);
   }
 
-  /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. */
+  /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. Keys are canonical paths. */
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
-    const slots = [...new Set(keys.map(slotOf))].sort((a, b) => a - b);
     const held: (() => void)[] = [];
     const release = (): void => {
       for (const free of held.toReversed()) free();
     };
     try {
       const deadline = Date.now() + timeoutMs;
-      for (const slot of slots) {
-        const leave = await this.#mutex.acquire(slot);
-        held.push(leave);
-        if (!(await this.#waitFor(slot, deadline))) {
+      for (const [slot, sharing] of slotsOf(keys)) {
+        const leave = await this.#mutex.acquire(slot, sharing, deadline - Date.now());
+        if (leave !== undefined) held.push(leave);
+        if (leave === undefined || !(await this.#waitFor(slot, sharing, deadline))) {
           release();
           return undefined;
         }
-        held.push(() => this.#processes.release(slot));
+        held.push(() => this.#release(slot, sharing));
       }
       return release;
     } catch (error) {
@@ -63,14 +65,41 @@ export class Locks {
     this.#processes.close();
   }
 
-  async #waitFor(slot: number, deadline: number): Promise<boolean> {
-    for (let waitMs = FIRST_WAIT_MS; !this.#processes.tryAcquire(slot); ) {
+  async #waitFor(slot: number, sharing: Sharing, deadline: number): Promise<boolean> {
+    for (let waitMs = FIRST_WAIT_MS; !this.#tryAcquire(slot, sharing); ) {
       if (Date.now() >= deadline) return false;
       await setTimeout(waitMs);
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
     }
     return true;
   }
+
+  #tryAcquire(slot: number, sharing: Sharing): boolean {
+    const sharers = this.#shared.get(slot) ?? 0;
+    if (sharers === 0 && !this.#processes.tryAcquire(slot, sharing)) return false;
+    if (sharing === 'together') this.#shared.set(slot, sharers + 1);
+    return true;
+  }
+
+  #release(slot: number, sharing: Sharing): void {
+    const sharers = this.#shared.get(slot) ?? 0;
+    if (sharers > 1) {
+      this.#shared.set(slot, sharers - 1);
+      return;
+    }
+    this.#shared.delete(slot);
+    this.#processes.release(slot, sharing);
+  }
+}
+
+/** The slots of keys and of the folders above them, in the order in which everyone takes them. */
+function slotsOf(keys: readonly string[]): [number, Sharing][] {
+  const slots = new Map<number, Sharing>();
+  for (const key of keys)
+    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
+      slots.set(slotOf(key.slice(0, end)), 'together');
+  for (const key of keys) slots.set(slotOf(key), 'alone');
+  return [...slots].sort(([a], [b]) => a - b);
 }
 
 /** Keys that share a slot only wait for each other needlessly; with 48 bits that does not happen. */

@@ -1,11 +1,20 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, isTaken } from '../model/errno.ts';
 import type { ProcessLock } from './process-lock.ts';
 
 /**
- * Locks by a file per slot that names its owner. A dead owner's file is taken away by renaming it, which only one
- * process can do. Used where the kernel's locks cannot be had; a reused process number is told apart by its start time.
+ * Locks by a file per slot that names its owner, and one per slot and owner for those who share it. A dead owner's file
+ * is taken away by renaming it, which only one process can do. Used where the kernel's locks cannot be had; a reused
+ * process number is told apart by its start time.
  */
 export function openOwnerLock(
   folder: string,
@@ -16,15 +25,38 @@ export function openOwnerLock(
   const own = join(folder, `${owner}.owner`);
   writeFileSync(own, owner, { mode: 0o600 });
   const fileOf = (slot: number): string => join(folder, slot.toString(36));
-  return {
-    tryAcquire: (slot) => {
-      if (linked(own, fileOf(slot))) return true;
-      const holder = holderOf(fileOf(slot));
-      if (holder === undefined || (holder !== owner && isAlive(holder))) return false;
-      if (holder !== owner) evict(fileOf(slot), holder);
+  const markOf = (slot: number): string => `${fileOf(slot)}~${owner}`;
+  const isHeld = (file: string): boolean => {
+    const holder = holderOf(file);
+    if (holder === undefined) return false;
+    if (holder === owner || isAlive(holder)) return true;
+    evict(file, holder);
+    return holderOf(file) !== undefined;
+  };
+  const isShared = (slot: number): boolean =>
+    readdirSync(folder).some(
+      (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
+    );
+
+  // Both kinds make their file first and look for the other's then: of two at the same moment at least one sees the other.
+  const takeAlone = (slot: number): boolean => {
+    if (!linked(own, fileOf(slot))) {
+      isHeld(fileOf(slot));
       return false;
-    },
-    release: (slot) => unlinkSync(fileOf(slot)),
+    }
+    if (!isShared(slot)) return true;
+    unlinkSync(fileOf(slot));
+    return false;
+  };
+  const takeTogether = (slot: number): boolean => {
+    linked(own, markOf(slot));
+    if (!isHeld(fileOf(slot))) return true;
+    unlinkSync(markOf(slot));
+    return false;
+  };
+  return {
+    tryAcquire: (slot, sharing = 'alone') => (sharing === 'alone' ? takeAlone(slot) : takeTogether(slot)),
+    release: (slot, sharing = 'alone') => unlinkSync(sharing === 'alone' ? fileOf(slot) : markOf(slot)),
     close: () => unlinkSync(own),
   };
 }

@@ -3,9 +3,11 @@ import { createRequire } from 'node:module';
 import type { ProcessLock } from './process-lock.ts';
 
 interface NativeLocks {
-  tryLock(fd: number, offset: number, length: number): boolean;
+  tryLock(fd: number, offset: number, length: number, options?: { readonly shared: boolean }): boolean;
   unlock(fd: number, offset: number, length: number): void;
 }
+
+const SHARED = { shared: true } as const;
 
 /**
  * Locks one byte of one file per slot, by the kernel: open-file-description locks on Linux, which go with the process
@@ -16,7 +18,8 @@ export function openRangeLock(file: string): ProcessLock | undefined {
   if (native === undefined) return undefined;
   const fd = openSync(file, 'a+', 0o600);
   return {
-    tryAcquire: (slot) => native.tryLock(fd, slot, 1),
+    tryAcquire: (slot, sharing = 'alone') =>
+      sharing === 'alone' ? native.tryLock(fd, slot, 1) : native.tryLock(fd, slot, 1, SHARED),
     release: (slot) => native.unlock(fd, slot, 1),
     close: () => closeSync(fd),
   };

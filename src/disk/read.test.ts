@@ -4,7 +4,10 @@ import {
   appendFileSync,
   chmodSync,
   closeSync,
+  lstatSync,
+  mkdirSync,
   renameSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -34,6 +37,11 @@ async function snapshot(place: Place, limits: ReadLimits): Promise<Snapshot> {
   return seen;
 }
 
+function replaceBy(path: string, make: (other: string) => void): void {
+  rmSync(path);
+  make(path);
+}
+
 describe('readSnapshot', () => {
   it.each<[string, Buffer]>([
     ['an empty file', Buffer.alloc(0)],
@@ -59,6 +67,24 @@ describe('readSnapshot', () => {
       problem: 'too-large',
       size: 5,
     });
+  });
+
+  it.each<[string, (path: string) => void, unknown]>([
+    ['nothing happened', () => {}, 'one'],
+    ['other bytes of the same size', (path) => writeFileSync(path, 'two'), 'two'],
+    ['more bytes', (path) => appendFileSync(path, ' and more'), 'one and more'],
+    ['another file', (path) => replaceBy(path, (other) => writeFileSync(other, 'two')), 'two'],
+    ['a link', (path) => replaceBy(path, (other) => symlinkSync('elsewhere', other)), 'swapped'],
+    ['a folder', (path) => replaceBy(path, (other) => mkdirSync(other)), 'kind'],
+    ['nothing', (path) => rmSync(path), 'missing'],
+  ])('after a look reads what is there then: %s', async (_what, happens, expected) => {
+    const disk = bench(['f: one']);
+    const place = disk.place('f');
+    const seen = lstatSync(join(disk.root, 'f'), { bigint: true });
+    happens(join(disk.root, 'f'));
+    const read = await readSnapshot(place, { clock: disk.context.clock, seen });
+    expect('problem' in read ? read.problem : read.bytes.toString()).toBe(expected);
+    if ('bytes' in read) expect(read.fingerprint).toEqual(fingerprintOf(read.bytes));
   });
 
   it('takes the fingerprint it was told only while the stamp is the same', async () => {

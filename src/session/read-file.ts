@@ -6,13 +6,21 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
-import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import { readHuge } from './read-huge.ts';
 import { type Reading, rangeOf, recordShown, type Shown } from './reading.ts';
-import { type FileText, lazily, type Showing, shownText, textOf } from './shown-text.ts';
+import {
+  EAGER_BYTES,
+  type FileText,
+  lazily,
+  type Showing,
+  type ShownText,
+  shownText,
+  textOf,
+} from './shown-text.ts';
 import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 
 /** Media up to this size is returned, larger only described. */
@@ -47,7 +55,11 @@ export async function readFile(
 
 async function readWhole(reading: Reading): Promise<Shown | Refusal> {
   const { world, located, earlier, path } = reading;
-  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spared(earlier) });
+  const snapshot = await readSnapshot(located.place, {
+    clock: world.disk.clock,
+    seen: located.stats,
+    ...spared(earlier),
+  });
   if ('problem' in snapshot) return unreadable(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);
@@ -68,39 +80,58 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
   const lines = shownText(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
   return {
-    result: {
-      get text() {
-        return lines.text;
-      },
-      ...(lines.bytes === undefined ? {} : { bytes: lines.bytes }),
+    result: linesResult(lines, {
       from: empty ? 0 : range.from,
       to: empty ? 0 : range.to,
       totalLines,
       sizeBytes: snapshot.fingerprint.size,
       encoding: text.encoding,
-      clamped: lines.clamped,
-    },
+    }),
     sighting: {
       ...sightingBase(reading, snapshot),
-      coverage: linesCoverage(empty ? [] : [range], totalLines),
+      coverage: all ? WHOLE : linesCoverage([range], totalLines),
       totalLines,
-      flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0 },
+      flags: flagsOf(lines),
     },
   };
+}
+
+type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;
+
+/** A text that is made only if someone asks for it needs a getter, which costs more than a small text. */
+function linesResult(lines: ShownText, facts: LinesFacts): Shown['result'] {
+  const { clamped, bytes } = lines;
+  const { from, to, totalLines, sizeBytes, encoding } = facts;
+  if (bytes !== undefined && bytes.byteLength <= EAGER_BYTES)
+    return { text: lines.text, bytes, from, to, totalLines, sizeBytes, encoding, clamped };
+  return {
+    get text() {
+      return lines.text;
+    },
+    ...(bytes === undefined ? {} : { bytes }),
+    ...facts,
+    clamped,
+  };
+}
+
+function flagsOf({ clamped }: ShownText): SightingFlags {
+  return clamped.length > 0 ? { ...NO_FLAGS, clamped: true } : NO_FLAGS;
 }
 
 function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
-/** A file of so many bytes has no more lines than that. */
+/** A file of so many bytes has no more lines than that; those of a small one are soon counted. */
 function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
+  const { byteLength } = snapshot.bytes;
   return (
     last === undefined &&
     offset === 1 &&
     Number.isInteger(limit) &&
-    limit >= Math.max(1, snapshot.bytes.byteLength)
+    byteLength > EAGER_BYTES &&
+    limit >= byteLength
   );
 }
 
@@ -133,7 +164,7 @@ function showAll(
       ...sightingBase(reading, snapshot),
       coverage: WHOLE,
       totalLines: known,
-      flags: lines.clamped.length > 0 ? { ...NO_FLAGS, clamped: true } : NO_FLAGS,
+      flags: flagsOf(lines),
     },
   };
 }

@@ -1,14 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { LineRange } from '../model/coverage.ts';
 import type { ReadResult } from '../model/results.ts';
+import { viewOf } from '../text/buffer-view.ts';
 import { sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
-import { sliceLines } from '../text/lines.ts';
+import { sliceLines, toLf } from '../text/lines.ts';
 import { clampLines } from '../text/number-lines.ts';
 import { hasNul } from '../text/unicode.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEWLINE = 10;
+/** Up to this size a text costs less to make than to put off. */
+export const EAGER_BYTES: number = 8 << 10;
+const NONE: readonly number[] = [];
 const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
 /** A file's text, cut into lines without decoding more than is asked for where the encoding allows it. */
@@ -51,14 +55,21 @@ export function shownText(file: FileText, { range, raw, maxLineChars }: Showing)
   const clamp = (): ReturnType<typeof clampLines> => clampLines(file.slice(lines), lines.from, maxLineChars);
   const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));
   if (bytes === undefined || hasLongLine(bytes, maxLineChars)) return clamp();
+  if (bytes.byteLength <= EAGER_BYTES) return { text: withoutEndings(bytes), clamped: NONE, bytes };
   const text = lazily(() => clamp().text);
   return {
     get text() {
       return text();
     },
-    clamped: [],
+    clamped: NONE,
     bytes,
   };
+}
+
+/** Lines as `clampLines` gives them when none is too long. */
+function withoutEndings(bytes: Uint8Array): string {
+  const text = toLf(viewOf(bytes).toString('utf8'));
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
 function shownRaw(file: FileText, range: LineRange | 'all'): ShownText {
@@ -85,7 +96,8 @@ export function lazily<T>(make: () => T): () => T {
 
 /** Whether any line may be longer than this, by hopping from newline to newline; bytes count for characters. */
 function hasLongLine(lines: Uint8Array, max: number): boolean {
-  const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
+  if (lines.byteLength <= max) return false;
+  const bytes = viewOf(lines);
   for (let at = 0; bytes.byteLength - at > max; ) {
     const newline = bytes.lastIndexOf(NEWLINE, at + max);
     if (newline < at) return true;

@@ -17,7 +17,7 @@ interface DoctorFlags extends StateFlags {
 /** `lookfirst doctor`: what works here, proved by trying it. */
 export function defineDoctor(cli: Cli): Command {
   const command = new Command('lookfirst doctor').description(
-    'Checks this machine, this folder and the clients configured here, proves with a real refused write that the\n' +
+    'Checks this machine, this folder and the clients configured here, proves with a real refused write that the ' +
       'gate is enforced, and says what is not.',
   );
   return addCommonFlags(command)

@@ -24,13 +24,13 @@ interface GcFlags extends StateFlags {
 /** `lookfirst gc`: what is too old or too much goes, of every workspace on this machine. */
 export function defineGc(cli: Cli): Command {
   const command = new Command('lookfirst gc').description(
-    'Removes journal entries older than the retention, before-images over the quota, and sessions nobody uses,\n' +
+    'Removes journal entries older than the retention, before-images over the quota, and sessions nobody uses, ' +
       'of every workspace on this machine. What it removes can no longer be undone.',
   );
   return addCommonFlags(command)
     .option('--dry-run', 'say what would go and remove nothing')
-    .option('--older-than <time>', 'retention instead of the policy file’s, as in 30d', durationParser)
-    .option('--quota <size>', 'room for before-images instead of the policy file’s, as in 500MB', sizeParser)
+    .option('--older-than <time>', "retention instead of the policy file's, as in 30d", durationParser)
+    .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: GcFlags) => cli.end(await gc(cli, flags)));
 }

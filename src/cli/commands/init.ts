@@ -19,9 +19,9 @@ interface Flags {
 export function defineInit(cli: Cli): Command {
   return clientCommand('lookfirst init')
     .description(
-      'Adds Lookfirst to a client’s configuration, and keeps everything else in the file as it is.',
+      "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
     )
-    .option('--proxy <name>', 'put the gate in front of this server of the client’s, instead of adding ours')
+    .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => cli.end(await configure(cli, 'init', { name, flags })));
@@ -30,7 +30,7 @@ export function defineInit(cli: Cli): Command {
 /** `lookfirst remove`: takes us out of it. */
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
-    .description('Takes Lookfirst out of a client’s configuration; what `init` changed is as it was before.')
+    .description("Takes Lookfirst out of a client's configuration; what `init` changed is as it was before.")
     .option('--proxy <name>', 'take the gate away from before this server')
     .addHelpText('after', REMOVE_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) =>
@@ -57,7 +57,7 @@ function clientCommand(name: string): Command {
     .addOption(
       new Option(
         '--scope <scope>',
-        'the person’s file or the project’s (default: the client’s custom)',
+        "the person's file or the project's (default: the client's custom)",
       ).choices(['user', 'project']),
     )
     .option('--json', 'answer in JSON, one object a line');

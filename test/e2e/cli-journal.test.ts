@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { type Desk, desk, ok } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+async function changedDesk(): Promise<Desk & { readonly changes: readonly string[] }> {
+  const work = await desk({ session: 'agent-7' });
+  await work.put('a.txt', 'one\n');
+  await ok(work.session.read('a.txt'));
+  const changes = [];
+  for (const text of ['two\n', 'three\n']) changes.push((await ok(work.session.write('a.txt', text))).change);
+  changes.push((await ok(work.session.write('b.txt', 'b\n'))).change);
+  return { ...work, changes: changes.map(String) };
+}
+
+const NEW_FILE = '--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n';
+
+describe('lookfirst diff', () => {
+  it('shows the newest change, or one by its id', async () => {
+    const work = await changedDesk();
+    expect(await lookfirst(work, ['diff'])).toMatchObject({ code: 0, stdout: NEW_FILE });
+    expect((await lookfirst(work, ['diff', work.changes[0] ?? ''], { cwd: work.outside })).stdout).toBe(
+      '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n',
+    );
+  });
+
+  it('shows what many changes did together, for people and programs', async () => {
+    const work = await changedDesk();
+    const together = '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+three\n';
+    expect((await lookfirst(work, ['diff', '--session', 'agent-7'])).stdout).toBe(together + NEW_FILE);
+    expect((await lookfirst(work, ['diff', '--path', 'a.txt'])).stdout).toContain('-two\n+three');
+    const [first, second] = objects(await lookfirst(work, ['diff', '--since', '1h', '--json']));
+    expect(first).toMatchObject({
+      path: 'a.txt',
+      root: work.root,
+      changes: work.changes.slice(0, 2),
+      before: { kind: 'file', kept: true },
+      after: { kind: 'file' },
+      diff: together.trimEnd(),
+      truncated: false,
+    });
+    expect(second).toMatchObject({ path: 'b.txt', before: { kind: 'absent' } });
+  });
+
+  it('says in words what has no lines', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('image.bin', Buffer.from([0, 1, 2]));
+    await ok(work.session.mkdir('folder'));
+    await ok(work.session.read('image.bin'));
+    await ok(work.session.delete('image.bin'));
+    const { stdout } = await lookfirst(work, ['diff', '--session', 'agent-7']);
+    expect(stdout).toBe(
+      '--- /dev/null\n+++ b/folder\n(nothing became a folder)\n' +
+        '--- a/image.bin\n+++ /dev/null\n(not text: 3 B before, 0 B after)\n',
+    );
+  });
+
+  it('says so when the bytes are gone, and when there is no such change', async () => {
+    const work = await changedDesk();
+    await work.put('b.txt', 'by hand\n');
+    rmSync(join(work.home, 'images'), { recursive: true });
+    expect((await lookfirst(work, ['diff', work.changes[2] ?? ''])).stdout).toContain(
+      '(its bytes are no longer kept)',
+    );
+    expect(await lookfirst(work, ['diff', 'c0000000000'])).toMatchObject({
+      code: 2,
+      stderr: 'there is no change c0000000000 [NOT_FOUND]\n',
+    });
+  });
+});
+
+describe('lookfirst status', () => {
+  it('tells of a file who has seen it and whether it is still so', async () => {
+    const work = await changedDesk();
+    const other = await work.open({ session: 'agent-8' });
+    await ok(other.read('a.txt'));
+    await ok(work.session.write('a.txt', 'four\n'));
+    const { stdout } = await lookfirst(work, ['status', 'a.txt']);
+    expect(stdout.replace(/c[0-9a-f]{10}/, 'ID')).toBe(
+      [
+        'a.txt: last change ID: overwrite by agent-7, just now',
+        'SESSION  STATE          SEEN   WHEN      HOW',
+        'agent-8  changed since  whole  just now  read',
+        'agent-7  up to date     whole  just now  write',
+        '',
+      ].join('\n'),
+    );
+    const [file, ...sightings] = objects(await lookfirst(work, ['status', 'a.txt', '--json']));
+    expect(file).toMatchObject({
+      type: 'file',
+      path: 'a.txt',
+      exists: true,
+      lastChange: { session: 'agent-7' },
+    });
+    expect(sightings.map(({ session, freshness }) => [session, freshness])).toEqual([
+      ['agent-8', 'stale'],
+      ['agent-7', 'fresh'],
+    ]);
+  });
+
+  it('gives an overview of sessions, state and the last change', async () => {
+    const work = await changedDesk();
+    await work.put('a.txt', 'by hand\n');
+    const { stdout } = await lookfirst(work, ['status']);
+    expect(stdout).toMatch(
+      new RegExp(`^workspace {4}${work.root}\nlast change {2}create b\\.txt by agent-7, `),
+    );
+    expect(stdout).toMatch(/\nagent-7 +\. +just now +2 +1\n$/);
+    const [state, session] = objects(await lookfirst(work, ['status', '--json']));
+    expect(state).toMatchObject({ type: 'state', home: work.home, roots: [work.root], entries: 5 });
+    expect(session).toMatchObject({ type: 'session', id: 'agent-7', seen: 2, outOfDate: 1 });
+  });
+
+  it('lists what a session has seen', async () => {
+    const work = await changedDesk();
+    await work.put('long.txt', '1\n2\n3\n4\n5\n');
+    await ok(work.session.read('long.txt', { offset: 2, limit: 2 }));
+    const { stdout } = await lookfirst(work, ['status'], { env: { LOOKFIRST_SESSION: 'agent-7' } });
+    expect(stdout).toMatch(/long\.txt +up to date +lines 2-3 of 5 +just now +read\n/);
+    const rows = objects(await lookfirst(work, ['status', '--session', 'agent-7', '--json']));
+    expect(rows).toHaveLength(3);
+    expect(rows[0]).toMatchObject({ type: 'sighting', session: 'agent-7', path: 'long.txt', seen: 'some' });
+  });
+
+  it('refuses what lies outside of every workspace', async () => {
+    const work = await changedDesk();
+    const ran = await lookfirst(work, ['status', '../outside/x'], { cwd: work.root });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('[OUTSIDE_WORKSPACE]') });
+  });
+});
+
+describe('lookfirst sessions', () => {
+  it('lists and forgets', async () => {
+    const work = await changedDesk();
+    expect((await lookfirst(work, ['sessions'])).stdout).toMatch(
+      /^SESSION +WORKSPACE +LAST USED +SEEN +STATE\nagent-7 +\. +just now +2 +open\n$/,
+    );
+    const [session] = objects(await lookfirst(work, ['sessions', 'list', '--json']));
+    expect(session).toMatchObject({ id: 'agent-7', root: work.root, named: true, state: 'open', seen: 2 });
+    expect(await lookfirst(work, ['sessions', 'forget', 'agent-7'])).toMatchObject({
+      code: 0,
+      stdout: 'forgot session agent-7, which had seen 2 files\n',
+    });
+    expect(objects(await lookfirst(work, ['sessions', '--json', '--all']))).toEqual([]);
+    const outcome = await work.session.write('a.txt', 'again\n');
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
+  });
+
+  it.each([
+    [['sessions', 'forget', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
+    [['sessions', 'forget'], 64, 'which session is to be forgotten?'],
+    [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
+    [['sessions', 'destroy'], 64, 'Allowed choices are list, forget'],
+  ])('says no to %j', async (args, code, words) => {
+    const ran = await lookfirst(scratch(), args);
+    expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });
+  });
+});
+
+describe('lookfirst gc', () => {
+  const OLD = Date.now() - 90 * 86_400_000;
+
+  /** A journal with entries of ninety days ago before those of today, and leftovers of both. */
+  async function oldDesk(): Promise<Desk> {
+    const places = scratch();
+    const store = await openStore(`sqlite:${join(places.home, 'lookfirst.db')}`);
+    const old = { kind: 'session', atMs: OLD, session: 's', root: places.root, text: 'opened' } as const;
+    const idle = { id: 's-idle', root: places.root, named: false, openedMs: OLD, lastMs: OLD };
+    await store.record({ entries: [old, old, old], session: idle });
+    await store.close();
+    const work = await desk({ session: 'agent-7', home: places.home, roots: [places.root] });
+    await ok(work.session.write('a.txt', 'one\n'));
+    return { ...work, ...places };
+  }
+
+  it('says what would go, then removes it, and shows the size before and after', async () => {
+    const work = await oldDesk();
+    const dry = await lookfirst(work, ['gc', '--dry-run']);
+    expect(dry.stdout).toMatch(
+      /^would remove 3 entries, 0 kept images \(0 B\), 0 leftovers \(0 B\), 1 session\n/,
+    );
+    expect(dry.stdout).toMatch(/before {2}5 entries \(/);
+    expect(dry.stderr).toBe('');
+    const [done] = objects(await lookfirst(work, ['gc', '--json']));
+    expect(done).toMatchObject({
+      dryRun: false,
+      removed: { entries: 3, sessions: 1, images: { count: 0, bytes: 0 }, leftovers: { count: 0, bytes: 0 } },
+      before: { entries: 5 },
+      after: { entries: 2 },
+    });
+    expect((await lookfirst(work, ['log', '--verify'])).code).toBe(0);
+    expect((await lookfirst(work, ['undo'])).code).toBe(0);
+    expect(existsSync(join(work.root, 'a.txt'))).toBe(false);
+  });
+
+  it('takes retention and quota from flags', async () => {
+    const work = await oldDesk();
+    const [kept] = objects(await lookfirst(work, ['gc', '--json', '--dry-run', '--older-than', '52w']));
+    expect(kept).toMatchObject({ dryRun: true, removed: { entries: 0 } });
+    const wrong = await lookfirst(work, ['gc', '--quota', 'plenty']);
+    expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining('as in 500MB') });
+  });
+
+  it('takes them from the policy file, and faults on one that it cannot follow', async () => {
+    const work = await oldDesk();
+    const day = 86_400_000;
+    writeFileSync(join(work.home, 'lookfirst.json'), JSON.stringify({ journal: { retentionMs: 365 * day } }));
+    expect(objects(await lookfirst(work, ['gc', '--json', '--dry-run']))).toMatchObject([
+      { removed: { entries: 0 } },
+    ]);
+    writeFileSync(join(work.home, 'lookfirst.json'), '{"jornal":{}}');
+    const ran = await lookfirst(work, ['gc']);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain('did you mean "journal"? [CONFIG_INVALID]');
+  });
+
+  it('removes leftovers of dead processes once they are old', async () => {
+    const work = await oldDesk();
+    const folder = join(work.home, 'retained');
+    mkdirSync(folder, { recursive: true });
+    const leftover = join(folder, `${OLD}-${randomUUID()}`);
+    writeFileSync(leftover, 'left over\n');
+    // Its age is that of its last change of status, which nobody can set back: so the retention is made short.
+    utimesSync(leftover, new Date(OLD), new Date(OLD));
+    await lookfirst(work, ['gc']);
+    expect(readdirSync(folder)).toHaveLength(1);
+    const [done] = objects(await lookfirst(work, ['gc', '--json', '--older-than', '0.001s']));
+    expect(done).toMatchObject({ removed: { leftovers: { count: 1, bytes: 10 } } });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

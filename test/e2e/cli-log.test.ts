@@ -1,0 +1,178 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+/** A named session that was refused once, read, edited and made a file in a folder. */
+async function busyDesk(): Promise<Desk> {
+  const work = await desk({ session: 'agent-7' });
+  await work.put('a.txt', 'one\n');
+  await refusal(work.session.write('a.txt', 'blind\n'), 'NOT_READ');
+  await ok(work.session.read('a.txt'));
+  await ok(work.session.write('a.txt', 'two\n'));
+  await ok(work.session.write('src/deep/b.ts', 'b\n'));
+  return work;
+}
+
+const kinds = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map((row) => row['kind']);
+
+describe('lookfirst log', () => {
+  it('tells people newest first what happened, to which file, by whom', async () => {
+    const work = await busyDesk();
+    const { code, stdout } = await lookfirst(work, ['log']);
+    const lines = stdout.trimEnd().split('\n');
+    expect(code).toBe(0);
+    expect(lines.map((line) => line.replace(/c[0-9a-f]{10}/, 'ID').replace(/ {2,}/g, '|'))).toEqual([
+      'WHEN|WHAT|PATH|SESSION|CHANGE',
+      'just now|create|src/deep/b.ts|agent-7|ID',
+      'just now|overwrite|a.txt|agent-7|ID',
+      'just now|read whole|a.txt|agent-7',
+      'just now|refused overwrite NOT_READ|a.txt|agent-7',
+      'just now|session opened|agent-7',
+    ]);
+  });
+
+  it('gives programs one object a line, with the journal’s own fields and the time in words', async () => {
+    const work = await busyDesk();
+    const [newest, ...older] = objects(await lookfirst(work, ['log', '--json']));
+    expect(Object.keys(newest ?? {})).toEqual([
+      'seq',
+      'at',
+      'atMs',
+      'kind',
+      'session',
+      'root',
+      'action',
+      'effects',
+      'path',
+      'change',
+      'hash',
+    ]);
+    expect(newest).toMatchObject({
+      kind: 'change',
+      session: 'agent-7',
+      root: work.root,
+      path: 'src/deep/b.ts',
+    });
+    expect(new Date(String(newest?.['at'])).getTime()).toBe(newest?.['atMs']);
+    expect(kinds(older)).toEqual(['change', 'read', 'refusal', 'session']);
+  });
+
+  it('filters by kind, path, session and time', async () => {
+    const work = await busyDesk();
+    const expected = {
+      '--kind refusal': ['refusal'],
+      '--kind change,read': ['change', 'change', 'read'],
+      '--limit 2': ['change', 'change'],
+      '--path a.txt': ['change', 'read', 'refusal'],
+      '--path src': ['change'],
+      '--session agent-8': [],
+      '--session agent-7 --kind session': ['session'],
+      '--since 1h --limit 1': ['change'],
+      '--until 1h': [],
+      '--since 2020-01-01 --until 2020-01-02T10:00Z': [],
+    };
+    const found: Record<string, unknown> = {};
+    for (const flags of Object.keys(expected))
+      found[flags] = kinds(objects(await lookfirst(work, ['log', '--json', ...flags.split(' ')])));
+    expect(found).toEqual(expected);
+  });
+
+  it('is about the workspaces that are, contain or lie in the folder', async () => {
+    const work = await busyDesk();
+    const count = async (cwd: string, ...flags: string[]): Promise<number> =>
+      objects(await lookfirst(work, ['log', '--json', ...flags], { cwd })).length;
+    expect(await count(join(work.root, 'src/deep'))).toBe(5);
+    expect(await count(work.base)).toBe(5);
+    expect(await count(work.outside)).toBe(0);
+    expect(await count(work.outside, '--all')).toBe(5);
+    expect(await count(work.outside, '--root', '../root')).toBe(5);
+    expect(await count(work.outside, '--root', '.', '--root', work.root)).toBe(5);
+  });
+
+  it('shows paths as they can be typed here', async () => {
+    const work = await busyDesk();
+    const { stdout } = await lookfirst(work, ['log', '--kind', 'change'], { cwd: join(work.root, 'src') });
+    expect(stdout).toMatch(/ deep\/b\.ts /);
+    expect(stdout).toMatch(/ \.\.\/a\.txt /);
+  });
+
+  it('makes no state by looking for it', async () => {
+    const places = scratch();
+    const ran = await lookfirst(places, ['log'], { env: { LOOKFIRST_HOME: join(places.base, 'none') } });
+    expect(ran).toMatchObject({ code: 0, stdout: '' });
+    expect(ran.stderr).toContain('nothing recorded here yet');
+    expect(existsSync(join(places.base, 'none'))).toBe(false);
+  });
+
+  it('stops without a word when its reader has enough', async () => {
+    const work = scratch();
+    const store = await openStore(`sqlite:${join(work.home, 'lookfirst.db')}`);
+    const entry = { kind: 'session', atMs: 1, session: 's', root: work.root, text: 'x'.repeat(100) } as const;
+    await store.record({ entries: Array.from({ length: 5000 }, () => entry) });
+    await store.close();
+    const script = `"$@" log --json --limit 0 | head -c 100; exit "\${PIPESTATUS[0]}"`;
+    const options = { cwd: work.root, env: environment(work), encoding: 'utf8', stdio: 'pipe' } as const;
+    expect(execFileSync('bash', ['-c', script, 'bash', ...PROGRAM], options)).toHaveLength(100);
+  });
+
+  it('follows what comes', async () => {
+    const work = await busyDesk();
+    const [program = '', ...first] = PROGRAM;
+    const child = spawn(program, [...first, 'log', '--json', '--follow', '--limit', '1'], {
+      cwd: work.root,
+      env: environment(work),
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines = createInterface({ input: child.stdout });
+    const [before] = (await once(lines, 'line')) as [string];
+    expect(JSON.parse(before)).toMatchObject({ path: 'src/deep/b.ts' });
+    const next = once(lines, 'line') as Promise<[string]>;
+    await ok(work.session.write('later.txt', 'x\n'));
+    expect(JSON.parse((await next)[0])).toMatchObject({ kind: 'change', path: 'later.txt' });
+  });
+});
+
+describe('lookfirst log --verify', () => {
+  it('finds a whole journal intact', async () => {
+    const work = await busyDesk();
+    expect(await lookfirst(work, ['log', '--verify'])).toMatchObject({
+      code: 0,
+      stdout: 'the journal is intact: 5 entries in an unbroken chain\n',
+    });
+    expect(objects(await lookfirst(work, ['log', '--verify', '--json']))).toMatchObject([
+      { ok: true, entries: 5 },
+    ]);
+  });
+
+  it.each([
+    ['altered', "update entries set session = 'someone-else' where seq = 3", 3, 'altered'],
+    ['removed', 'delete from entries where seq = 2', 2, 'removed'],
+    ['removed at the end', 'delete from entries where seq = 5', 5, 'removed'],
+  ])('names the first entry that was %s, and ends with 1', async (_what, sql, seq, problem) => {
+    const work = await busyDesk();
+    const db = (await loadSqlite())(join(work.home, 'lookfirst.db'));
+    db.exec(sql);
+    db.close();
+    const ran = await lookfirst(work, ['log', '--verify', '--json']);
+    expect(ran.code).toBe(1);
+    expect(objects(ran)).toEqual([{ ok: false, seq, problem }]);
+    const human = await lookfirst(work, ['log', '--verify']);
+    expect(human).toMatchObject({ code: 1, stdout: expect.stringContaining(`entry ${seq} `) });
+  });
+
+  it('says so when the state cannot be read at all', async () => {
+    const places = scratch();
+    mkdirSync(join(places.home, 'lookfirst.db'));
+    const ran = await lookfirst(places, ['log']);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain('[STORE_FAILED]');
+  });
+});

@@ -1,0 +1,218 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ServerProcess } from '../../src/cli/server-process.ts';
+import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { desk, ok } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+describe('lookfirst demo', () => {
+  it('plays five promises that hold, and leaves nothing', async () => {
+    const places = scratch();
+    const temporary = join(places.base, 'tmp');
+    mkdirSync(temporary);
+    const ran = await lookfirst(places, ['demo'], { env: { TMPDIR: temporary } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout.match(/^\d\. .*:/gm)).toEqual([
+      '1. A blind write:',
+      '2. Someone else edits the same file:',
+      '3. Two agents at once:',
+      '4. A way out:',
+      '5. Undo:',
+    ]);
+    expect(ran.stdout.match(/^ {3}held$/gm)).toHaveLength(5);
+    expect(ran.stdout).toContain('5 of 5 promises held.');
+    for (const code of ['NOT_READ', 'STALE', 'OUTSIDE_WORKSPACE']) expect(ran.stdout).toContain(`[${code}]`);
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(readdirSync(places.home)).toEqual([]);
+  });
+});
+
+describe('lookfirst doctor', () => {
+  it('proves a refused write and finds a healthy machine', async () => {
+    const places = scratch();
+    const ran = await lookfirst(places, ['doctor', '--json']);
+    const checks = objects(ran);
+    expect(ran.code).toBe(0);
+    expect(checks.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'node',
+        'state folder',
+        'policy',
+        'store',
+        'containment',
+        'clock',
+        'locks',
+        'ripgrep',
+      ]),
+    );
+    expect(checks).toContainEqual({
+      name: 'refused write',
+      status: 'ok',
+      message: 'a blind write was refused with NOT_READ, and the file is as it was',
+    });
+    expect(checks.at(-1)).toMatchObject({ name: 'clients', status: 'warn' });
+    expect(readdirSync(places.root)).toEqual([]);
+  });
+
+  it('says of every configured client what is not enforced', async () => {
+    const places = scratch();
+    const entry = { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] };
+    writeFileSync(join(places.root, '.mcp.json'), JSON.stringify({ mcpServers: { filesystem: entry } }));
+    expect((await lookfirst(places, ['init', 'claude-code', '--proxy', 'filesystem'])).code).toBe(0);
+    expect((await lookfirst(places, ['init', 'claude-desktop'])).code).toBe(0);
+    const lines = (await lookfirst(places, ['doctor'])).stdout
+      .split('\n')
+      .filter((line) => /claude/.test(line));
+    expect(lines.map((line) => line.slice(0, 23).trim())).toEqual([
+      'ok    claude-code',
+      'warn  claude-code',
+      'warn  claude-code',
+      'ok    claude-desktop',
+    ]);
+    expect(lines[1]).toContain('its own Edit, Write and Bash go past the gate');
+    expect(lines[2]).toContain('behind the proxy lies an instant');
+  });
+
+  it('fails on a journal that was tampered with and a policy that cannot be followed', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await ok(work.session.write('a.txt', 'one\n'));
+    const db = (await loadSqlite())(join(work.home, 'lookfirst.db'));
+    db.exec("update entries set session = 'x' where seq = 2");
+    db.close();
+    writeFileSync(join(work.home, 'lookfirst.json'), '{"preset":"lax"}');
+    const ran = await lookfirst(work, ['doctor', '--json']);
+    expect(ran.code).toBe(1);
+    expect(objects(ran).filter(({ status }) => status === 'fail')).toMatchObject([
+      { name: 'policy', message: expect.stringContaining('"preset" must be one of') },
+      { name: 'store', message: 'journal entry 2 was altered' },
+    ]);
+  });
+});
+
+describe('lookfirst init and remove', () => {
+  it('show first, then change, and give the file back exactly', async () => {
+    const places = scratch();
+    const file = join(places.root, '.mcp.json');
+    const before = '{\n  "mcpServers": {\n    "other": { "command": "other" }\n  }\n}\n';
+    writeFileSync(file, before);
+    const dry = await lookfirst(places, ['init', 'claude-code', '--dry-run']);
+    expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/^would change .*\.mcp\.json\n@@ /) });
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    const [done] = objects(await lookfirst(places, ['init', 'claude-code', '--json']));
+    expect(done).toMatchObject({ dryRun: false, ok: true, file, did: 'change' });
+    expect(JSON.parse(readFileSync(file, 'utf8')).mcpServers.lookfirst.args).toEqual([
+      '-y',
+      'lookfirst',
+      'serve',
+      '.',
+    ]);
+    expect((await lookfirst(places, ['remove', 'claude-code'])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('refuse a file they cannot understand, and leave it alone', async () => {
+    const places = scratch();
+    const file = join(places.root, '.mcp.json');
+    writeFileSync(file, '{ "mcpServers": [ }');
+    const ran = await lookfirst(places, ['init', 'claude-code']);
+    expect(ran).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Nothing was changed.'),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('{ "mcpServers": [ }');
+  });
+});
+
+describe('lookfirst proxy', () => {
+  const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+
+  it('stands before another server: blind writes stop, undo and log know the rest', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const command = [...PROGRAM, 'proxy', '--root', places.root, '--session', 'agent-7', '--'];
+    const upstream = [process.execPath, official.pathname, places.root];
+    const server = await ServerProcess.start([...command, ...upstream], environment(places));
+    onTestFinished(() => server.stop());
+    const path = join(places.root, 'a.txt');
+    expect(await server.call('write_file', { path, content: 'blind\n' })).toMatchObject({ code: 'NOT_READ' });
+    expect((await server.call('read_text_file', { path })).text).toBe('one\n');
+    expect((await server.call('write_file', { path, content: 'two\n' })).ok).toBe(true);
+    expect((await lookfirst(places, ['undo'])).code).toBe(0);
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    const entries = objects(await lookfirst(places, ['log', '--json', '--session', 'agent-7']));
+    expect(entries.map(({ kind }) => kind)).toEqual(['change', 'read', 'refusal', 'session']);
+  });
+
+  it('ends with the exit code of the server behind it', async () => {
+    const args = ['proxy', '--', process.execPath, '-e', 'process.exit(7)'];
+    expect((await lookfirst(scratch(), args)).code).toBe(7);
+  });
+
+  it('says what kept it from starting', async () => {
+    const ran = await lookfirst(scratch(), ['proxy', '--root', './nowhere', '--', 'true']);
+    expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not exist') });
+  });
+});
+
+describe('lookfirst history', () => {
+  const turn = (id: number, message: object, more: object = {}): string =>
+    JSON.stringify({
+      uuid: `u${id}`,
+      parentUuid: id === 1 ? null : `u${id - 1}`,
+      sessionId: 's',
+      timestamp: new Date(Date.now() - 60_000 * (10 - id)).toISOString(),
+      ...message,
+      ...more,
+    });
+
+  it('tells what the model of a transcript has seen and still has', async () => {
+    const places = scratch();
+    const path = join(places.root, 'a.txt');
+    const use = { type: 'tool_use', id: 't1', name: 'Read', input: { file_path: path } };
+    const result = { type: 'tool_result', tool_use_id: 't1', content: '     1\u2192one' };
+    const file = { filePath: path, content: 'one\n', numLines: 1, startLine: 1, totalLines: 1 };
+    const lines = [
+      turn(1, { type: 'user', cwd: places.root, message: { role: 'user', content: 'read it' } }),
+      turn(2, { type: 'assistant', cwd: places.root, message: { role: 'assistant', content: [use] } }),
+      turn(3, {
+        type: 'user',
+        cwd: places.root,
+        message: { role: 'user', content: [result] },
+        toolUseResult: { type: 'text', file },
+      }),
+    ];
+    writeFileSync(join(places.base, 'chat.jsonl'), `${lines.join('\n')}\n`);
+    const ran = await lookfirst(places, ['history', '../chat.jsonl']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toBe(
+      'claude-code transcript, 3 records: 1 file in context\n' +
+        'PATH   LINES  HOW   WHEN\n' +
+        'a.txt  whole  read  7 minutes ago\n',
+    );
+    const [head, sighting] = objects(await lookfirst(places, ['history', '../chat.jsonl', '--json']));
+    expect(head).toEqual({
+      type: 'transcript',
+      format: 'claude-code',
+      records: 3,
+      skipped: { count: 0, reasons: {} },
+    });
+    expect(sighting).toMatchObject({ type: 'sighting', path, coverage: { kind: 'whole' }, how: 'read' });
+    const elsewhere = objects(
+      await lookfirst(places, ['history', '../chat.jsonl', '--json', '--root', '../outside']),
+    );
+    expect(elsewhere).toHaveLength(1);
+  });
+
+  it('says what is wrong with a file that is no transcript', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'notes.txt'), 'just notes\n');
+    const ran = await lookfirst(places, ['history', 'notes.txt']);
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not a transcript of a known format'),
+    });
+  });
+});

@@ -1,0 +1,213 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ServerProcess } from '../../src/cli/server-process.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { type Desk, desk, ok } from '../support/desk.ts';
+
+/** A file that a session has changed twice, and another that it has made. */
+async function changedDesk(): Promise<Desk & { readonly changes: readonly string[] }> {
+  const work = await desk({ session: 'agent-7' });
+  await work.put('a.txt', 'one\n');
+  await ok(work.session.read('a.txt'));
+  const changes = [];
+  for (const text of ['two\n', 'three\n']) changes.push((await ok(work.session.write('a.txt', text))).change);
+  changes.push((await ok(work.session.write('new/b.txt', 'b\n'))).change);
+  return { ...work, changes: changes.map(String) };
+}
+
+describe('lookfirst undo', () => {
+  it('takes back the newest change, then the next older one', async () => {
+    const work = await changedDesk();
+    const first = await lookfirst(work, ['undo']);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout.replace(/c[0-9a-f]{10}/, 'ID')).toBe(
+      'took back 1 change:\n  removed     new/b.txt\n  removed     new\nlookfirst undo ID takes this back again\n',
+    );
+    expect(existsSync(join(work.root, 'new'))).toBe(false);
+    expect((await lookfirst(work, ['undo'])).code).toBe(0);
+    expect(work.text('a.txt')).toBe('two\n');
+  });
+
+  it('takes back one change by its id from anywhere, and does it again by the undo’s id', async () => {
+    const work = await changedDesk();
+    const [result] = objects(
+      await lookfirst(work, ['undo', work.changes[1] ?? '', '--json'], { cwd: work.outside }),
+    );
+    expect(result).toEqual({
+      ok: true,
+      dryRun: false,
+      change: expect.stringMatching(/^c[0-9a-f]{10}$/),
+      root: work.root,
+      undid: [work.changes[1]],
+      files: [{ path: 'a.txt', did: 'restored' }],
+      diff: 'a.txt\n@@ -1 +1 @@\n-three\n+two',
+    });
+    expect(work.text('a.txt')).toBe('two\n');
+    expect((await lookfirst(work, ['undo', String(result?.['change'])])).code).toBe(0);
+    expect(work.text('a.txt')).toBe('three\n');
+  });
+
+  it('takes back all of a session, or all since a time, or one file’s last', async () => {
+    const work = await changedDesk();
+    expect((await lookfirst(work, ['undo', '--path', 'a.txt'])).code).toBe(0);
+    expect([work.text('a.txt'), work.text('new/b.txt')]).toEqual(['two\n', 'b\n']);
+    const [result] = objects(
+      await lookfirst(work, ['undo', '--session', 'agent-7', '--since', '1h', '--json']),
+    );
+    expect(result).toMatchObject({ undid: [work.changes[2], work.changes[0]] });
+    expect(work.text('a.txt')).toBe('one\n');
+    expect(existsSync(join(work.root, 'new'))).toBe(false);
+  });
+
+  it('shows first what it would do, and then changes nothing', async () => {
+    const work = await changedDesk();
+    const { code, stdout } = await lookfirst(work, ['undo', '--dry-run', '--path', 'a.txt']);
+    expect(code).toBe(0);
+    expect(stdout.replace(/c[0-9a-f]{10}/, 'ID')).toBe(
+      [
+        'would take back 1 change:',
+        '  ID  overwrite a.txt by agent-7, just now',
+        '  restored    a.txt',
+        'a.txt',
+        '@@ -1 +1 @@',
+        '-three',
+        '+two',
+        '',
+      ].join('\n'),
+    );
+    expect(work.text('a.txt')).toBe('three\n');
+  });
+
+  it('refuses with the difference if the file was changed since, and merges if asked to', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');
+    await ok(work.session.read('a.txt'));
+    const { change = '' } = await ok(work.session.edit('a.txt', [{ oldString: '1\n', newString: 'one\n' }]));
+    await work.put('a.txt', 'one\n2\n3\n4\n5\n6\nseven\n');
+    const refused = await lookfirst(work, ['undo', change]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^refusing to undo changes to a\.txt: it was changed since that change \[STALE\]\n/,
+    );
+    expect(refused.stderr).toContain('-7\n+seven');
+    expect(refused.stderr).toContain('--merge');
+    expect(work.text('a.txt')).toBe('one\n2\n3\n4\n5\n6\nseven\n');
+    const program = await lookfirst(work, ['undo', change, '--json']);
+    expect(program.code).toBe(2);
+    expect(objects(program)).toMatchObject([{ ok: false, code: 'STALE', path: 'a.txt' }]);
+    expect((await lookfirst(work, ['undo', change, '--merge'])).code).toBe(0);
+    expect(work.text('a.txt')).toBe('1\n2\n3\n4\n5\n6\nseven\n');
+  });
+
+  it.each([
+    ['an unknown change', ['undo', 'c0000000000'], 2, 'there is no change c0000000000 [NOT_FOUND]'],
+    ['nothing left', ['undo', '--session', 'agent-8'], 2, 'there is no change here to take back [NOT_FOUND]'],
+    ['a folder', ['undo', '--path', 'new'], 64, 'new is a folder'],
+    ['an unknown flag', ['undo', '--mrge'], 64, '(Did you mean --merge?)'],
+  ])('says no to %s', async (_what, args, code, words) => {
+    const work = await changedDesk();
+    const ran = await lookfirst(work, args);
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toContain(words);
+    expect(work.text('a.txt')).toBe('three\n');
+  });
+
+  it('leaves no session behind, and is itself in the journal', async () => {
+    const work = await changedDesk();
+    await lookfirst(work, ['undo']);
+    const sessions = objects(await lookfirst(work, ['sessions', '--json', '--all']));
+    expect(sessions.map((session) => session['id'])).toEqual(['agent-7']);
+    const [entry] = objects(await lookfirst(work, ['log', '--json', '--limit', '1']));
+    expect(entry).toMatchObject({
+      kind: 'change',
+      action: 'undo',
+      session: 'command-line',
+      undoes: work.changes[2],
+    });
+  });
+
+  it('means the session that the environment names, of changes without a name', async () => {
+    const work = await changedDesk();
+    const other = await work.open({ session: 'agent-8' });
+    await ok(other.write('c.txt', 'c\n'));
+    expect((await lookfirst(work, ['undo'], { env: { LOOKFIRST_SESSION: 'agent-7' } })).stdout).toContain(
+      'new/b.txt',
+    );
+    expect(work.text('c.txt')).toBe('c\n');
+  });
+
+  it('works beside a running server, whose agent is then told', async () => {
+    const work = await desk({ session: 'someone' });
+    await work.put('a.txt', 'one\n');
+    const command = [...PROGRAM, 'serve', work.root, '--session', 'agent-7'];
+    const server = await ServerProcess.start(command, environment(work));
+    onTestFinished(() => server.stop());
+    await server.call('read_file', { path: 'a.txt' });
+    const written = await server.call('write_file', { path: 'a.txt', content: 'two\n' });
+    expect(await lookfirst(work, ['undo', written.change ?? ''])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(work.root, 'a.txt'), 'utf8')).toBe('one\n');
+    const again = await server.call('write_file', { path: 'a.txt', content: 'three\n' });
+    expect(again).toMatchObject({ ok: false, code: 'STALE' });
+    expect(again.text).toContain('Session command-line changed it');
+  });
+});
+
+/** `script` runs a command on a terminal of its own. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+describe.skipIf(!hasScript)('lookfirst undo on a terminal', () => {
+  function onTerminal(
+    work: Desk,
+    answer: string,
+    ...flags: string[]
+  ): { code: number | null; shown: string } {
+    const command = [...PROGRAM, 'undo', '--session', 'agent-7', ...flags]
+      .map((word) => `'${word}'`)
+      .join(' ');
+    const options = { cwd: work.root, env: environment(work), input: answer, encoding: 'utf8' } as const;
+    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], options);
+    return { code: status, shown: stdout };
+  }
+
+  it('asks before it takes back several changes, and takes anything but y for no', async () => {
+    const work = await changedDesk();
+    const no = onTerminal(work, 'n\n');
+    expect(no.shown).toContain('Take back 3 changes? [y/N]');
+    expect(no.code).toBe(2);
+    expect(work.text('a.txt')).toBe('three\n');
+    expect(onTerminal(work, 'y\n').code).toBe(0);
+    expect(work.text('a.txt')).toBe('one\n');
+  });
+
+  it('does not ask with --yes, nor for a single change', async () => {
+    const work = await changedDesk();
+    expect(onTerminal(work, '', '--path', 'new/b.txt')).toMatchObject({
+      code: 0,
+      shown: expect.not.stringContaining('[y/N]'),
+    });
+    expect(onTerminal(work, '', '--yes')).toMatchObject({
+      code: 0,
+      shown: expect.not.stringContaining('[y/N]'),
+    });
+    expect(work.text('a.txt')).toBe('one\n');
+  });
+
+  it('paints on a terminal only, and not against the reader’s wish', async () => {
+    const work = await changedDesk();
+    const painted = '\u001b[32m+';
+    expect(onTerminal(work, '', '--dry-run').shown).toContain(painted);
+    const plain = await lookfirst(work, ['undo', '--session', 'agent-7', '--dry-run']);
+    expect(plain.stdout).not.toContain('\u001b');
+    const command = [...PROGRAM, 'undo', '--session', 'agent-7', '--dry-run'].join(' ');
+    const env = environment(work, { NO_COLOR: '1' });
+    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: work.root,
+      env,
+      encoding: 'utf8',
+    });
+    expect(stdout).toContain('+one');
+    expect(stdout).not.toContain('\u001b');
+  });
+});

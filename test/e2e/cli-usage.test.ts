@@ -1,0 +1,97 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/command-list.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { desk, ok } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+describe('exit codes', () => {
+  it('are those of the contract', () => {
+    expect(EXIT).toEqual({ done: 0, fault: 1, refused: 2, usage: 64 });
+  });
+});
+
+describe('help', () => {
+  it('says the same as ever about every command of its own', async () => {
+    const places = scratch();
+    const pages: string[] = [];
+    const own = COMMANDS.filter(({ load }) => load !== undefined);
+    for (const args of [['--help'], ...own.map(({ name }) => [name, '--help'])]) {
+      const { code, stdout, stderr } = await lookfirst(places, args);
+      expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: '' });
+      pages.push(`$ lookfirst ${args.join(' ')}\n${stdout}`);
+    }
+    await expect(pages.join('\n')).toMatchFileSnapshot('__snapshots__/help.txt');
+  });
+
+  it('of a command is the same in both spellings', async () => {
+    const places = scratch();
+    for (const name of ['log', 'serve']) {
+      const spellings = [await lookfirst(places, ['help', name]), await lookfirst(places, [name, '--help'])];
+      expect(spellings[0]?.stdout).toBe(spellings[1]?.stdout);
+    }
+  });
+
+  it('tells the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await lookfirst(scratch(), ['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+});
+
+describe('a command line that makes no sense', () => {
+  it.each([
+    [['lgo'], "unknown command 'lgo'. Did you mean log?"],
+    [['statsu'], 'Did you mean status?'],
+    [['xyzzyxyzzy'], "unknown command 'xyzzyxyzzy'."],
+    [['log', '--jsn'], '(Did you mean --json?)'],
+    [['log', 'extra'], 'too many arguments'],
+    [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
+    [['log', '--kind', 'write'], '"write" is none of read, change, refusal'],
+    [['log', '--limit', 'many'], 'It must be a whole number.'],
+    [['init'], "missing required argument 'client'"],
+    [['init', 'claud'], 'Allowed choices are claude-code,'],
+    [['history'], "missing required argument 'file'"],
+    [['proxy', '--root', '.'], 'which server? Put -- and its command at the end'],
+    [['proxy', '--url', 'http://localhost/mcp', '--', 'server'], 'either a command or --url, not both'],
+  ])('%j ends with 64 and says what to do', async (args, words) => {
+    const ran = await lookfirst(scratch(), args);
+    expect(ran).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(words) });
+  });
+});
+
+describe('settings', () => {
+  it('come from flags before the environment, and from the environment before the default', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await ok(work.session.write('a.txt', 'one\n'));
+    const other = `sqlite:${join(work.base, 'other.db')}`;
+    const count = async (flags: string[], env = {}): Promise<number> =>
+      objects(await lookfirst(work, ['log', '--json', ...flags], { env })).length;
+    expect(await count([])).toBe(2);
+    expect(await count([], { LOOKFIRST_STORE: other })).toBe(0);
+    const own = `sqlite:${join(work.home, 'lookfirst.db')}`;
+    expect(await count(['--store', own], { LOOKFIRST_STORE: other })).toBe(2);
+  });
+
+  it.each([
+    ['a store nobody knows', ['log', '--store', 'redis:'], {}, 'unknown store "redis:"'],
+    [
+      'a relative state folder',
+      ['log'],
+      { LOOKFIRST_HOME: 'state' },
+      'LOOKFIRST_HOME must be an absolute path',
+    ],
+    ['a policy file that is not there', ['gc', '--policy', 'none.json'], {}, 'there is no policy file'],
+  ])('are a fault if they are %s', async (_what, args, env, words) => {
+    const ran = await lookfirst(scratch(), args, { env });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+    expect(ran.stderr).toMatch(/\[CONFIG_INVALID\]\n$/);
+  });
+
+  it('in a policy file do not keep anyone from looking at the journal', async () => {
+    const places = scratch();
+    writeFileSync(join(places.home, 'lookfirst.json'), 'not JSON');
+    expect((await lookfirst(places, ['log'])).code).toBe(0);
+  });
+});

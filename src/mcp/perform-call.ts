@@ -64,9 +64,8 @@ export async function performCall(call: Call, performing: Performing): Promise<A
 }
 
 function read(operation: Operations['read'], { session, context }: Performing): Promise<Outcome<ReadResult>> {
-  const { path, ...options } = operation;
   const onProgress = (done: number, total: number | undefined): void => context.progress(done, total);
-  return session.read(path, { ...options, signal: context.signal, onProgress });
+  return session.read(operation.path, { ...operation, signal: context.signal, onProgress });
 }
 
 /** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */

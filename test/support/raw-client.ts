@@ -21,8 +21,10 @@ export class RawClient {
   #errors = '';
   #id = 0;
 
-  constructor(args: readonly string[]) {
-    this.child = spawn(process.execPath, [...args], { stdio: 'pipe' });
+  /** `env` is added to this process's own. */
+  constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) {
+    const env = { ...process.env, ...options.env };
+    this.child = spawn(process.execPath, [...args], { ...options, env, stdio: 'pipe' });
     this.#exit = once(this.child, 'close');
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
     this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { nearest } from '../config/nearest.ts';
+import { checkArguments } from './check-arguments.ts';
+import type { ObjectSchema } from './schema.ts';
+
+const SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: {
+    path: { type: 'string' },
+    limit: { type: 'integer', minimum: 1, maximum: 10 },
+    share: { type: 'number' },
+    all: { type: 'boolean' },
+    mode: { type: 'string', enum: ['lines', 'files'] },
+    edits: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        properties: { old: { type: 'string' } },
+        required: ['old'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['path'],
+  additionalProperties: false,
+};
+const check = (args: unknown) => checkArguments(SCHEMA, args, nearest);
+
+describe('checkArguments', () => {
+  it.each([
+    ['only what is required', { path: 'a' }],
+    [
+      'everything',
+      { path: '', limit: 10, share: 0.5, all: false, mode: 'files', edits: [{ old: '' }, { old: 'x' }] },
+    ],
+  ])('accepts %s', (_what, args) => {
+    expect(check(args)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      { path: 'a', append: true },
+      'unknown argument "append" (known are path, limit, share, all, mode, edits)',
+    ],
+    [{ path: 'a', limits: 3 }, 'unknown argument "limits"; did you mean "limit"?'],
+    [{ path: 'a', toString: 1 }, /^unknown argument "toString"/],
+    [{}, 'the argument "path" is missing'],
+    [Object.create({ path: 'a' }), 'the argument "path" is missing'],
+    [{ path: 7 }, '"path" must be a string, not a number'],
+    [{ path: null }, '"path" must be a string, not null'],
+    [{ path: ['a'] }, '"path" must be a string, not an array'],
+    [{ path: 'a', limit: '3' }, '"limit" must be a whole number, not a string'],
+    [{ path: 'a', limit: 1.5 }, '"limit" must be a whole number, not 1.5'],
+    [{ path: 'a', limit: 0 }, '"limit" must be at least 1, not 0'],
+    [{ path: 'a', limit: 11 }, '"limit" must be at most 10, not 11'],
+    [{ path: 'a', share: Number.NaN }, '"share" must be a number, not NaN'],
+    [{ path: 'a', all: 'true' }, '"all" must be true or false, not a string'],
+    [{ path: 'a', mode: 'words' }, '"mode" must be one of "lines", "files", not "words"'],
+    [{ path: 'a', edits: {} }, '"edits" must be an array, not an object'],
+    [{ path: 'a', edits: [] }, '"edits" must have at least 1 entries, not 0'],
+    [{ path: 'a', edits: [{ old: 'x' }, {}] }, 'the argument "edits[1].old" is missing'],
+    [{ path: 'a', edits: [{ old: 'x', olds: 1 }] }, 'unknown argument "edits[0].olds"; did you mean "old"?'],
+    [{ path: 'a', edits: [null] }, '"edits[0]" must be an object, not null'],
+    [[], 'the arguments must be an object, not an array'],
+    [undefined, 'the arguments must be an object, not nothing'],
+  ])('refuses %j', (args, reason) => {
+    expect(check(args)).toMatch(typeof reason === 'string' ? literally(reason) : reason);
+  });
+
+  it('quotes a bounded part of what it does not know', () => {
+    const reason = check({ path: 'a', ['x'.repeat(1000)]: 1 }) ?? '';
+    expect(reason.length).toBeLessThan(200);
+    expect(check({ path: 'a', 'new\nline': 1 })).not.toContain('\n');
+  });
+});
+
+function literally(text: string): RegExp {
+  return new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { nearest } from '../config/nearest.ts';
+import { checkArguments } from './check-arguments.ts';
+import { DIALECT_NAMES } from './dialect-name.ts';
+import { loadDialect } from './dialects.ts';
+import type { OperationKind } from './operation.ts';
+import type { JsonSchema, ObjectSchema } from './schema.ts';
+import type { Tool } from './tool.ts';
+
+const DIALECTS = await Promise.all(DIALECT_NAMES.map(loadDialect));
+const TOOLS = DIALECTS.flatMap((dialect) =>
+  dialect.tools.map((tool): [string, Tool] => [`${dialect.name} ${tool.name}`, tool]),
+);
+const CHANGES: ReadonlySet<OperationKind> = new Set([
+  'write',
+  'edit',
+  'insert',
+  'apply',
+  'delete',
+  'move',
+  'mkdir',
+  'undo',
+]);
+
+/** Arguments that fit: required ones only, or all of them. */
+function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
+  switch (schema.type) {
+    case 'string':
+      return schema.enum?.[0] ?? 'text';
+    case 'boolean':
+      return true;
+    case 'number':
+    case 'integer':
+      return Math.max(schema.minimum ?? 1, 1);
+    case 'array':
+      return [sample(schema.items, which)];
+    case 'object':
+      return sampleObject(schema, which);
+  }
+}
+
+function sampleObject(schema: ObjectSchema, which: 'required' | 'all'): Record<string, unknown> {
+  const names = which === 'all' ? Object.keys(schema.properties) : (schema.required ?? []);
+  return Object.fromEntries(
+    names.map((name) => [name, sample(schema.properties[name] as JsonSchema, which)]),
+  );
+}
+
+function objectsIn(schema: JsonSchema): ObjectSchema[] {
+  if (schema.type === 'array') return objectsIn(schema.items);
+  if (schema.type !== 'object') return [];
+  return [schema, ...Object.values(schema.properties).flatMap(objectsIn)];
+}
+
+/** Sample arguments that are meant to mean something: a batch must ask for something. */
+function meaningful(tool: Tool): Record<string, unknown> {
+  if (tool.name === 'apply_changes') return { changes: [{ path: 'a', content: 'b' }] };
+  return sampleObject(tool.inputSchema, 'required');
+}
+
+describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dialect %s', (_name, dialect) => {
+  it('names each tool once, as the protocol allows', () => {
+    const names = dialect.tools.map((tool) => tool.name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_.-]{1,128}$/);
+  });
+
+  it('teaches in 512 characters, naming only tools and arguments it has', () => {
+    expect(dialect.instructions.length).toBeLessThanOrEqual(512);
+    const known = new Set(
+      dialect.tools.flatMap((tool) => [tool.name, ...Object.keys(tool.inputSchema.properties)]),
+    );
+    for (const word of dialect.instructions.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [])
+      expect(known).toContain(word);
+  });
+
+  it('renames only arguments it has', () => {
+    const known = dialect.tools.flatMap((tool) => tool.inputSchema);
+    const names = new Set(
+      known.flatMap((schema) => objectsIn(schema).flatMap((one) => Object.keys(one.properties))),
+    );
+    for (const term of Object.values(dialect.terms)) expect(names).toContain(term);
+  });
+});
+
+describe.each(TOOLS)('%s', (_name, tool) => {
+  it('has a schema that lets nothing unknown through, at any depth', () => {
+    for (const object of objectsIn(tool.inputSchema)) {
+      expect(object.additionalProperties).toBe(false);
+      for (const name of object.required ?? []) expect(object.properties).toHaveProperty(name);
+    }
+  });
+
+  it('is described shortly', () => {
+    expect(tool.title).not.toBe('');
+    expect(tool.description.length).toBeGreaterThan(20);
+    expect(tool.description.length).toBeLessThan(400);
+  });
+
+  it('gives all four hints, and they fit what it does', () => {
+    const { annotations } = tool;
+    for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const)
+      expect(annotations[hint]).toBeTypeOf('boolean');
+    const call = tool.call(meaningful(tool));
+    expect(call.kind).not.toBe('problem');
+    expect(annotations.readOnlyHint).toBe(!CHANGES.has(call.kind as OperationKind));
+    if (annotations.readOnlyHint) expect(annotations.destructiveHint).toBe(false);
+  });
+
+  it.each(['required', 'all'] as const)('accepts arguments that fit (%s)', (which) => {
+    expect(checkArguments(tool.inputSchema, sampleObject(tool.inputSchema, which), nearest)).toBeUndefined();
+  });
+
+  it('refuses each required argument that is missing, each wrong type, and any unknown name', () => {
+    const args = sampleObject(tool.inputSchema, 'all');
+    for (const name of tool.inputSchema.required ?? []) {
+      const { [name]: _, ...rest } = args;
+      expect(checkArguments(tool.inputSchema, rest, nearest)).toContain(name);
+    }
+    for (const name of Object.keys(args))
+      expect(checkArguments(tool.inputSchema, { ...args, [name]: null }, nearest)).toContain(name);
+    expect(checkArguments(tool.inputSchema, { ...args, surprise: 1 }, nearest)).toContain('surprise');
+  });
+});
+
+describe('the tools people and programs rely on', () => {
+  it.each([
+    [
+      'lookfirst',
+      [
+        'read_file(path, offset?, limit?)',
+        'list_directory(path?, depth?)',
+        'find_files(pattern, path?)',
+        'search_text(pattern, path?, glob?, mode?, context?, ignore_case?)',
+        'file_status(path?)',
+        'write_file(path, content, expected_revision?)',
+        'edit_file(path, old_string, new_string, replace_all?, expected_revision?)',
+        'insert_lines(path, after_line?, content, expected_revision?)',
+        'apply_changes(changes, dry_run?)',
+        'delete_path(path, recursive?)',
+        'move_path(source, destination)',
+        'undo_change(change?, path?)',
+      ],
+    ],
+    [
+      'sandbox',
+      [
+        'Read(file_path, offset?, limit?)',
+        'Write(file_path, content)',
+        'Edit(file_path, old_string, new_string, replace_all?)',
+        'Glob(pattern, path?, limit?)',
+        'Grep(pattern, path?, glob?, case_insensitive?, output_mode?, head_limit?)',
+      ],
+    ],
+    [
+      'lace',
+      [
+        'file_read(path, startLine?, endLine?)',
+        'file_write(path, content, createDirs?)',
+        'file_insert(path, content, line?)',
+        'file_list(path?, pattern?, includeHidden?, recursive?, maxDepth?, summaryThreshold?, maxResults?)',
+        'file_find(pattern, path?, maxDepth?, includeHidden?, maxResults?)',
+        'ripgrep_search(pattern, path?, caseSensitive?, wholeWord?, literal?, includePattern?, excludePattern?, maxResults?, contextLines?)',
+        'file_edit(path, edits, dry_run?)',
+      ],
+    ],
+    [
+      'filesystem',
+      [
+        'read_file(path, tail?, head?)',
+        'read_text_file(path, tail?, head?)',
+        'read_media_file(path)',
+        'read_multiple_files(paths)',
+        'write_file(path, content)',
+        'edit_file(path, edits, dryRun?)',
+        'create_directory(path)',
+        'move_file(source, destination)',
+        'list_directory(path)',
+        'list_directory_with_sizes(path, sortBy?)',
+        'directory_tree(path, excludePatterns?)',
+        'search_files(path, pattern, excludePatterns?)',
+        'get_file_info(path)',
+        'list_allowed_directories()',
+      ],
+    ],
+  ] as const)('of %s', async (name, expected) => {
+    const { tools } = await loadDialect(name);
+    expect(tools.map(signature)).toEqual(expected);
+  });
+});
+
+function signature({ name, inputSchema }: Tool): string {
+  const required = new Set(inputSchema.required ?? []);
+  const args = Object.keys(inputSchema.properties).map((arg) => (required.has(arg) ? arg : `${arg}?`));
+  return `${name}(${args.join(', ')})`;
+}

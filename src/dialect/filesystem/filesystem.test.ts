@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import type { ListedEntry } from '../../model/results.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { FILESYSTEM } from './dialect.ts';
+import { jsonTree, matchingPaths } from './globs.ts';
+import { mediaBlock } from './media-block.ts';
+import { diffText, formatSize, infoText, listText, sizesText } from './shapes.ts';
+
+function call(name: string, args: Record<string, unknown>) {
+  const tool = FILESYSTEM.tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return tool.call(args);
+}
+
+const WHOLE = { limit: Number.MAX_SAFE_INTEGER, maxBytes: 64 << 20 };
+
+describe('read_text_file', () => {
+  it.each([
+    [{}, WHOLE],
+    [{ head: 0 }, WHOLE],
+    [{ head: 2 }, { limit: 2 }],
+    [{ head: 1.5 }, { limit: 2 }],
+    [{ tail: 3 }, { last: 3 }],
+  ])('with %j reads %j', (args, operation) => {
+    const asked = call('read_text_file', { path: 'a', ...args });
+    expect(asked).toMatchObject({ kind: 'read', operation: { path: 'a', raw: true, ...operation } });
+  });
+
+  it.each([
+    [{ head: 1, tail: 1 }, 'Cannot specify both head and tail parameters simultaneously'],
+    [{ head: -1 }, 'head and tail must not be negative'],
+  ])('refuses %j', (args, reason) => {
+    expect(call('read_text_file', { path: 'a', ...args })).toEqual({ kind: 'problem', reason });
+  });
+});
+
+describe('what changes files', () => {
+  it('never makes folders on the way, and moves onto nothing', () => {
+    expect(call('write_file', { path: 'a', content: '' })).toMatchObject({
+      operation: { makeParents: false },
+    });
+    expect(call('move_file', { source: 'a', destination: 'b' })).toMatchObject({
+      operation: { makeParents: false, overwrite: false },
+    });
+  });
+
+  it('shows a dry run and an edit as the same fenced diff', () => {
+    const edits = [{ oldText: 'a', newText: 'b' }];
+    const edit = call('edit_file', { path: 'f', edits });
+    const dry = call('edit_file', { path: 'f', edits, dryRun: true });
+    if (edit.kind !== 'edit' || dry.kind !== 'apply') throw new Error('not an edit');
+    const change = {
+      path: 'f',
+      changed: true,
+      created: false,
+      sizeBytes: 1,
+      notices: [],
+      diff: '@@\n-a\n+b',
+    };
+    const text = '```diff\n--- f\toriginal\n+++ f\tmodified\n@@\n-a\n+b\n```\n\n';
+    expect(edit.render(change, W)).toBe(text);
+    expect(dry.render({ dryRun: true, results: [change] }, W)).toBe(text);
+  });
+
+  it('fences a diff with more backticks than it holds', () => {
+    expect(diffText('f', '+```js')).toMatch(/^````diff\n[\s\S]*\n````\n\n$/);
+  });
+});
+
+describe('what it says before our own words', () => {
+  const refusal = (more: Partial<Refusal>): Refusal => ({
+    code: 'NOT_FOUND',
+    action: 'read',
+    path: 'd/a.txt',
+    next: 'list',
+    ...more,
+  });
+  it.each([
+    ['read_file', { path: 'd/a.txt' }, {}, "ENOENT: no such file or directory, open 'd/a.txt'"],
+    [
+      'read_file',
+      { path: '/x' },
+      { code: 'OUTSIDE_WORKSPACE', path: '/x' },
+      'Access denied - path outside allowed directories: /x not in /root, /other',
+    ],
+    ['write_file', { path: 'd/a.txt', content: '' }, {}, 'Parent directory does not exist: d'],
+    ['write_file', { path: 'd/a.txt', content: '' }, { code: 'NOT_READ' }, undefined],
+    [
+      'edit_file',
+      {
+        path: 'a',
+        edits: [
+          { oldText: 'x', newText: '' },
+          { oldText: 'two\nlines', newText: '' },
+        ],
+      },
+      { code: 'NO_MATCH', detail: { index: 1 } },
+      'Could not find exact match for edit:\ntwo\nlines',
+    ],
+    [
+      'move_file',
+      { source: 'a', destination: 'b' },
+      { code: 'ALREADY_EXISTS', path: 'b' },
+      'Destination already exists: b',
+    ],
+    [
+      'move_file',
+      { source: 'a', destination: 'b' },
+      { path: 'a' },
+      "ENOENT: no such file or directory, rename 'a'",
+    ],
+    ['list_directory', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, scandir 'd'"],
+    ['get_file_info', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, stat 'd'"],
+  ] as const)('%s %j refused as %j', (name, args, more, text) => {
+    const asked = call(name, args);
+    if (asked.kind === 'problem') throw new Error(asked.reason);
+    expect(asked.foreword?.(refusal(more), W)).toBe(text);
+  });
+});
+
+describe('read_multiple_files', () => {
+  it('shows every file, and errors among them', () => {
+    const many = call('read_multiple_files', { paths: ['a', 'b'] });
+    if (many.kind !== 'read-many') throw new Error('not a read');
+    const read = { text: 'x\n', from: 1, to: 1, totalLines: 1, sizeBytes: 2, encoding: 'utf-8', clamped: [] };
+    const files = [
+      { path: 'a', outcome: { ok: true as const, path: 'a', complete: true, ...read } },
+      {
+        path: 'b',
+        outcome: {
+          ok: false as const,
+          refusal: { code: 'NOT_FOUND', action: 'read', path: 'b', next: 'list' } as const,
+        },
+      },
+    ];
+    expect(many.render({ files }, W)).toBe(
+      "a:\nx\n\n\n---\nb: Error - ENOENT: no such file or directory, open 'b'\nrefused b [NOT_FOUND]",
+    );
+  });
+});
+
+const entries: ListedEntry[] = [
+  { path: 'b.txt', kind: 'file', sizeBytes: 2048 },
+  { path: 'dir', kind: 'directory' },
+  { path: 'dir/.x.txt', kind: 'file', sizeBytes: 1 },
+  { path: 'dir/sub', kind: 'directory' },
+  { path: 'dir/sub/c.txt', kind: 'file', sizeBytes: 1 },
+  { path: 'l', kind: 'link', target: 'b.txt' },
+];
+const listed = {
+  path: '.',
+  entries: entries.filter(({ path }) => !path.includes('/')),
+  cut: 0,
+  complete: true,
+};
+
+describe('folders', () => {
+  it('are listed by kind and name', () => {
+    expect(listText(listed)).toBe('[FILE] b.txt\n[DIR] dir\n[FILE] l');
+  });
+
+  it('are listed with sizes and totals', () => {
+    const rows = [
+      `[FILE] ${'b.txt'.padEnd(30)}    2.00 KB`,
+      `[DIR] ${'dir'.padEnd(30)} `,
+      `[FILE] ${'l'.padEnd(30)}        0 B`,
+    ];
+    const totals = ['', 'Total: 2 files, 1 directories', 'Combined size: 2.00 KB'];
+    expect(sizesText(listed, 'name')).toBe([...rows, ...totals].join('\n'));
+    expect(sizesText(listed, 'size').split('\n')[0]).toBe(rows[0]);
+  });
+
+  it.each([
+    ['*.txt', [], ['b.txt']],
+    ['**/*.txt', [], ['b.txt', 'dir/.x.txt', 'dir/sub/c.txt']],
+    ['**/*.txt', ['dir/sub'], ['b.txt', 'dir/.x.txt']],
+    ['**/*.txt', ['dir'], ['b.txt']],
+    ['dir/*', [], ['dir/.x.txt', 'dir/sub']],
+    ['*.md', [], []],
+  ])('are searched for %s without %j', (pattern, excludes, paths) => {
+    expect(matchingPaths(entries, pattern, excludes)).toEqual(paths);
+  });
+
+  it('are a tree of names, kinds and children', () => {
+    expect(JSON.parse(jsonTree(entries, []))).toEqual([
+      { name: 'b.txt', type: 'file' },
+      {
+        name: 'dir',
+        type: 'directory',
+        children: [
+          { name: '.x.txt', type: 'file' },
+          { name: 'sub', type: 'directory', children: [{ name: 'c.txt', type: 'file' }] },
+        ],
+      },
+      { name: 'l', type: 'file' },
+    ]);
+    expect(JSON.parse(jsonTree(entries, ['sub', '*.txt']))).toEqual([
+      { name: 'dir', type: 'directory', children: [{ name: '.x.txt', type: 'file' }] },
+      { name: 'l', type: 'file' },
+    ]);
+    expect(jsonTree(entries, [])).toMatch(/^\[\n {2}\{/);
+  });
+});
+
+describe('a file', () => {
+  it.each([
+    ['file:///a/p.PNG', { type: 'image', data: 'AA', mimeType: 'image/png' }],
+    ['file:///a/s.mp3', { type: 'audio', data: 'AA', mimeType: 'audio/mpeg' }],
+    [
+      'file:///a/d.bin',
+      {
+        type: 'resource',
+        resource: { uri: 'file:///a/d.bin', mimeType: 'application/octet-stream', blob: 'AA' },
+      },
+    ],
+    [
+      'file:///a.d/none',
+      {
+        type: 'resource',
+        resource: { uri: 'file:///a.d/none', mimeType: 'application/octet-stream', blob: 'AA' },
+      },
+    ],
+  ])('at %s is a block by its name', (uri, block) => {
+    expect(mediaBlock({ path: 'x', uri, base64: 'AA' })).toEqual(block);
+  });
+
+  it('is described by what the file system says', () => {
+    const info = infoText({
+      path: 'a',
+      absolute: '/a',
+      kind: 'file',
+      sizeBytes: 3,
+      createdMs: 0,
+      modifiedMs: 0,
+      accessedMs: 0,
+      mode: 0o44,
+    });
+    expect(info.split('\n').map((row) => row.split(':')[0])).toEqual([
+      'size',
+      'created',
+      'modified',
+      'accessed',
+      'isDirectory',
+      'isFile',
+      'permissions',
+    ]);
+    expect(info).toMatch(/^size: 3\n/);
+    expect(info).toMatch(/isDirectory: false\nisFile: true\npermissions: 044$/);
+  });
+
+  it.each([
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.00 KB'],
+    [1_572_864, '1.50 MB'],
+  ])('of %i bytes is %s long', (bytes, text) => {
+    expect(formatSize(bytes)).toBe(text);
+  });
+});

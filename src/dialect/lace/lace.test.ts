@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import type { ListedEntry, ReadResult } from '../../model/results.ts';
+import { readText } from '../read-style.ts';
+import { LACE } from './dialect.ts';
+import { nameMatcher, treeText } from './file-tree.ts';
+import { findText, READ_STYLE, searchText, sizeText } from './texts.ts';
+
+function call(name: string, args: Record<string, unknown>) {
+  const tool = LACE.tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return tool.call(args);
+}
+
+describe('file_read', () => {
+  it.each([
+    [{}, { limit: 65_536, maxBytes: 65_536 }],
+    [{ startLine: 5 }, { offset: 5, limit: 2000 }],
+    [{ endLine: 3 }, { offset: 1, limit: 3 }],
+    [
+      { startLine: 5, endLine: 5 },
+      { offset: 5, limit: 1 },
+    ],
+    [
+      { startLine: 1, endLine: 9999 },
+      { offset: 1, limit: 2000 },
+    ],
+  ])('of %j reads %j', (args, operation) => {
+    expect(call('file_read', { path: 'a', ...args })).toMatchObject({
+      operation: { path: 'a', ...operation },
+    });
+  });
+
+  it('refuses a range that ends before it begins', () => {
+    expect(call('file_read', { path: 'a', startLine: 5, endLine: 4 })).toEqual({
+      kind: 'problem',
+      reason: 'endLine must be >= startLine',
+    });
+  });
+
+  it('writes numbers flush right, and says if there is more', () => {
+    const result: ReadResult = {
+      path: 'a',
+      text: 'nine\nten',
+      from: 9,
+      to: 10,
+      totalLines: 10,
+      sizeBytes: 1,
+      complete: false,
+      encoding: 'utf-8',
+      clamped: [],
+    };
+    expect(readText(result, READ_STYLE, W)).toBe(
+      ' 9\tnine\n10\tten\n\n[lines 9-10 of 10; use startLine and endLine for others]',
+    );
+    expect(readText({ ...result, from: 1, to: 2, totalLines: 2 }, READ_STYLE, W)).toBe('1\tnine\n2\tten');
+  });
+});
+
+describe('file_edit', () => {
+  it('replaces once, or exactly as often as it says', () => {
+    const edits = [
+      { old_text: 'a', new_text: 'b' },
+      { old_text: 'c', new_text: 'd', occurrences: 1 },
+      { old_text: 'e', new_text: '', occurrences: 3 },
+    ];
+    expect(call('file_edit', { path: 'f', edits })).toMatchObject({
+      kind: 'edit',
+      operation: {
+        path: 'f',
+        edits: [
+          { oldString: 'a', newString: 'b' },
+          { oldString: 'c', newString: 'd' },
+          { oldString: 'e', newString: '', replaceAll: true, occurrences: 3 },
+        ],
+      },
+    });
+    expect(call('file_edit', { path: 'f', edits, dry_run: true })).toMatchObject({
+      kind: 'apply',
+      operation: { dryRun: true, changes: [{ kind: 'edit', path: 'f' }] },
+    });
+  });
+});
+
+describe('ripgrep_search', () => {
+  it.each([
+    [{ pattern: 'a.b(c)' }, 'a\\.b\\(c\\)'],
+    [{ pattern: 'a.b', literal: false }, 'a.b'],
+    [{ pattern: 'a.b', wholeWord: true }, '\\b(?:a\\.b)\\b'],
+  ])('of %j looks for %s', (args, pattern) => {
+    expect(call('ripgrep_search', args)).toMatchObject({
+      operation: { pattern, ignoreCase: true, limit: 50 },
+    });
+  });
+
+  it('groups what it found by file', () => {
+    const hits = [
+      { path: 'a', line: 9, text: 'x' },
+      { path: 'a', line: 10, text: 'xx' },
+      { path: 'b', line: 1, text: 'x' },
+    ];
+    expect(searchText('x', { mode: 'lines', hits, truncated: false, matches: 3 }, W)).toBe(
+      'Found 3 matches:\n\na:\n 9\tx\n10\txx\n\nb:\n1\tx\n',
+    );
+    expect(searchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 }, W)).toBe(
+      'No matches found for pattern: x',
+    );
+  });
+});
+
+describe('file_find', () => {
+  const entries: ListedEntry[] = [
+    { path: 'old.ts', kind: 'file', sizeBytes: 1, mtimeMs: 1 },
+    { path: 'src', kind: 'directory' },
+    { path: 'src/New.TS', kind: 'file', sizeBytes: 2048, mtimeMs: 2 },
+    { path: '.hidden/x.ts', kind: 'file', sizeBytes: 5, mtimeMs: 3 },
+    { path: 'a.md', kind: 'file', sizeBytes: 5, mtimeMs: 4 },
+  ];
+  const result = { path: 'd', entries, cut: 0, complete: true };
+  const query = { pattern: '*.ts', path: 'd/', includeHidden: false, maxResults: 50 };
+
+  it('matches names, newest first, without hidden ones', () => {
+    expect(findText(query, result, W)).toBe('d/src/New.TS (2 KB) - at 2\nd/old.ts (1 byte) - at 1');
+  });
+
+  it('finds hidden ones and folders if asked to, and says what it cut', () => {
+    expect(findText({ ...query, includeHidden: true }, result, W)).toMatch(/^d\/\.hidden\/x\.ts/);
+    expect(findText({ ...query, path: '.', pattern: 's?c' }, result, W)).toBe('src/');
+    expect(findText({ ...query, maxResults: 1 }, result, W)).toMatch(/\nResults limited to 1\./);
+    expect(findText({ ...query, pattern: '*.go' }, result, W)).toBe('No files found matching pattern: *.go');
+  });
+
+  it.each([
+    ['a+b.c', 'a+b.c', true],
+    ['a+b.c', 'aab_c', false],
+    ['[x]', 'x', false],
+    ['*', 'new\nline', true],
+  ])('takes all but * and ? literally: %s against %j', (pattern, name, found) => {
+    expect(nameMatcher(pattern)(name)).toBe(found);
+  });
+});
+
+describe('file_list', () => {
+  const entries: ListedEntry[] = [
+    { path: '.env', kind: 'file', sizeBytes: 1 },
+    { path: 'b.txt', kind: 'file', sizeBytes: 3 },
+    { path: 'node_modules', kind: 'directory' },
+    { path: 'node_modules/x', kind: 'directory' },
+    { path: 'node_modules/x/y.js', kind: 'file', sizeBytes: 1 },
+    { path: 'src', kind: 'directory' },
+    { path: 'src/a.ts', kind: 'file', sizeBytes: 2 },
+    { path: 'src/deep', kind: 'directory' },
+    { path: 'src/deep/c.ts', kind: 'file', sizeBytes: 4 },
+  ];
+  const options = { name: 'root', includeHidden: false, depth: 3, summaryThreshold: 50, maxResults: 50 };
+
+  it('draws a tree, folders first, and only counts generated ones', () => {
+    expect(treeText(entries, options)).toBe(
+      [
+        'root/',
+        '├ node_modules/ (1 files; 1 dirs)',
+        '├ src/',
+        '│ ├ deep/',
+        '│ │ └ c.ts (4 bytes)',
+        '│ └ a.ts (2 bytes)',
+        '└ b.txt (3 bytes)',
+      ].join('\n'),
+    );
+  });
+
+  it('keeps a folder for what matches below it', () => {
+    expect(treeText(entries, { ...options, pattern: 'C.TS' })).toBe(
+      ['root/', '└ src/', '  └ deep/', '    └ c.ts (4 bytes)'].join('\n'),
+    );
+  });
+
+  it('stops at depth and number, and says so', () => {
+    expect(treeText(entries, { ...options, depth: 1 })).toBe(
+      'root/\n├ node_modules/\n├ src/\n└ b.txt (3 bytes)',
+    );
+    expect(treeText(entries, { ...options, maxResults: 2 })).toMatch(/\n\nResults limited to 2\./);
+    expect(treeText(entries, { ...options, summaryThreshold: 1 })).toContain('src/ (2 files; 1 dirs)');
+    expect(treeText([], options)).toBe('No files found');
+  });
+});
+
+it.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [1023, '1023 bytes'],
+  [1536, '1.5 KB'],
+  [5 << 20, '5 MB'],
+])('%i bytes are written %s', (bytes, text) => {
+  expect(sizeText(bytes)).toBe(text);
+});

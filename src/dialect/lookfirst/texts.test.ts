@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import type { ChangeResult, FileStatus, ReadResult, SearchResult } from '../../model/results.ts';
+import { readText } from '../read-style.ts';
+import { applyText, editText, insertText, undoText, writeText } from './change-text.ts';
+import { findText, listText, searchText, statusText } from './looking-text.ts';
+import { RECEIPT_STYLE } from './read-receipt.ts';
+
+const READ: ReadResult = {
+  path: 'a.txt',
+  text: 'one\ntwo',
+  from: 1,
+  to: 2,
+  totalLines: 2,
+  sizeBytes: 8,
+  complete: true,
+  revision: 'r1',
+  encoding: 'utf-8',
+  clamped: [],
+};
+
+describe('a read', () => {
+  it.each([
+    ['the whole file, with its revision', {}, '1\tone\n2\ttwo\n[read a.txt lines 1-2 of 2 revision r1]'],
+    [
+      'a part, without one',
+      { from: 9, to: 10, totalLines: 20, complete: false, revision: undefined },
+      '9\tone\n10\ttwo\n[read a.txt lines 9-10 of 20]',
+    ],
+    [
+      'a page of a huge file, whose lines nobody counted',
+      { totalLines: undefined, sizeBytes: 99, revision: undefined },
+      '1\tone\n2\ttwo\n[read a.txt lines 1-2 of a 99 B file]',
+    ],
+    [
+      'an empty file',
+      { text: '', from: 0, to: 0, totalLines: 0, sizeBytes: 0 },
+      '(the file is empty)\n[read a.txt lines 0-0 of 0 revision r1]',
+    ],
+    [
+      'one empty line',
+      { text: '', from: 1, to: 1, totalLines: 1 },
+      '1\t\n[read a.txt lines 1-1 of 1 revision r1]',
+    ],
+    [
+      'lines that were cut, and says so',
+      { clamped: [2], revision: undefined },
+      '1\tone\n2\ttwo\n(lines 2: only the beginning is shown, and reading again will not show more)\n[read a.txt lines 1-2 of 2]',
+    ],
+    [
+      'another encoding, and names it',
+      { encoding: 'utf-16le' },
+      '1\tone\n2\ttwo\n(the file is utf-16le; writes keep that encoding)\n[read a.txt lines 1-2 of 2 revision r1]',
+    ],
+  ])('shows %s', (_what, more, text) => {
+    const { revision, ...rest } = { ...READ, ...more };
+    const result: ReadResult = { ...rest, ...(revision === undefined ? {} : { revision }) };
+    expect(readText(result, RECEIPT_STYLE, W)).toBe(text);
+  });
+
+  it('shows an image, and describes what it cannot show', () => {
+    const media = { ...READ, sizeBytes: 7, media: { mimeType: 'image/png', base64: 'AAA=' } };
+    expect(RECEIPT_STYLE.other(media, W)).toEqual([
+      { type: 'text', text: expect.stringContaining('[read a.txt as image/png, 7 bytes]') },
+      { type: 'image', data: 'AAA=', mimeType: 'image/png' },
+    ]);
+    const pdf = { ...media, media: { mimeType: 'application/pdf', base64: 'AAA=' } };
+    expect(RECEIPT_STYLE.other(pdf, W)).toMatch(/^a\.txt is not text: application\/pdf, 7 B\./);
+  });
+});
+
+const CHANGE: ChangeResult = {
+  path: 'a.txt',
+  change: 'c1',
+  changed: true,
+  created: false,
+  sizeBytes: 6,
+  revision: 'r2',
+  notices: [],
+};
+
+describe('a change', () => {
+  it.each([
+    [writeText, {}, 'wrote 6 bytes to a.txt (overwritten)\n[revision r2 change c1]'],
+    [writeText, { created: true }, 'wrote 6 bytes to a.txt (created)\n[revision r2 change c1]'],
+    [
+      writeText,
+      { changed: false, change: undefined },
+      'wrote 6 bytes to a.txt (unchanged: these bytes were there already)\n[revision r2]',
+    ],
+    [editText, { replaced: 3 }, 'replaced 3 occurrence(s) in a.txt\n[revision r2 change c1]'],
+    [
+      editText,
+      { replaced: 1, revision: undefined, notices: [{ kind: 'owner-changed' }] },
+      'replaced 1 occurrence(s) in a.txt\n[change c1]\n(owner-changed)',
+    ],
+    [insertText, { inserted: { from: 2, to: 4 } }, 'inserted lines 2-4 into a.txt\n[revision r2 change c1]'],
+    [insertText, { revision: undefined, change: undefined }, 'inserted nothing into a.txt'],
+  ] as const)('%o of %j', (render, more, text) => {
+    const { revision, change, ...rest } = { ...CHANGE, ...more };
+    const result: ChangeResult = {
+      ...rest,
+      ...(revision === undefined ? {} : { revision }),
+      ...(change === undefined ? {} : { change }),
+    };
+    expect(render(result, W)).toBe(text);
+  });
+
+  it('of many files names each, in the order asked for', () => {
+    const changes = [
+      { kind: 'write', path: 'n.txt', content: '' },
+      { kind: 'edit', path: 'a.txt', edits: [] },
+      { kind: 'delete', path: 'b.txt' },
+      { kind: 'move', source: 'c.txt', destination: 'd.txt' },
+      { kind: 'write', path: 'same.txt', content: '' },
+    ] as const;
+    const results = [
+      { ...CHANGE, path: 'n.txt', created: true },
+      { ...CHANGE, replaced: 2 },
+      { ...CHANGE, path: 'b.txt' },
+      { ...CHANGE, path: 'd.txt' },
+      { ...CHANGE, path: 'same.txt', changed: false },
+    ];
+    expect(applyText(changes, { change: 'c9', dryRun: false, results }, W)).toBe(
+      [
+        'changed 5 files, all of them:',
+        '- created n.txt, revision r2',
+        '- replaced 2 occurrence(s) in a.txt, revision r2',
+        '- deleted b.txt',
+        '- moved c.txt to d.txt',
+        '- unchanged same.txt, revision r2',
+        '[change c9]',
+      ].join('\n'),
+    );
+  });
+
+  it('that is only tried shows what it would do', () => {
+    const results = [{ ...CHANGE, diff: '-a\n+b' }];
+    const text = applyText([{ kind: 'write', path: 'a.txt', content: '' }], { dryRun: true, results }, W);
+    expect(text).toMatch(/^dry run, nothing was changed; 1 file would be:\n/);
+    expect(text).toContain('-a\n+b');
+  });
+
+  it('that was undone says what became of each file', () => {
+    const files = [
+      { path: 'a', did: 'restored' },
+      { path: 'b', did: 'removed' },
+      { path: 'c', did: 'recreated' },
+    ] as const;
+    expect(undoText({ change: 'c2', undid: ['c1'], files }, W)).toBe(
+      'undid change c1:\n- restored a\n- removed b\n- brought back c\n[change c2, which can be undone too]',
+    );
+  });
+});
+
+describe('a listing', () => {
+  const entries = [
+    { path: 'src', kind: 'directory' },
+    { path: 'a.txt', kind: 'file', sizeBytes: 12 },
+    { path: 'l', kind: 'link', target: 'a.txt' },
+    { path: 'p', kind: 'fifo' },
+  ] as const;
+
+  it.each([
+    ['all of it', { cut: 0, complete: true }, '[listed .: 4 entries]'],
+    [
+      'how much is cut',
+      { cut: 7, complete: false },
+      '[listed .: 4 entries, and 7 more that are not shown: list a folder below, or find files by name]',
+    ],
+    [
+      'that some is unknown',
+      { cut: undefined, complete: false },
+      '[listed .: 4 entries, and some folders could not be listed]',
+    ],
+  ])('shows kinds and sizes, and says %s', (_what, more, last) => {
+    expect(listText({ path: '.', entries, ...more }, W)).toBe(
+      ['directory src/', 'file a.txt (12 B)', 'link l -> a.txt', 'fifo p', last].join('\n'),
+    );
+  });
+});
+
+describe('a search', () => {
+  const hits = [
+    { path: 'a', line: 3, text: 'before', context: true },
+    { path: 'a', line: 4, text: 'match' },
+    { path: 'b', line: 1, text: 'match' },
+  ];
+  it.each<[SearchResult['mode'], Partial<SearchResult>, string]>([
+    ['lines', {}, 'a-3-before\na:4:match\nb:1:match\n[2 matches in 2 files]'],
+    [
+      'lines',
+      { truncated: true },
+      'a-3-before\na:4:match\nb:1:match\n[2 matches in 2 files; there are more: narrow the pattern, or name a folder or glob]',
+    ],
+    ['files', { hits: hits.slice(1) }, 'a\nb\n[2 files]'],
+    ['count', { hits: [{ path: 'a', line: 0, text: '', count: 2 }] }, 'a:2\n[2 matches in 1 file]'],
+    ['lines', { hits: [], matches: 0 }, '[nothing matches x+]'],
+  ])('in mode %s', (mode, more, text) => {
+    expect(searchText('x+', { mode, hits, truncated: false, matches: 2, ...more }, W)).toBe(text);
+  });
+
+  it('for names shows paths and whether there are more', () => {
+    expect(findText('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false }, W)).toBe('b.ts\na.ts\n[2 files]');
+    expect(findText('*.ts', { paths: ['b.ts'], truncated: true }, W)).toMatch(/\[1 file; there are more/);
+    expect(findText('*.ts', { paths: [], truncated: false }, W)).toBe('[no file matches *.ts]');
+  });
+});
+
+describe('a status', () => {
+  it.each<[Partial<FileStatus>, RegExp]>([
+    [{ freshness: 'unseen', seen: 'nothing' }, /^a: has not been read by this session$/],
+    [
+      { freshness: 'fresh', seen: 'whole', revision: 'r1' },
+      /^a: fresh: seen whole at 5, unchanged since; revision r1$/,
+    ],
+    [
+      { freshness: 'fresh', seen: 'some', ranges: [{ from: 1, to: 9 }], totalLines: 20 },
+      /^a: fresh: seen lines 1-9 of 20 at 5, unchanged since$/,
+    ],
+    [{ freshness: 'stale', seen: 'whole' }, /^a: stale: seen whole at 5, changed since; read it again$/],
+    [{ freshness: 'deleted', seen: 'whole' }, /^a: deleted since it was read/],
+    [{ freshness: 'missing', seen: 'nothing' }, /nothing at that path/],
+    [{ freshness: 'unverifiable', seen: 'whole' }, /could not be checked$/],
+    [
+      { freshness: 'fresh', seen: 'whole', lastChange: { change: 'c1', session: 's', atMs: 4 } },
+      /; last change c1 by session s at 4$/,
+    ],
+  ])('of %j', (file, text) => {
+    const status: FileStatus = { path: 'a', freshness: 'unseen', seen: 'nothing', seenAtMs: 5, ...file };
+    expect(statusText({ files: [status] }, W)).toMatch(text);
+  });
+
+  it('of nothing says so', () => {
+    expect(statusText({ files: [] }, W)).toMatch(/has not read any file/);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN_WORDS as W } from '../../test/support/plain-words.ts';
+import type { ReadResult } from '../model/results.ts';
+import { readText } from './read-style.ts';
+import { SANDBOX } from './sandbox.ts';
+
+function call(name: string, args: Record<string, unknown>) {
+  const tool = SANDBOX.tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return tool.call(args);
+}
+
+describe('the sandbox dialect', () => {
+  it.each([
+    [{}, {}],
+    [{ offset: 0, limit: -1 }, {}],
+    [
+      { offset: 3.9, limit: 2.2 },
+      { offset: 3, limit: 2 },
+    ],
+  ])('takes what is below 1 for the default and rounds down: %j', (args, range) => {
+    expect(call('Read', { file_path: 'a', ...args })).toMatchObject({ operation: { path: 'a', ...range } });
+  });
+
+  it('shows numbered lines and nothing else', () => {
+    const read = call('Read', { file_path: 'a' });
+    const result: ReadResult = {
+      path: 'a',
+      text: 'one\ntwo',
+      from: 5,
+      to: 6,
+      totalLines: 9,
+      sizeBytes: 8,
+      complete: false,
+      encoding: 'utf-8',
+      clamped: [],
+    };
+    if (read.kind !== 'read') throw new Error('not a read');
+    expect(readText(result, read.style, W)).toBe('5\tone\n6\ttwo\n');
+    expect(readText({ ...result, text: '', from: 0, to: 0 }, read.style, W)).toBe('');
+  });
+
+  it('answers a change in one sentence', () => {
+    const change = { path: 'a', changed: true, created: false, sizeBytes: 3, revision: 'r', notices: [] };
+    const write = call('Write', { file_path: 'a', content: 'two' });
+    const edit = call('Edit', { file_path: 'a', old_string: 'x', new_string: 'y' });
+    if (write.kind !== 'write' || edit.kind !== 'edit') throw new Error('not a change');
+    expect(write.render(change, W)).toBe('wrote 3 bytes to a');
+    expect(edit.render({ ...change, replaced: 2 }, W)).toBe('replaced 2 occurrence(s) in a');
+  });
+
+  it('refuses an empty anchor', () => {
+    expect(call('Edit', { file_path: 'a', old_string: '', new_string: 'y' })).toEqual({
+      kind: 'problem',
+      reason: 'old_string must be non-empty',
+    });
+  });
+
+  it.each([
+    [undefined, 'lines'],
+    ['content', 'lines'],
+    ['files_with_matches', 'files'],
+    ['count', 'count'],
+  ])('searches in mode %s as %s', (output_mode, mode) => {
+    const args = { pattern: 'x', head_limit: 0, ...(output_mode === undefined ? {} : { output_mode }) };
+    expect(call('Grep', args)).toMatchObject({ kind: 'search', operation: { pattern: 'x', mode } });
+    expect(call('Grep', args)).not.toHaveProperty('operation.limit');
+  });
+
+  it('finds 100 files unless asked otherwise', () => {
+    expect(call('Glob', { pattern: '*.go' })).toMatchObject({ operation: { limit: 100 } });
+    expect(call('Glob', { pattern: '*.go', limit: 5 })).toMatchObject({ operation: { limit: 5 } });
+  });
+});

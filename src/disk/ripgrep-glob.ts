@@ -38,7 +38,7 @@ export function readGlob(glob: string): FileGlob | { readonly problem: string } 
   const matches = (path: string): boolean => patterns.some((pattern) => matchesPath(pattern, path));
   if (negated) return { args: [], base: [], matches: (path) => !matches(path) };
   const args = preselection(patterns);
-  const exact = args.length > 0 && patterns.every(({ anchored }) => !anchored);
+  const exact = args.length > 0 && patterns.every(({ anchored }) => !anchored) && !text.includes('?');
   return { args, base: commonBase(patterns), matches: exact ? () => true : matches };
 }
 
@@ -99,7 +99,10 @@ function matchesSegments(segments: readonly Segment[], names: readonly string[])
  * Empty if a base name says nothing, or cannot be written as a type.
  */
 function preselection(patterns: readonly Pattern[]): string[] {
-  const names = new Set(patterns.map(({ segments }) => (segments.at(-1)?.text ?? '*').replace(/\*+/g, '*')));
+  // Its `?` is a byte, ours a character.
+  const names = new Set(
+    patterns.map(({ segments }) => (segments.at(-1)?.text ?? '*').replace(/[*?]+/g, '*')),
+  );
   if ([...names].some((name) => name === '*' || !/^[^:\\[\]{}]+$/.test(name))) return [];
   return [...[...names].flatMap((name) => ['--type-add', `lookfirst:${name}`]), '--type', 'lookfirst'];
 }

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 
-/** Room for files that turn out not to be shown. */
+/** Files kept besides those wanted: room for some that turn out not to be shown. */
 const SPARE = 1000;
 
 /**
@@ -18,9 +18,9 @@ export class NewestFiles {
   #files: Dated[] = [];
   #oldestMs = Number.NEGATIVE_INFINITY;
 
-  constructor(dir: PinnedDirectory, wanted: number) {
+  constructor(dir: PinnedDirectory, wanted: number, spare: number = SPARE) {
     this.#dir = dir;
-    this.#keep = wanted + SPARE;
+    this.#keep = wanted + spare;
   }
 
   /** Takes paths relative to the folder. */

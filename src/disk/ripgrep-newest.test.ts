@@ -1,0 +1,44 @@
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { NamedDirectory } from '../workspace/pinned.ts';
+import { NewestFiles } from './ripgrep-newest.ts';
+
+describe('the newest files', () => {
+  it('are kept out of any number, in whatever order they come', () => {
+    const { root } = scratch();
+    const names = Array.from({ length: 97 }, (_, index) => `f${(index * 31) % 97}`);
+    for (const name of names) {
+      writeFileSync(join(root, name), '');
+      utimesSync(join(root, name), 0, Number(name.slice(1)));
+    }
+    const files = new NewestFiles(new NamedDirectory(root), 3, 2);
+    for (const name of names) files.add([name]);
+    expect(files.newest()).toEqual(['f96', 'f95', 'f94', 'f93', 'f92']);
+    expect(files.cut).toBe(92);
+  });
+
+  it('are those of the first names where all are equally old', () => {
+    const { root } = scratch();
+    const names = Array.from({ length: 40 }, (_, index) => `f${99 - index}`);
+    for (const name of names) {
+      writeFileSync(join(root, name), '');
+      utimesSync(join(root, name), 0, 1);
+    }
+    const files = new NewestFiles(new NamedDirectory(root), 1, 2);
+    for (const name of names) files.add([name]);
+    expect(files.newest()).toEqual(['f60', 'f61', 'f62']);
+  });
+
+  it('are not those that are gone, and what cannot be named counts as left out', () => {
+    const { root } = scratch();
+    writeFileSync(join(root, 'a'), '');
+    const files = new NewestFiles(new NamedDirectory(root), 3);
+    files.add(['a', 'gone']);
+    expect(files.newest()).toEqual(['a']);
+    expect(files.cut).toBe(0);
+    files.add(['not\uFFFDutf-8', 'a/below-a-file']);
+    expect(files.cut).toBe(2);
+  });
+});

@@ -1,0 +1,145 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { HeldDirectory } from '../workspace/pinned.ts';
+import { type RipgrepRun, runRipgrep } from './ripgrep.ts';
+
+/** Other programs stand in for ripgrep where the question is what a child gets, or how it ends. */
+async function run(
+  binary: string,
+  args: readonly string[],
+  more: Partial<RipgrepRun> = {},
+): Promise<{ how: string; complaint: string; text: string }> {
+  let text = '';
+  const onOutput = (chunk: Buffer): 'more' => {
+    text += chunk.toString('utf8');
+    return 'more';
+  };
+  const end = await runRipgrep({ binary, args, where: { files: [] }, onOutput, ...more });
+  return { ...end, text };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(process.platform !== 'linux')('a run', () => {
+  it('takes place in the pinned folder, also when its name leads elsewhere, and inherits no handle', async () => {
+    const { root, outside } = scratch();
+    mkdirSync(join(root, 'd'));
+    const dir = HeldDirectory.open(join(root, 'd'));
+    renameSync(join(root, 'd'), join(root, 'moved'));
+    symlinkSync(outside, join(root, 'd'));
+    try {
+      const where = { folder: dir.prefix };
+      expect((await run('/bin/pwd', ['-P'], { where })).text).toBe(`${join(root, 'moved')}\n`);
+      const { text } = await run('/bin/ls', ['-l', '/proc/self/fd'], { where });
+      expect(text).toContain('0 -> /dev/null');
+      expect(text).not.toContain(root);
+    } finally {
+      dir.close();
+    }
+  });
+
+  it('gets the files it is given as 3, 4, …, whatever their numbers are here', async () => {
+    const { root } = scratch();
+    const descriptors = Array.from({ length: 40 }, (_, index) => {
+      writeFileSync(join(root, `f${index}`), `${index};`);
+      return openSync(join(root, `f${index}`), 'r');
+    }).reverse();
+    try {
+      const names = descriptors.map((_, index) => `/proc/self/fd/${3 + index}`);
+      const { text } = await run('/bin/cat', names, { where: { files: descriptors } });
+      expect(text).toBe(Array.from({ length: 40 }, (_, index) => `${39 - index};`).join(''));
+      expect(readlinkSync(`/proc/self/fd/${descriptors[0]}`)).toBe(join(root, 'f39'));
+    } finally {
+      for (const fd of descriptors) closeSync(fd);
+    }
+  });
+
+  it('has no environment', async () => {
+    expect((await run('/usr/bin/env', [])).text).toBe('');
+  });
+
+  it.each([
+    ['0', 'done', 'exit 0'],
+    ['1', 'done', 'exit 1'],
+    ['2 without a word', 'partly', 'exit 2'],
+    ['2 with a complaint', 'failed', 'echo no >&2; exit 2'],
+    ['a signal', 'failed', 'kill -9 $$'],
+  ])('that ends with %s is %s', async (_what, how, script) => {
+    expect((await run('/bin/sh', ['-c', script])).how).toBe(how);
+  });
+
+  it('is over when there is enough, and the process is gone', async () => {
+    let pid = 0;
+    const onOutput = (chunk: Buffer): 'enough' => {
+      pid = Number(chunk.toString());
+      return 'enough';
+    };
+    const end = await run('/bin/sh', ['-c', 'echo $$; exec sleep 1000'], { onOutput });
+    expect(end.how).toBe('enough');
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it('is over when the caller gives up, and the process is gone', async () => {
+    const giveUp = new AbortController();
+    let pid = 0;
+    const onOutput = (chunk: Buffer): 'more' => {
+      pid = Number(chunk.toString());
+      giveUp.abort(new Error('changed my mind'));
+      return 'more';
+    };
+    const ended = run('/bin/sh', ['-c', 'echo $$; exec sleep 1000'], { onOutput, signal: giveUp.signal });
+    await expect(ended).rejects.toThrow('changed my mind');
+    expect(pid).toBeGreaterThan(0);
+    expect(isRunning(pid)).toBe(false);
+    await expect(run('/bin/echo', ['x'], { signal: giveUp.signal })).rejects.toThrow('changed my mind');
+  });
+
+  it('whose output cannot be understood fails with that error, and the process is gone', async () => {
+    let pid = 0;
+    const onOutput = (chunk: Buffer): never => {
+      pid = Number(chunk.toString());
+      throw new Error('not understood');
+    };
+    await expect(run('/bin/sh', ['-c', 'echo $$; exec sleep 1000'], { onOutput })).rejects.toThrow(
+      'not understood',
+    );
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it('that takes too long is ended', async () => {
+    const limits = { timeMs: 20, memoryBytes: 1 << 30 };
+    expect((await run('/bin/sleep', ['1000'], { limits })).how).toBe('overrun');
+  });
+
+  it('that takes too much memory is ended', async () => {
+    const limits = { timeMs: 60_000, memoryBytes: 50 << 20 };
+    expect((await run('/usr/bin/tail', ['/dev/zero'], { limits })).how).toBe('overrun');
+  });
+
+  it('that cannot be started is a fault', async () => {
+    const started = run(join(scratch().root, 'missing'), []);
+    await expect(started).rejects.toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID', reason: 'ripgrep' });
+  });
+
+  it('keeps a bounded part of what is complained about', async () => {
+    const { complaint } = await run('/bin/sh', ['-c', 'yes trouble | head -c 100000 >&2; exit 2']);
+    expect(complaint).toHaveLength(4000);
+  });
+});

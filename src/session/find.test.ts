@@ -1,0 +1,272 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
+import type { FindOptions } from '../model/session.ts';
+import { Workspace, type WorkspaceOptions } from '../workspace/workspace.ts';
+import { findFiles } from './find.ts';
+import type { SearchWorld } from './search-target.ts';
+
+function open(places: Scratch, options: WorkspaceOptions = {}): SearchWorld {
+  const workspace = Workspace.open([places.root], options);
+  onTestFinished(() => workspace.close());
+  return { workspace };
+}
+
+/** Paths sorted by name, where the order is not the question. */
+async function found(world: SearchWorld, pattern: string, options?: FindOptions): Promise<string[]> {
+  const outcome = await findFiles(world, pattern, options);
+  if (!outcome.ok) throw new Error(outcome.refusal.code);
+  return [...outcome.paths].sort();
+}
+
+describe('a pattern', () => {
+  const TREE = ['a.ts', 'src/b.ts', 'src/deep/c.ts', 'src/deep/c.test.ts', 'test/d.js', '.hidden/e.ts', '.f'];
+
+  it.each([
+    ['*.ts', undefined, ['.hidden/e.ts', 'a.ts', 'src/b.ts', 'src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['*.{test.ts,js}', undefined, ['src/deep/c.test.ts', 'test/d.js']],
+    ['src/*.ts', undefined, ['src/b.ts']],
+    ['src/**/*.ts', undefined, ['src/b.ts', 'src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['**/deep/*', undefined, ['src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['deep/*.ts', 'src', ['src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['*.ts', 'src/deep', ['src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['*.ts', './src/../src/deep/', ['src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['*.ts', 'ROOT/src/deep', ['src/deep/c.test.ts', 'src/deep/c.ts']],
+    ['.*', undefined, ['.f']],
+    ['!*.ts', undefined, ['.f', 'test/d.js']],
+    ['A.TS', undefined, []],
+    ['nowhere/*.ts', undefined, []],
+    ['a.ts/*', undefined, []],
+  ])('%s in %s', async (pattern, path, expected) => {
+    const places = scratch();
+    makeTree(places, TREE);
+    const options = path === undefined ? {} : { path: path.replace('ROOT', places.root) };
+    expect(await found(open(places), pattern, options)).toEqual(expected);
+  });
+
+  it.each([
+    ['a limit of 0', '*', { limit: 0 }],
+    ['a limit that is no number', '*', { limit: Number.NaN }],
+    ['nothing', '', {}],
+    ['a NUL', 'a\0b', {}],
+    ['half a character', '\ud800', {}],
+    ['an absolute pattern', '/etc/*', {}],
+    ['a pattern that climbs', '../*', {}],
+    ['an unclosed class', 'a[', {}],
+  ])('with %s is refused', async (_what, pattern, options) => {
+    const outcome = await findFiles(open(scratch()), pattern, options);
+    expect(outcome).toMatchObject({
+      ok: false,
+      refusal: { code: 'INVALID_ARGUMENT', action: 'search', path: '.' },
+    });
+  });
+});
+
+describe('ignore files', () => {
+  it.each([
+    ['count outside Git', ['.gitignore: *.log\n', 'a.log', 'a.txt'], '*', {}, ['.gitignore', 'a.txt']],
+    ['count for what is asked by name', ['.gitignore: *.log\n', 'a.log', 'd/b.log'], '*.log', {}, []],
+    [
+      'count for what is asked by path',
+      ['.gitignore: d/x*\n', 'd/x.log', 'd/y.log'],
+      'd/*.log',
+      {},
+      ['d/y.log'],
+    ],
+    ['have exceptions', ['.gitignore: *.log\n!b.log\n', 'a.log', 'b.log'], '*.log', {}, ['b.log']],
+    ['count in their folder only', ['d/.gitignore: /a\n', 'd/a', 'd/e/a', 'a'], 'a', {}, ['a', 'd/e/a']],
+    [
+      'count below their folder',
+      ['.gitignore: *.log\n', 'd/a.log', 'd/a.txt'],
+      'a.*',
+      { path: 'd' },
+      ['d/a.txt'],
+    ],
+    ['count at their place', ['.gitignore: /d/a\n', 'd/a', 'd/e/d/a'], 'a', { path: 'd' }, ['d/e/d/a']],
+    [
+      'of the repository count',
+      ['.git/HEAD', '.gitignore: *.log\n', 'd/a.log', 'd/b'],
+      '*',
+      { path: 'd' },
+      ['d/b'],
+    ],
+    ['of Git itself count', ['.git/info/exclude: *.log\n', 'd/a.log', 'd/b'], '*', { path: 'd' }, ['d/b']],
+    [
+      'do not count for a folder asked for',
+      ['.gitignore: dist/\n', 'dist/a.js'],
+      '*.js',
+      { path: 'dist' },
+      ['dist/a.js'],
+    ],
+    ['do not count for a folder named', ['.gitignore: dist/\n', 'dist/a.js'], 'dist/*', {}, ['dist/a.js']],
+  ])('%s', async (_what, tree, pattern, options, expected) => {
+    const places = scratch();
+    makeTree(places, tree);
+    expect(await found(open(places), pattern, options)).toEqual(expected);
+  });
+
+  it('above the workspace count within one repository only', async () => {
+    const places = scratch();
+    makeTree(places, ['.gitignore: z\n', 'a.txt', 'd/b.txt', 'd/.gitignore: c.txt\n', 'd/c.txt']);
+    writeFileSync(join(places.base, '.gitignore'), '*.txt\n');
+    const world = open(places);
+    expect(await found(world, '*.txt')).toEqual(['a.txt', 'd/b.txt']);
+    expect(await found(world, '*.txt', { path: 'd' })).toEqual(['d/b.txt']);
+    mkdirSync(join(places.base, '.git'));
+    expect(await found(world, '*.txt')).toEqual([]);
+    expect(await found(world, '*.txt', { path: 'd' })).toEqual([]);
+    mkdirSync(join(places.root, '.git'));
+    expect(await found(world, '*.txt')).toEqual(['a.txt', 'd/b.txt']);
+  });
+});
+
+describe('what is found', () => {
+  it('is newest first, then by name, and bounded', async () => {
+    const places = scratch();
+    const names = ['b', 'a', 'd', 'c', 'e'];
+    makeTree(places, names);
+    for (const [index, name] of names.entries())
+      utimesSync(join(places.root, name), 0, 1000 + Math.floor(index / 2));
+    const world = open(places);
+    expect(await findFiles(world, '*')).toEqual({
+      ok: true,
+      paths: ['e', 'c', 'd', 'a', 'b'],
+      truncated: false,
+    });
+    expect(await findFiles(world, '*', { limit: 5 })).toMatchObject({ truncated: false });
+    expect(await findFiles(world, '*', { limit: 3 })).toEqual({
+      ok: true,
+      paths: ['e', 'c', 'd'],
+      truncated: true,
+    });
+  });
+
+  it('has any name a file can have', async () => {
+    const places = scratch();
+    const names = [
+      'with space',
+      '-dash',
+      'new\nline',
+      'co:lon',
+      'täglich 日本 😀',
+      '"quote"',
+      '[x]',
+      'a\\b',
+      '*',
+      '#',
+      '!',
+    ];
+    for (const name of names) writeFileSync(join(places.root, name), '');
+    expect(await found(open(places), '*')).toEqual([...names].sort());
+  });
+
+  it('leaves out a name that is not UTF-8, and says that there is more', async () => {
+    const places = scratch();
+    writeFileSync(Buffer.concat([Buffer.from(`${places.root}/a`), Buffer.from([0xff])]), '');
+    makeTree(places, ['b']);
+    expect(await findFiles(open(places), '*')).toEqual({ ok: true, paths: ['b'], truncated: true });
+  });
+
+  it('is no link, no FIFO, and nothing of Git', async () => {
+    const places = scratch();
+    makeTree(places, [
+      'a',
+      'OUTSIDE/secret',
+      'OUTSIDE/d/secret',
+      'in => a',
+      'out => OUTSIDE/secret',
+      'd => OUTSIDE/d',
+      '.git/config',
+      'sub/.git: gitdir: x',
+      'sub/b',
+    ]);
+    execFileSync('mkfifo', [join(places.root, 'fifo')]);
+    expect(await found(open(places), '*')).toEqual(['a', 'sub/b']);
+  });
+
+  it.each(['*', '*.txt', '**/secrets/*'])('is not protected, asked by %s', async (pattern) => {
+    const places = scratch();
+    makeTree(places, ['secrets/a.txt', 'd/Key.PEM', 'd/secrets/open.txt', 'state/b.txt', 'x/y/.ssh/c.txt']);
+    const world = open(places, {
+      protect: ['secrets/**', '**/*.pem', '**/.ssh/**'],
+      protectFolders: [join(places.root, 'state')],
+    });
+    expect(await found(world, pattern)).toEqual(['d/secrets/open.txt']);
+  });
+
+  it('leaves room for the rest where protected files are newest', async () => {
+    const places = scratch();
+    makeTree(places, ['old', 'key.pem', 'other.pem']);
+    utimesSync(join(places.root, 'old'), 0, 1);
+    const outcome = await findFiles(open(places, { protect: ['**/*.pem'] }), '*', { limit: 1 });
+    expect(outcome).toEqual({ ok: true, paths: ['old'], truncated: false });
+  });
+
+  it('is named from the first root on, elsewhere in full, and behind links by its own name', async () => {
+    const places = scratch();
+    makeTree(places, ['d/a', 'OUTSIDE/b', 'link => d']);
+    const workspace = Workspace.open([places.root, places.outside]);
+    onTestFinished(() => workspace.close());
+    expect(await found({ workspace }, '*', { path: 'link' })).toEqual(['d/a']);
+    expect(await found({ workspace }, '*', { path: places.outside })).toEqual([join(places.outside, 'b')]);
+  });
+
+  it('is the same where containment rests on paths', async () => {
+    const places = scratch();
+    makeTree(places, ['a', 'd/a', 'OUTSIDE/a', 'out => OUTSIDE']);
+    expect(await found(open(places, { use: 'best-effort' }), 'a')).toEqual(['a', 'd/a']);
+  });
+});
+
+describe('a folder to search', () => {
+  it.each([
+    ['outside', '../outside', 'OUTSIDE_WORKSPACE'],
+    ['behind a link to outside', 'out', 'OUTSIDE_WORKSPACE'],
+    ['that is missing', 'nothing', 'NOT_FOUND'],
+    ['that is a file', 'a', 'NOT_A_FILE'],
+    ['that is a FIFO', 'fifo', 'NOT_A_FILE'],
+    ['that is protected', '.git', 'PROTECTED'],
+    ['without a name', '', 'INVALID_ARGUMENT'],
+  ])('%s is refused', async (_what, path, code) => {
+    const places = scratch();
+    makeTree(places, ['a', '.git/config', 'out => OUTSIDE']);
+    execFileSync('mkfifo', [join(places.root, 'fifo')]);
+    const outcome = await findFiles(open(places, { protect: ['**/.git'] }), '*', { path });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code, action: 'search', path } });
+  });
+
+  it('that a pattern names is refused like one that is asked for', async () => {
+    const places = scratch();
+    makeTree(places, ['.git/config']);
+    symlinkSync(places.outside, join(places.root, 'out'));
+    const world = open(places, { protect: ['**/.git'] });
+    expect(await findFiles(world, '.git/*')).toMatchObject({ refusal: { code: 'PROTECTED' } });
+    expect(await findFiles(world, 'out/*')).toMatchObject({ refusal: { code: 'OUTSIDE_WORKSPACE' } });
+  });
+
+  it('with an ignore file that never ends is given up', async () => {
+    const places = scratch();
+    makeTree(places, ['a', 'd/', '.gitignore => /dev/zero']);
+    execFileSync('mkfifo', [join(places.root, 'd/.gitignore')]);
+    const refusal = { code: 'INVALID_ARGUMENT', detail: { reason: expect.stringContaining('too long') } };
+    const memory = { ...open(places), ripgrep: { limits: { timeMs: 60_000, memoryBytes: 60 << 20 } } };
+    expect(await findFiles(memory, '*')).toMatchObject({ ok: false, refusal });
+    const time = { ...open(places), ripgrep: { limits: { timeMs: 50, memoryBytes: 1 << 30 } } };
+    expect(await findFiles(time, '*', { path: 'd' })).toMatchObject({ ok: false, refusal });
+  });
+});
+
+describe('finding', () => {
+  it('is a fault that says what to install where there is no ripgrep', async () => {
+    const packaged = (): Promise<string> => Promise.reject(new Error('not installed'));
+    const world = { ...open(scratch()), ripgrep: { packaged, searchPath: '' } };
+    await expect(findFiles(world, '*')).rejects.toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID' });
+  });
+
+  it('is a fault where ripgrep cannot do what it is asked', async () => {
+    const world = { ...open(scratch()), ripgrep: { packaged: async () => '/bin/ls' } };
+    await expect(findFiles(world, '*')).rejects.toMatchObject({ name: 'Fault', code: 'IO_FAILED' });
+  });
+});

@@ -71,7 +71,10 @@ class LineHits implements HitReader {
   #add(event: Extract<RipgrepEvent, { kind: 'line' }>): boolean {
     const path = this.#files?.shown(event.file);
     if (path === undefined) return true;
-    const full = !event.context && this.matches === this.#limit;
+    const last = this.#lines.at(-1)?.hit;
+    // Once the limit is reached, only what follows the last match directly is its context: the rest is that of another.
+    const follows = event.context && last?.path === path && last.line + 1 === event.line;
+    const full = this.matches === this.#limit && !follows;
     if (full || this.#chars + event.text.length > MAX_SHOWN_CHARS) {
       this.cut = true;
       return false;

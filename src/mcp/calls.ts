@@ -16,7 +16,7 @@ export class Calls {
   readonly #host: ToolHost;
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
-  readonly #running = new Map<RequestId, AbortController>();
+  readonly #running = new Map<RequestId, RunningCall>();
   #names: ReadonlySet<string> | undefined;
   #count = 0;
   #waiting: (() => void)[] = [];
@@ -30,32 +30,31 @@ export class Calls {
   /** Runs a `tools/call` request; undefined if it was cancelled, for then nobody waits for an answer. */
   async run(request: Request, caller: Caller): Promise<Parts | undefined> {
     const { name, args } = this.#target(request.params);
-    const controller = new AbortController();
-    this.#running.set(request.id, controller);
+    const call = new RunningCall(request, caller, (parts) => this.#tell(request.id, parts));
+    this.#running.set(request.id, call);
     this.#count += 1;
     try {
-      const context = this.#context(request, caller, controller.signal);
-      const result = await this.#host.call(name, args, context).catch((error: unknown) => {
-        if (!controller.signal.aborted) this.#log(`${name} failed: ${describe(error)}`);
+      const result = await this.#host.call(name, args, call).catch((error: unknown) => {
+        if (!call.cancelled) this.#log(`${name} failed: ${describe(error)}`);
         return failureResult(name, error);
       });
-      if (controller.signal.aborted) return undefined;
+      if (call.cancelled) return undefined;
       return toolMessage(request.id, result, { era: caller.era, info: this.#host.info });
     } finally {
       // A client that used one id twice must not lose the newer call's handle.
-      if (this.#running.get(request.id) === controller) this.#running.delete(request.id);
+      if (this.#running.get(request.id) === call) this.#running.delete(request.id);
       this.#settled();
     }
   }
 
   /** Cancels one call; its answer will not be sent. Unknown ids are ignored: the answer may have crossed the message. */
   cancel(id: unknown, reason: string): void {
-    if (isRequestId(id)) this.#running.get(id)?.abort(new Error(reason));
+    if (isRequestId(id)) this.#running.get(id)?.cancel(new Error(reason));
   }
 
   /** Cancels every call. */
   cancelAll(reason: string): void {
-    for (const controller of this.#running.values()) controller.abort(new Error(reason));
+    for (const call of this.#running.values()) call.cancel(new Error(reason));
   }
 
   /** Resolves when no call is running. */
@@ -72,23 +71,9 @@ export class Calls {
     return { name, args };
   }
 
-  #context(request: Request, caller: Caller, signal: AbortSignal): ToolContext {
-    const meta = metaOf(request.params);
-    const token = meta['progressToken'];
-    let last = Number.NEGATIVE_INFINITY;
-    return {
-      signal,
-      meta,
-      era: caller.era,
-      clientInfo: caller.clientInfo,
-      sessionHint: undefined,
-      progress: (done, total, message) => {
-        if (!isRequestId(token) || done <= last || signal.aborted || !this.#running.has(request.id)) return;
-        last = done;
-        const params = { progressToken: token, progress: done, total, message };
-        this.#send(notificationMessage('notifications/progress', params));
-      },
-    };
+  /** News of a call that is no longer running would confuse a client. */
+  #tell(id: RequestId, parts: Parts): void {
+    if (this.#running.has(id)) this.#send(parts);
   }
 
   #settled(): void {
@@ -98,4 +83,49 @@ export class Calls {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+/** One call's surroundings. Its signal is made when someone asks for it, which a short call never does. */
+class RunningCall implements ToolContext {
+  readonly meta: JsonObject;
+  readonly era: Era;
+  readonly clientInfo: Implementation | undefined;
+  readonly sessionHint = undefined;
+  readonly #tell: (parts: Parts) => void;
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+  #done = Number.NEGATIVE_INFINITY;
+
+  constructor(request: Request, { era, clientInfo }: Caller, tell: (parts: Parts) => void) {
+    this.meta = metaOf(request.params);
+    this.era = era;
+    this.clientInfo = clientInfo;
+    this.#tell = tell;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get cancelled(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  cancel(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  readonly progress = (done: number, total?: number, message?: string): void => {
+    const token = this.meta['progressToken'];
+    if (!isRequestId(token) || done <= this.#done || this.cancelled) return;
+    this.#done = done;
+    const params = { progressToken: token, progress: done, total, message };
+    this.#tell(notificationMessage('notifications/progress', params));
+  };
 }

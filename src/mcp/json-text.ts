@@ -19,7 +19,7 @@ const LETTER_T = 0x74;
 /** One byte becomes at most six (`\u001f`). */
 const WORST = 6;
 /** Room for the worst case is kept for one block at a time, not for the whole text. */
-const BLOCK_BYTES = 1024;
+const BLOCK_BYTES = 256;
 
 /**
  * Builds the inside of a JSON string from UTF-8 bytes, without decoding them: what comes out is what
@@ -34,8 +34,8 @@ export class JsonText {
 
   /** `expectedBytes`: about how much will be written; a hint for the first allocation. */
   constructor(expectedBytes: number) {
-    const firstBlock = Math.min(expectedBytes, BLOCK_BYTES) * (WORST + 2);
-    this.#out = Buffer.allocUnsafeSlow(Math.max(expectedBytes + (expectedBytes >> 3), firstBlock) + 64);
+    const lastBlock = BLOCK_BYTES * (WORST + 2);
+    this.#out = Buffer.allocUnsafe(expectedBytes + (expectedBytes >> 3) + lastBlock);
     this.#view = viewOf(this.#out);
   }
 

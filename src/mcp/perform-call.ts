@@ -21,7 +21,6 @@ export interface Performing {
 /** Does what a call asks for, and tells it in the call's own words. */
 export async function performCall(call: Call, performing: Performing): Promise<Answer> {
   const { session, words, context } = performing;
-  const { signal } = context;
   switch (call.kind) {
     case 'read': {
       const outcome = await read(call.operation, performing);
@@ -38,16 +37,19 @@ export async function performCall(call: Call, performing: Performing): Promise<A
       return answerOf(await readMedia(call.operation, performing), { words, render: call.render });
     case 'list': {
       const { path, ...options } = call.operation;
-      return answerOf(await session.list(path, { ...options, signal }), { words, render: call.render });
+      return answerOf(await session.list(path, { ...options, signal: context.signal }), {
+        words,
+        render: call.render,
+      });
     }
     case 'find': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.find(pattern, { ...options, signal });
+      const outcome = await session.find(pattern, { ...options, signal: context.signal });
       return answerOf(outcome, { words, render: call.render, summary: untilCut });
     }
     case 'search': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.search(pattern, { ...options, signal });
+      const outcome = await session.search(pattern, { ...options, signal: context.signal });
       return answerOf(outcome, { words, render: call.render, summary: untilCut });
     }
     case 'status': {
@@ -63,9 +65,15 @@ export async function performCall(call: Call, performing: Performing): Promise<A
   }
 }
 
+/** Only reads long enough to be watched or cancelled ask for the signal, so it is not made for the others. */
 function read(operation: Operations['read'], { session, context }: Performing): Promise<Outcome<ReadResult>> {
-  const onProgress = (done: number, total: number | undefined): void => context.progress(done, total);
-  return session.read(operation.path, { ...operation, signal: context.signal, onProgress });
+  return session.read(operation.path, {
+    ...operation,
+    get signal() {
+      return context.signal;
+    },
+    onProgress: (done, total) => context.progress(done, total),
+  });
 }
 
 /** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */

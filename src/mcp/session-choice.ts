@@ -50,13 +50,21 @@ export function chooseSession(
       reason: `_meta["${SESSION_KEY}"] must be a text of 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
     };
   }
-  const candidates = [
-    session,
-    env['LOOKFIRST_SESSION'],
-    ...CLIENT_KEYS.map((key) => call.meta[key]),
-    ...CLIENT_VARIABLES.map((name) => env[name]),
-  ];
-  const id = candidates.find(isSessionId);
+  const id =
+    idAmong(session, env['LOOKFIRST_SESSION']) ?? idIn(call.meta, CLIENT_KEYS) ?? idIn(env, CLIENT_VARIABLES);
   if (id !== undefined) return { kind: 'named', id };
   return call.sessionHint === undefined ? { kind: 'process' } : { kind: 'transport', hint: call.sessionHint };
+}
+
+function idAmong(first: unknown, second: unknown): string | undefined {
+  if (isSessionId(first)) return first;
+  return isSessionId(second) ? second : undefined;
+}
+
+function idIn(values: JsonObject, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = values[name];
+    if (isSessionId(value)) return value;
+  }
+  return undefined;
 }

@@ -63,10 +63,9 @@ export class EscapedText {
   /** The rest of the answer: no further content, no error, no question instead of an end. */
   #succeeds(index: number, at: number): boolean {
     const rest = [this.#parts[index]?.subarray(at) ?? Buffer.alloc(0), ...this.#parts.slice(index + 1)];
-    const [first = Buffer.alloc(0)] = rest;
-    // The few bytes around a seam are not worth a search of their own: such an answer is parsed.
-    if (first.length < 16 && rest.length > 1) return false;
-    if (!/^\s*\}\s*\]/.test(first.toString('latin1', 0, 16))) return false;
+    const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = rest;
+    const closing = first.toString('latin1', 0, 16) + second.toString('latin1', 0, 16);
+    if (!/^\s*\}\s*\]/.test(closing)) return false;
     if (has(rest, IS_ERROR)) return false;
     return !has(rest, RESULT_TYPE) || has(rest, COMPLETE);
   }

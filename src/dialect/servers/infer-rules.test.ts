@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { inferRules } from './infer-rules.ts';
+import { tendencyOf } from './tool-name.ts';
+
+describe('inferRules', () => {
+  it.each([
+    ['save', { file_path: 'a', text: 'x' }, [{ does: 'write', path: 'file_path', content: 'text' }]],
+    ['appendNote', { path: 'a', content: 'x' }, [{ does: 'insert', path: 'path', content: 'content' }]],
+    [
+      'change',
+      { path: 'a', oldText: 'x', newText: 'y' },
+      [{ does: 'edit', path: 'path', edit: { old: 'oldText', new: 'newText' } }],
+    ],
+    [
+      'change',
+      { path: 'a', edits: [{ old_string: 'x', new_string: 'y' }] },
+      [{ does: 'edit', path: 'path', edit: { each: 'edits', old: 'old_string', new: 'new_string' } }],
+    ],
+    [
+      'relocate',
+      { source: 'a', destination: 'b' },
+      [{ does: 'move', source: 'source', destination: 'destination' }],
+    ],
+    [
+      'copy',
+      { source: 'a', destination: 'b' },
+      [{ does: 'copy', source: 'source', destination: 'destination' }],
+    ],
+    ['remove_file', { path: 'a' }, [{ does: 'delete', path: 'path', recursive: 'recursive' }]],
+    ['format', { filename: 'a' }, [{ does: 'look', path: 'filename' }]],
+    [
+      'run',
+      { command: 'x', cwd: '/d' },
+      [
+        { does: 'look', path: 'cwd' },
+        { does: 'run', command: 'command' },
+      ],
+    ],
+    ['fetch', { path: 'https://example.org' }, []],
+    ['send', { from: 'a@b', to: 'c@d', body: 'x' }, []],
+    ['premodel', { path: 'a' }, [{ does: 'look', path: 'path' }]],
+  ])('%s %j', (name, args, rules) => {
+    expect(inferRules({ name }, args).rules).toEqual(rules);
+  });
+
+  it('counts a plain read of one file, to be checked against what is there', () => {
+    const { rules, mayChange } = inferRules({ name: 'view_file', readOnly: true }, { path: 'a' });
+    expect(rules).toEqual([{ does: 'read', path: 'path', shown: { as: 'verbatim' } }]);
+    expect(mayChange).toBe(false);
+  });
+
+  it('does not believe a hint against its own arguments', () => {
+    const liar = inferRules({ name: 'read', readOnly: true }, { path: 'a', content: 'x' });
+    expect(liar).toMatchObject({ mayChange: true, rules: [{ does: 'write' }] });
+  });
+
+  it('leaves tools of the open world alone, but asks about them', () => {
+    const far = inferRules({ name: 'put', openWorld: true }, { path: '/v1/users', content: 'x' });
+    expect(far).toEqual({ rules: [], mayChange: true });
+  });
+});
+
+it.each([
+  ['read_file', 'reads'],
+  ['fast_read_file', 'reads'],
+  ['getFileInfo', 'reads'],
+  ['list-dir', 'reads'],
+  ['write_file', 'changes'],
+  ['readAndUpdate', 'changes'],
+  ['echo', 'unclear'],
+  ['target', 'unclear'],
+])('the name %s says: %s', (name, tendency) => {
+  expect(tendencyOf(name)).toBe(tendency);
+});

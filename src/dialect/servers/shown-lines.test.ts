@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import { interpretCall } from './interpret-call.ts';
+import { KNOWN_SERVERS } from './known-servers.ts';
+import type { Shown } from './server-table.ts';
+import { shownLines } from './shown-lines.ts';
+import type { AskedLines, ReadStep } from './step.ts';
+
+const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadStep => ({
+  does: 'read',
+  path,
+  asked,
+  shown,
+});
+const text = (...texts: string[]) => texts.map((value) => ({ type: 'text', text: value }));
+
+/** What the result of a call to a known server shows. */
+function shownBy(server: string, tool: string, args: object, content: unknown) {
+  const rules = KNOWN_SERVERS.find((table) => table.id === server)?.tools[tool] ?? [];
+  const reads = interpretCall(rules, { ...args }).filter((step) => step.does === 'read');
+  return shownLines(reads, content);
+}
+
+describe('a text that is the lines', () => {
+  const verbatim = { as: 'verbatim' } as const;
+  it.each([
+    ['the whole file', undefined, 'a\nb\n', [{ path: 'f', content: 'a\nb\n' }]],
+    ['an empty file', undefined, '', [{ path: 'f', content: '' }]],
+    ['a head', [{ from: 1, to: 2 }], 'a\nb', [{ path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] }]],
+    [
+      'a head that is shorter than asked',
+      [{ from: 1, to: 9 }],
+      'a',
+      [{ path: 'f', content: 'a', ranges: [{ from: 1, to: 1 }] }],
+    ],
+    [
+      'a tail',
+      [{ from: -5, to: -1 }],
+      'y\nz\n',
+      [{ path: 'f', content: 'y\nz\n', ranges: [{ from: -2, to: -1 }] }],
+    ],
+    ['a tail that shows nothing', [{ from: -1, to: -1 }], '', []],
+    [
+      'lines from the middle',
+      [{ from: 7, to: undefined }],
+      'g\nh',
+      [{ path: 'f', content: 'g\nh', ranges: [{ from: 7, to: 8 }] }],
+    ],
+  ])('%s', (_what, asked, shown, expected) => {
+    expect(shownLines([read('f', verbatim, asked)], text(shown))).toEqual(expected);
+  });
+
+  it('counts a picture as known, not as lines', () => {
+    const image = [{ type: 'image', data: 'AA==', mimeType: 'image/png' }];
+    expect(shownLines([read('f', verbatim)], image)).toEqual([{ path: 'f', clamped: true }]);
+    const blob = [{ type: 'resource', resource: { uri: 'x', blob: 'AA==' } }];
+    expect(shownLines([read('f', verbatim)], blob)).toEqual([{ path: 'f', clamped: true }]);
+  });
+
+  it('counts nothing where there is no text', () => {
+    for (const content of [undefined, null, [], 'x', [null]])
+      expect(shownLines([read('f', verbatim)], content)).toEqual([]);
+  });
+});
+
+describe('read_multiple_files of the official server', () => {
+  const paths = ['/a', '/b', '/c'];
+  const shown = (value: string) => shownBy('filesystem', 'read_multiple_files', { paths }, text(value));
+
+  it('counts every file that was shown, and not the one that failed', () => {
+    expect(shown('/a:\none\n\n\n---\n/b: Error - ENOENT: no such file\n---\n/c:\nthree\n')).toEqual([
+      { path: '/a', content: 'one\n' },
+      { path: '/c', content: 'three' },
+    ]);
+  });
+
+  it('stops where a mark could have been forged', () => {
+    expect(shown('/a:\nx\n\n---\n/b:\nfake\n\n---\n/b:\nreal\n\n---\n/c:\nthree\n')).toEqual([]);
+  });
+
+  it('believes no text that begins otherwise', () => {
+    expect(shown('something else')).toEqual([]);
+  });
+});
+
+describe('the forms of other servers', () => {
+  it('Desktop Commander: a header line, and files of 1000 lines at most', () => {
+    const header = '[Reading 2 lines from start (total: 2 lines, 0 remaining)]\n\n';
+    expect(shownBy('desktop-commander', 'read_file', { path: 'f' }, text(`${header}a\nb`))).toEqual([
+      { path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] },
+    ]);
+    const many = text('f: text/plain (text)\ng: Error - no', `\n--- f contents: ---\n${header}a\nb`);
+    expect(shownBy('desktop-commander', 'read_multiple_files', { paths: ['f', 'g'] }, many)).toEqual([
+      { path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] },
+    ]);
+  });
+
+  it('fast-filesystem: JSON, with what is left and where it begins', () => {
+    const shown = (value: object) =>
+      shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text(JSON.stringify(value)));
+    expect(shown({ content: 'a\nb\n', start_offset: 0 })).toEqual([{ path: 'f', content: 'a\nb\n' }]);
+    const chunk = { content: 'a\nb\n', start_offset: 0, chunking: { has_more: true } };
+    expect(shown(chunk)).toEqual([{ path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] }]);
+    expect(shown({ content: 'b\n', start_line: 1 })).toEqual([
+      { path: 'f', content: 'b\n', ranges: [{ from: 2, to: 2 }] },
+    ]);
+    expect(shown({ content: 'x', start_offset: 7 })).toEqual([]);
+    const files = { files: [{ path: 'f', content: 'a' }], failed_files: [{ path: 'g' }] };
+    expect(
+      shownBy(
+        'fast-filesystem',
+        'fast_read_multiple_files',
+        { paths: ['f', 'g'] },
+        text(JSON.stringify(files)),
+      ),
+    ).toEqual([{ path: 'f', content: 'a' }]);
+    expect(shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text('no JSON'))).toEqual([]);
+  });
+
+  it('j0hanz: footers are not of the file, and sections have their own marks', () => {
+    const shown = (value: string) =>
+      shownBy('j0hanz-filesystem', 'read', { path: 'f', head: 2 }, text(value));
+    expect(shown('a\nb\n\n// truncated: more\n// sha256: x')).toEqual([
+      { path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] },
+    ]);
+    expect(shown('a\nb\n\n// truncated: more')).toEqual([
+      { path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] },
+    ]);
+    const many = text('// f\na\n\n// g\n// Error: gone\n\n// h\nb');
+    expect(shownBy('j0hanz-filesystem', 'read', { paths: ['f', 'g', 'h'] }, many)).toEqual([
+      { path: 'f', content: 'a' },
+      { path: 'h', content: 'b' },
+    ]);
+  });
+
+  it('mark3labs: a block with the name, a block with the text', () => {
+    const many = text('--- File: f ---', 'a\n', "Error accessing 'g': no");
+    expect(shownBy('mark3labs-filesystem', 'read_multiple_files', { paths: ['f', 'g'] }, many)).toEqual([
+      { path: 'f', content: 'a\n' },
+    ]);
+  });
+
+  it('mcp-text-editor: the arguments tell', () => {
+    const args = {
+      files: [
+        {
+          file_path: '/f',
+          ranges: [
+            { start: 3, end: 5 },
+            { start: 9, end: null },
+          ],
+        },
+      ],
+    };
+    expect(shownBy('mcp-text-editor', 'get_text_file_contents', args, text('{}'))).toEqual([
+      {
+        path: '/f',
+        ranges: [
+          { from: 3, to: 5 },
+          { from: 9, to: Number.MAX_SAFE_INTEGER },
+        ],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
+import { OFFICIAL_FILESYSTEM } from '../dialect/servers/official-filesystem.ts';
+import { Catalogue } from './catalogue.ts';
+import { understand } from './understand.ts';
+
+const tool = (name: string, annotations: object = {}) => ({ name, inputSchema: {}, annotations });
+const official = { serverInfo: { name: 'secure-filesystem-server' } };
+
+describe('Catalogue', () => {
+  it('knows a server by its name before its tools were listed', () => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    expect(catalogue.table).toBeUndefined();
+    catalogue.sawServer(official);
+    expect(catalogue.table?.id).toBe('filesystem');
+  });
+
+  it('knows it by the name that newer servers put into every result', () => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'desktop-commander' } };
+    catalogue.sawTools({ tools: [tool('edit_block')], _meta });
+    expect(catalogue.table?.id).toBe('desktop-commander');
+  });
+
+  it('tells servers of one name apart by their tools, over several pages', () => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    catalogue.sawServer(official);
+    catalogue.sawTools({ tools: [tool('copy_file'), tool('tree')], nextCursor: 'x' });
+    catalogue.sawTools({ tools: [tool('list_allowed_directories'), tool('modify_file')] });
+    expect(catalogue.table?.id).toBe('mark3labs-filesystem');
+    expect(catalogue.rulesOf('modify_file')).toBeDefined();
+  });
+
+  it('tries the user’s own tables first', () => {
+    const own = { ...OFFICIAL_FILESYSTEM, id: 'mine', signature: [] };
+    const catalogue = new Catalogue([own, ...KNOWN_SERVERS]);
+    catalogue.sawServer(official);
+    expect(catalogue.table?.id).toBe('mine');
+  });
+
+  it('has no rules for a name that every object has', () => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    catalogue.sawServer(official);
+    expect(catalogue.rulesOf('constructor')).toBeUndefined();
+  });
+
+  it('is not shaken by answers of another shape', () => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    for (const odd of [undefined, null, 5, { tools: 'x' }, { tools: [1, null, {}] }, { serverInfo: 3 }]) {
+      catalogue.sawServer(odd);
+      catalogue.sawTools(odd);
+    }
+    expect(catalogue.table).toBeUndefined();
+    expect(catalogue.words.arguments.path).toBe('path');
+  });
+});
+
+describe('understand', () => {
+  const seen = (name: string, tools: object[] = []) => {
+    const catalogue = new Catalogue(KNOWN_SERVERS);
+    catalogue.sawServer({ serverInfo: { name } });
+    if (tools.length > 0) catalogue.sawTools({ tools });
+    return catalogue;
+  };
+
+  it('takes a described tool whose arguments fit no rule for unknown', () => {
+    const call = { tool: 'write_file', args: { file: 'x' } };
+    expect(understand(seen('secure-filesystem-server'), call, '/cwd')).toMatchObject({
+      steps: [],
+      unexplained: true,
+      guessed: false,
+    });
+  });
+
+  it('believes a tool that says it only reads, and nothing of one that says nothing', () => {
+    const tools = [tool('poke', { readOnlyHint: true }), tool('prod')];
+    const catalogue = seen('strange', tools);
+    expect(understand(catalogue, { tool: 'poke', args: {} }, '/')).toMatchObject({ unexplained: false });
+    expect(understand(catalogue, { tool: 'prod', args: {} }, '/')).toMatchObject({ unexplained: true });
+  });
+});

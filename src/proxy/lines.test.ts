@@ -1,0 +1,92 @@
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { holdBack, LineReader, LineWriter } from './lines.ts';
+
+function reader(stream: PassThrough, maxBytes = 1000) {
+  const lines: string[] = [];
+  let ends = 0;
+  let tooLong = 0;
+  const ended = new Promise<void>((resolve) => {
+    const made = new LineReader(stream, {
+      maxBytes,
+      onLine: (line) => lines.push(line.toString()),
+      onTooLong: () => {
+        tooLong++;
+      },
+      onEnd: () => {
+        ends++;
+        resolve();
+      },
+    });
+    made.resume();
+  });
+  return { lines, ended, ends: () => ends, tooLong: () => tooLong };
+}
+
+describe('LineReader', () => {
+  it('gives whole lines however they are cut, the last one without newline, and ends once', async () => {
+    const stream = new PassThrough();
+    const { lines, ended, ends } = reader(stream);
+    for (const piece of ['on', 'e\ntwo\n', '\n', 'thr', 'ee']) stream.write(piece);
+    stream.end();
+    await ended;
+    stream.destroy();
+    expect(lines).toEqual(['one', 'two', 'three']);
+    expect(ends()).toBe(1);
+  });
+
+  it('leaves out a line that is too long and goes on after it', async () => {
+    const stream = new PassThrough();
+    const { lines, ended, tooLong } = reader(stream, 5);
+    stream.end('short\nmuch too long\nnext\n');
+    await ended;
+    expect(lines).toEqual(['short', 'next']);
+    expect(tooLong()).toBe(1);
+  });
+});
+
+describe('LineWriter', () => {
+  it('never puts a line of ours into the middle of one that is passing through', () => {
+    const stream = new PassThrough();
+    const writer = new LineWriter(stream);
+    writer.pass(Buffer.from('{"half'));
+    writer.write(Buffer.from('ours'));
+    writer.pass(Buffer.from('way'));
+    writer.write(Buffer.from('ours too'));
+    writer.pass(Buffer.from('"}\n'));
+    writer.write(Buffer.from('after'));
+    stream.uncork();
+    expect(String(stream.read())).toBe('{"halfway"}\nours\nours too\nafter\n');
+  });
+
+  it('stops its source while the reader does not keep up, and lets it go on after that', async () => {
+    let accept: () => void = () => {};
+    const slow = new Writable({
+      highWaterMark: 10,
+      write: (_chunk, _encoding, done) => {
+        accept = done;
+      },
+    });
+    const writer = new LineWriter(slow);
+    const calls: string[] = [];
+    const source = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };
+    writer.write(Buffer.from('a line that is longer than the mark'));
+    expect(writer.full).toBe(true);
+    holdBack(source, writer);
+    expect(calls).toEqual(['pause']);
+    await new Promise((resolve) => process.nextTick(resolve));
+    accept();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
+  it('swallows what is written after the reader has gone, and tells those who wait', async () => {
+    const stream = new PassThrough();
+    const writer = new LineWriter(stream);
+    stream.destroy();
+    await new Promise((resolve) => stream.once('close', resolve));
+    writer.write(Buffer.from('x'));
+    await writer.flushed();
+    expect(await new Promise((resolve) => writer.whenDrained(() => resolve('told')))).toBe('told');
+  });
+});

@@ -1,0 +1,90 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { LineWriter } from './lines.ts';
+import type { Received } from './received.ts';
+import { Relay } from './relay.ts';
+
+function relay(state: { holds: boolean; listens: boolean }) {
+  const stream = new PassThrough();
+  const client = new LineWriter(stream);
+  const received: Received[] = [];
+  const said: string[] = [];
+  const judge = {
+    get holds() {
+      return state.holds;
+    },
+    get listens() {
+      return state.listens;
+    },
+    received: (message: Received) => received.push(message),
+    log: (text: string) => said.push(text),
+  };
+  let tooLong = 0;
+  const made = new Relay(judge, client, {
+    maxBytes: 50,
+    onTooLong: () => {
+      tooLong++;
+    },
+  });
+  const out = (): string => {
+    stream.uncork();
+    return String(stream.read() ?? '');
+  };
+  return {
+    push: (text: string) => made.push(Buffer.from(text)),
+    received,
+    said,
+    out,
+    tooLong: () => tooLong,
+  };
+}
+
+describe('Relay', () => {
+  it('passes pieces on before the line is whole', () => {
+    const { push, out, received } = relay({ holds: false, listens: false });
+    push('{"a":');
+    expect(out()).toBe('{"a":');
+    push('1}\n{"b":2}\n');
+    expect(out()).toBe('1}\n{"b":2}\n');
+    expect(received).toEqual([]);
+  });
+
+  it('passes on and tells, when somebody listens', () => {
+    const { push, out, received } = relay({ holds: false, listens: true });
+    push('{"a":');
+    push('1}\n');
+    expect(out()).toBe('{"a":1}\n');
+    expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([['{"a":1}', true]]);
+  });
+
+  it('puts a line together and passes nothing on, when an answer is to be held', () => {
+    const { push, out, received } = relay({ holds: true, listens: true });
+    push('{"a":');
+    push('1}\n');
+    expect(out()).toBe('');
+    expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([['{"a":1}', false]]);
+  });
+
+  it('decides where a line begins: one that is passing goes on passing', () => {
+    const state = { holds: false, listens: false };
+    const { push, out, received } = relay(state);
+    push('{"a":');
+    Object.assign(state, { holds: true, listens: true });
+    push('1}\n{"b":2}\n');
+    expect(out()).toBe('{"a":1}\n');
+    expect(received.map(({ line }) => line.toString())).toEqual(['{"b":2}']);
+  });
+
+  it('drops what is no message, and says so; empty lines go without a word', () => {
+    const { push, out, said } = relay({ holds: false, listens: false });
+    push('Debug: x\n\n\r\n{"a":1}\n');
+    expect(out()).toBe('{"a":1}\n');
+    expect(said).toEqual(['not a message, dropped: Debug: x']);
+  });
+
+  it('tells of a message over the limit', () => {
+    const { push, tooLong } = relay({ holds: false, listens: false });
+    push(`{"a":"${'x'.repeat(100)}`);
+    expect(tooLong()).toBe(1);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { EventParser, onOneLine, type ServerEvent } from './sse.ts';
+
+/** What a stream of events says, fed in pieces of a size. */
+function parse(text: string, size = text.length) {
+  const events: (Omit<ServerEvent, 'data'> & { data: string })[] = [];
+  const retries: number[] = [];
+  let tooLong = 0;
+  const parser = new EventParser({
+    maxBytes: 60,
+    onEvent: ({ id, type, data }) => events.push({ id, type, data: data.toString() }),
+    onRetry: (ms) => retries.push(ms),
+    onTooLong: () => {
+      tooLong++;
+    },
+  });
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size));
+  return { events, retries, tooLong };
+}
+
+describe('EventParser', () => {
+  it.each([1, 3, 1000])('reads events in pieces of %i bytes', (size) => {
+    const text = ': hello\nevent: message\nid: 7\ndata: {"ü":1}\n\nretry: 250\ndata:{"b":2}\r\n\r\n';
+    const { events, retries } = parse(text, size);
+    expect(events).toEqual([
+      { id: '7', type: 'message', data: '{"ü":1}' },
+      { id: '7', type: '', data: '{"b":2}' },
+    ]);
+    expect(retries).toEqual([250]);
+  });
+
+  it('joins data that comes in several lines into one', () => {
+    expect(parse('data: {"a":\ndata: 1}\n\n').events[0]?.data).toBe('{"a": 1}');
+  });
+
+  it('tells of an id without data, for it is where a lost stream goes on', () => {
+    expect(parse('id: 9\ndata:\n\n').events).toEqual([{ id: '9', type: '', data: '' }]);
+  });
+
+  it('says when an event is over the limit, and does not end an unfinished one', () => {
+    const { events, tooLong } = parse(`data: ${'x'.repeat(100)}`);
+    expect(tooLong).toBe(1);
+    expect(events).toEqual([]);
+  });
+});
+
+describe('onOneLine', () => {
+  it('makes one line of a JSON text and keeps one that is', () => {
+    const pretty = Buffer.from('{\r\n  "a": "x\\n"\n}');
+    expect(JSON.parse(onOneLine(pretty).toString())).toEqual({ a: 'x\n' });
+    expect(onOneLine(pretty).includes('\n')).toBe(false);
+    const line = Buffer.from('{"a":1}');
+    expect(onOneLine(line)).toBe(line);
+  });
+});

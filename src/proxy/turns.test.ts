@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { Turns } from './turns.ts';
+
+/** Takes a turn and notes when it was had. */
+function taker(turns: Turns, log: string[]) {
+  return async (name: string, keys: string[], mode: 'shared' | 'alone') => {
+    const release = await turns.take(keys, mode);
+    log.push(name);
+    return release;
+  };
+}
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('Turns', () => {
+  it('lets readers in together, and a writer when they have gone', async () => {
+    const log: string[] = [];
+    const turns = new Turns();
+    const take = taker(turns, log);
+    const [one, two] = [await take('r1', ['a'], 'shared'), await take('r2', ['a'], 'shared')];
+    const writing = take('w', ['a'], 'alone');
+    await settle();
+    expect(log).toEqual(['r1', 'r2']);
+    one();
+    await settle();
+    expect(log).toEqual(['r1', 'r2']);
+    two();
+    await writing;
+    expect(log).toEqual(['r1', 'r2', 'w']);
+  });
+
+  it('does not let later readers past a waiting writer', async () => {
+    const log: string[] = [];
+    const turns = new Turns();
+    const take = taker(turns, log);
+    const reading = await take('r1', ['a'], 'shared');
+    const writing = take('w', ['a'], 'alone');
+    const later = take('r2', ['a'], 'shared');
+    expect(turns.takeNow(['a'])).toBeUndefined();
+    reading();
+    (await writing)();
+    await later;
+    expect(log).toEqual(['r1', 'w', 'r2']);
+  });
+
+  it('keeps files apart', async () => {
+    const turns = new Turns();
+    await turns.take(['a'], 'alone');
+    expect(turns.takeNow(['b'])).toBeTypeOf('function');
+  });
+
+  it('cannot be locked up by calls that need the same files in another order', async () => {
+    const log: string[] = [];
+    const turns = new Turns();
+    const take = taker(turns, log);
+    const calls = Array.from({ length: 40 }, async (_, n) => {
+      const keys = n % 2 === 0 ? ['a', 'b', 'c'] : ['c', 'b', 'a'];
+      const release = await take(String(n), keys, n % 3 === 0 ? 'shared' : 'alone');
+      await settle();
+      release();
+    });
+    await Promise.all(calls);
+    expect(log).toHaveLength(40);
+  });
+
+  it('a file named twice in one call is one file', async () => {
+    const turns = new Turns();
+    const release = await turns.take(['a', 'a'], 'alone');
+    release();
+    turns.takeNow(['a', 'a'])?.();
+    expect(await turns.take(['a'], 'alone')).toBeTypeOf('function');
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { parseServe } from './serve-options.ts';
+
+const DEFAULTS = { folders: [], dialect: 'lookfirst', readOnly: false };
+
+describe('parseServe', () => {
+  it.each([
+    [[], {}],
+    [['a', 'b'], { folders: ['a', 'b'] }],
+    [['--dialect', 'lace', 'a'], { dialect: 'lace', folders: ['a'] }],
+    [['a', '--dialect=filesystem'], { dialect: 'filesystem', folders: ['a'] }],
+    [
+      ['--preset', 'strict', '--session', 's 1', '--store', 'memory:'],
+      { preset: 'strict', session: 's 1', store: 'memory:' },
+    ],
+    [['--policy=p=q.json', '--read-only'], { policy: 'p=q.json', readOnly: true }],
+    [['--http'], { http: {} }],
+    [['--http', '8080', 'a'], { http: { port: 8080 }, folders: ['a'] }],
+    [['--http', 'a'], { http: {}, folders: ['a'] }],
+    [['--http=0'], { http: { port: 0 } }],
+    [['--', '--dialect', '-x'], { folders: ['--dialect', '-x'] }],
+    [['--session', 'a', '--session', 'b'], { session: 'b' }],
+  ])('reads %j', (args, request) => {
+    expect(parseServe(args)).toEqual({ ...DEFAULTS, ...request });
+  });
+
+  it.each([
+    [['--dialekt', 'x'], "unknown option '--dialekt'; did you mean --dialect?"],
+    [['-x'], "unknown option '-x'"],
+    [['--dialect'], '--dialect needs a value'],
+    [['--dialect', 'go'], "--dialect is one of lookfirst, sandbox, lace, filesystem, not 'go'"],
+    [
+      ['--preset=none'],
+      "--preset is one of default, strict, sandbox, file-time, thread-history, staleness, not 'none'",
+    ],
+    [['--session='], '--session needs a value'],
+    [['--session', 'a\nb'], '--session takes up to 200 printable characters'],
+    [['--read-only=yes'], '--read-only takes no value'],
+    [['--http=web'], "--http takes a port from 0 to 65535, not 'web'"],
+    [['--http', '70000'], "--http takes a port from 0 to 65535, not '70000'"],
+    [['--toString', 'x'], "unknown option '--toString'"],
+  ])('refuses %j', (args, problem) => {
+    expect(parseServe(args)).toEqual({ problem });
+  });
+
+  it.each([[['--help']], [['a', '-h', '--nonsense']]])('helps with %j', (args) => {
+    expect(parseServe(args)).toEqual({ help: true });
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { chooseSession, SESSION_KEY } from './session-choice.ts';
+
+const named = (id: string) => ({ kind: 'named', id });
+const choose = (
+  call: { meta?: Record<string, unknown>; hint?: string },
+  options: { session?: string; env?: Record<string, string> } = {},
+) => chooseSession({ meta: call.meta ?? {}, sessionHint: call.hint }, options);
+
+describe('chooseSession', () => {
+  it('takes the first of: the call, the flag, our variable, the client, the transport, the process', () => {
+    const meta = { [SESSION_KEY]: 'call', threadId: 'thread' };
+    const env = { LOOKFIRST_SESSION: 'variable', CLAUDE_CODE_SESSION_ID: 'claude' };
+    const { [SESSION_KEY]: _, ...unsaid } = meta;
+    expect(choose({ meta, hint: 'http' }, { session: 'flag', env })).toEqual(named('call'));
+    expect(choose({ meta: unsaid, hint: 'http' }, { session: 'flag', env })).toEqual(named('flag'));
+    expect(choose({ meta: unsaid, hint: 'http' }, { env })).toEqual(named('variable'));
+    const { CLAUDE_CODE_SESSION_ID } = env;
+    expect(choose({ meta: unsaid, hint: 'http' }, { env: { CLAUDE_CODE_SESSION_ID } })).toEqual(
+      named('thread'),
+    );
+    expect(choose({ hint: 'http' }, { env: { CLAUDE_CODE_SESSION_ID } })).toEqual(named('claude'));
+    expect(choose({ hint: 'http' })).toEqual({ kind: 'transport', hint: 'http' });
+    expect(choose({})).toEqual({ kind: 'process' });
+  });
+
+  it.each([
+    'vscode.conversationId',
+    'threadId',
+    'ai.opencode/sessionID',
+    'antigravity.google/conversation_id',
+  ])("knows the client's own id in %s", (key) => {
+    expect(choose({ meta: { [key]: 'mine' } })).toEqual(named('mine'));
+  });
+
+  it.each([[''], [7], [null], ['a\nb'], ['x'.repeat(201)], [['a']]])(
+    'refuses the explicit id %j instead of using another session',
+    (id) => {
+      expect(choose({ meta: { [SESSION_KEY]: id } }, { session: 'flag' })).toMatchObject({ kind: 'invalid' });
+    },
+  );
+
+  it.each([[''], [7], ['a\u2028b']])("passes over %j as a client's own id", (id) => {
+    expect(choose({ meta: { threadId: id } })).toEqual({ kind: 'process' });
+  });
+});

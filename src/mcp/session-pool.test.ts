@@ -1,0 +1,61 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { Sessions } from '../session/sessions.ts';
+import { SessionPool } from './session-pool.ts';
+
+async function openPool(maxOpen?: number): Promise<SessionPool> {
+  const { root, home } = scratch();
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => sessions.close());
+  return new SessionPool(sessions, maxOpen);
+}
+
+const id = async (session: { readonly id: string }): Promise<string> => session.id;
+
+describe('SessionPool', () => {
+  it('gives the same choice the same session, and different choices different ones', async () => {
+    const pool = await openPool();
+    const ids = await Promise.all([
+      pool.use({ kind: 'named', id: 'a' }, id),
+      pool.use({ kind: 'named', id: 'b' }, id),
+      pool.use({ kind: 'process' }, id),
+      pool.use({ kind: 'transport', hint: 'a' }, id),
+      pool.use({ kind: 'transport', hint: 'process' }, id),
+    ]);
+    expect(ids.slice(0, 2)).toEqual(['a', 'b']);
+    expect(new Set(ids).size).toBe(5);
+    expect(await pool.use({ kind: 'process' }, id)).toBe(ids[2]);
+    expect(await pool.use({ kind: 'transport', hint: 'a' }, id)).toBe(ids[3]);
+  });
+
+  it('forgets what a transport has seen once it ended, but not under a running call', async () => {
+    const pool = await openPool();
+    const choice = { kind: 'transport', hint: 'h' } as const;
+    const first = await pool.use(choice, async (session) => {
+      await pool.end('h');
+      // Still usable: its answer is on the way.
+      expect(await session.status()).toMatchObject({ ok: true });
+      return session;
+    });
+    await expect(first.status()).rejects.toThrow(/closed/);
+    expect(await pool.use(choice, id)).not.toBe(first.id);
+    await pool.end('unknown');
+  });
+
+  it('closes the named session idle the longest when there are too many, and opens it again', async () => {
+    const pool = await openPool(2);
+    const first = await pool.use({ kind: 'named', id: 'a' }, async (session) => session);
+    await pool.use({ kind: 'named', id: 'b' }, id);
+    await pool.use({ kind: 'named', id: 'c' }, id);
+    await expect(first.status()).rejects.toThrow(/closed/);
+    await pool.use({ kind: 'named', id: 'a' }, async (session) => {
+      expect(await session.status()).toMatchObject({ ok: true });
+    });
+  });
+
+  it('tells a session that cannot be opened to everyone who asks, and tries again', async () => {
+    const pool = await openPool();
+    await expect(pool.use({ kind: 'named', id: '' }, id)).rejects.toThrow(/empty/);
+    await expect(pool.use({ kind: 'named', id: '' }, id)).rejects.toThrow(/empty/);
+  });
+});

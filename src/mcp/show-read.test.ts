@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PLAIN_WORDS } from '../../test/support/plain-words.ts';
+import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
+import { READ_STYLE } from '../dialect/lace/texts.ts';
+import { RECEIPT_STYLE } from '../dialect/lookfirst/read-receipt.ts';
+import { type ReadStyle, readText } from '../dialect/read-style.ts';
+import type { ReadResult } from '../model/results.ts';
+import { splitLines, withoutEnding } from '../text/lines.ts';
+import { showRead } from './show-read.ts';
+
+/** What a session gives for these lines. */
+function readOf(content: string, raw: boolean): ReadResult {
+  const lines = splitLines(content);
+  return {
+    path: 'a.txt',
+    text: raw ? content : lines.map(withoutEnding).join('\n'),
+    bytes: Buffer.from(content, 'utf8'),
+    from: lines.length === 0 ? 0 : 7,
+    to: lines.length === 0 ? 0 : 6 + lines.length,
+    totalLines: 6 + lines.length,
+    sizeBytes: content.length,
+    complete: false,
+    encoding: 'utf-8',
+    clamped: [],
+  };
+}
+
+function shown(result: ReadResult, style: ReadStyle): { text: string; how: 'bytes' | 'text' } {
+  const answer = showRead(result, style, PLAIN_WORDS);
+  if (typeof answer === 'string') return { text: answer, how: 'text' };
+  if (!('escaped' in answer)) throw new Error('blocks');
+  return { text: JSON.parse(`"${Buffer.from(answer.escaped).toString('utf8')}"`), how: 'bytes' };
+}
+
+const TEXT = fc.string({
+  unit: fc.constantFrom('a', 'é', '😀', '"', '\\', '\t', '\u0001', '\n', '\r\n', '\r'),
+  maxLength: 80,
+});
+
+describe('showRead', () => {
+  it('shows from bytes exactly what it would show from text', () => {
+    fc.assert(
+      fc.property(TEXT, (content) => {
+        expect(shown(readOf(content, false), RECEIPT_STYLE).text).toBe(
+          readText(readOf(content, false), RECEIPT_STYLE, PLAIN_WORDS),
+        );
+        expect(shown(readOf(content, true), RAW_STYLE).text).toBe(content);
+      }),
+    );
+  });
+
+  it.each([
+    ['plain lines', 'one\ntwo\n', RECEIPT_STYLE, 'bytes'],
+    ['a file as it is', 'one\r\ntwo', RAW_STYLE, 'bytes'],
+    ['an empty file as it is', '', RAW_STYLE, 'bytes'],
+    ['lines that end in returns', 'one\r\ntwo\r\n', RECEIPT_STYLE, 'text'],
+    ['an empty file', '', RECEIPT_STYLE, 'text'],
+    ['padded numbers', 'one\n', READ_STYLE, 'text'],
+  ] as const)('takes the short way for %s: %j', (_what, content, style, how) => {
+    expect(shown(readOf(content, style.lines === 'raw'), style).how).toBe(how);
+  });
+
+  it('shows text for what has no bytes to show, or other ones', () => {
+    const { bytes: _, ...without } = readOf('one\n', false);
+    expect(shown(without, RECEIPT_STYLE)).toMatchObject({
+      how: 'text',
+      text: expect.stringMatching(/^7\tone\n/),
+    });
+    expect(shown({ ...readOf('one\n', false), encoding: 'utf-16le' }, RECEIPT_STYLE).how).toBe('text');
+  });
+
+  it('leaves what is not text to the dialect', () => {
+    const image = { ...readOf('', true), media: { mimeType: 'image/png', base64: 'AA' } };
+    expect(showRead(image, RECEIPT_STYLE, PLAIN_WORDS)).toHaveLength(2);
+  });
+});

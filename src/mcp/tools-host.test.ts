@@ -1,0 +1,293 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import type { DialectName } from '../dialect/dialect-name.ts';
+import { loadDialect } from '../dialect/dialects.ts';
+import { Sessions, type WorkspaceOptions } from '../session/sessions.ts';
+import { toolMessage } from './outgoing.ts';
+import { SESSION_KEY } from './session-choice.ts';
+import type { JsonObject, ToolContext } from './tool-host.ts';
+import { createToolHost } from './tools-host.ts';
+
+interface Setup {
+  readonly dialect?: DialectName;
+  readonly workspace?: Partial<WorkspaceOptions>;
+  readonly readOnly?: boolean;
+}
+
+async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }: Setup = {}) {
+  const { root, home } = scratch();
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', ...workspace });
+  onTestFinished(() => sessions.close());
+  const lines: string[] = [];
+  const host = createToolHost({
+    open: async () => sessions,
+    dialect: await loadDialect(dialect),
+    readOnly,
+    version: '1.2.3',
+    log: (line) => lines.push(line),
+  });
+  const call = async (name: string, args: JsonObject = {}, more: Partial<ToolContext> = {}) => {
+    const context: ToolContext = {
+      signal: new AbortController().signal,
+      meta: {},
+      era: 'modern',
+      clientInfo: undefined,
+      sessionHint: undefined,
+      progress: () => {},
+      ...more,
+    };
+    const parts = toolMessage(1, await host.call(name, args, context), { era: 'legacy', info: host.info });
+    const line = parts.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString('utf8')));
+    const { result }: { result: Record<string, unknown> } = JSON.parse(line.join(''));
+    const [block] = result['content'] as { text?: string }[];
+    const meta = result['_meta'] as Record<string, Record<string, unknown>>;
+    return {
+      text: block?.text ?? '',
+      isError: result['isError'] === true,
+      outcome: meta['dev.lookfirst/outcome'],
+      result,
+    };
+  };
+  const put = (name: string, content: string | Uint8Array) => writeFileSync(join(root, name), content);
+  const text = (name: string) => readFileSync(join(root, name), 'utf8');
+  return { root, host, call, put, text, lines };
+}
+
+describe('every result', () => {
+  it('carries its outcome, and a refusal is an error that names the next tool', async () => {
+    const { call, put } = await setUp();
+    put('a.txt', 'one\n');
+    expect(await call('write_file', { path: 'a.txt', content: 'x' })).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(
+        /^refusing to overwrite a\.txt: read it first \[NOT_READ\]\n[\s\S]*read_file/,
+      ),
+      outcome: { ok: false, code: 'NOT_READ', path: 'a.txt', next: 'read' },
+    });
+    const read = await call('read_file', { path: 'a.txt' });
+    expect(read).toMatchObject({
+      isError: false,
+      text: expect.stringMatching(/^1\tone\n\[read a\.txt lines 1-1 of 1 revision [0-9a-f]{32}\]$/),
+      outcome: { ok: true, path: 'a.txt', complete: true, revision: expect.stringMatching(/^[0-9a-f]{32}$/) },
+    });
+    expect(read.result).not.toHaveProperty('structuredContent');
+    expect(await call('write_file', { path: 'a.txt', content: 'two\n' })).toMatchObject({
+      isError: false,
+      text: expect.stringMatching(/^wrote 4 bytes to a\.txt \(overwritten\)\n\[revision \w+ change \w+\]$/),
+      outcome: { ok: true, changed: true, created: false, change: expect.any(String) },
+    });
+  });
+
+  it.each([
+    [
+      'write_file',
+      { path: 'a.txt', content: 'x', append: true },
+      /^refusing to run write_file: unknown argument "append"/,
+    ],
+    ['write_file', { path: 'a.txt', contents: 'x' }, /did you mean "content"\?/],
+    ['write_file', { path: 'a.txt' }, /the argument "content" is missing/],
+    ['delete_path', { path: 'a.txt', recursive: 'yes' }, /"recursive" must be true or false, not a string/],
+    ['apply_changes', { changes: [{ path: 'a.txt' }] }, /changes\[0\] needs exactly one of/],
+  ])('of %s %j is refused before anything happens', async (name, args, text) => {
+    const { call, put, text: now } = await setUp();
+    put('a.txt', 'one\n');
+    await call('read_file', { path: 'a.txt' });
+    const refused = await call(name, args);
+    expect(refused).toMatchObject({ isError: true, outcome: { ok: false, code: 'INVALID_ARGUMENT' } });
+    expect(refused.text).toMatch(text);
+    expect(refused.text).toContain('Next: correct the argument and repeat the call.');
+    expect(refused.outcome).not.toHaveProperty('path');
+    expect(now('a.txt')).toBe('one\n');
+  });
+});
+
+describe('the tools of the default dialect', () => {
+  it('do what they say, one after the other', async () => {
+    const { call, put, text } = await setUp();
+    put('a.txt', 'one\ntwo\n');
+    const steps: [string, JsonObject, RegExp][] = [
+      ['file_status', { path: 'a.txt' }, /has not been read/],
+      ['read_file', { path: 'a.txt', offset: 2, limit: 1 }, /^2\ttwo\n\[read a\.txt lines 2-2 of 2\]$/],
+      ['read_file', { path: 'a.txt' }, /revision/],
+      ['file_status', {}, /^a\.txt: fresh: seen whole/],
+      [
+        'edit_file',
+        { path: 'a.txt', old_string: 'two', new_string: 'zwei' },
+        /^replaced 1 occurrence\(s\) in a\.txt\n/,
+      ],
+      ['insert_lines', { path: 'a.txt', after_line: 0, content: 'zero' }, /^inserted line 1 into a\.txt\n/],
+      ['undo_change', {}, /^undid change \w+:\n- restored a\.txt\n/],
+      ['read_file', { path: 'a.txt' }, /revision/],
+      ['move_path', { source: 'a.txt', destination: 'd/b.txt' }, /^moved a\.txt to d\/b\.txt\n/],
+      ['list_directory', { depth: 2 }, /^directory d\/\nfile d\/b\.txt \(9 B\)\n\[listed \.: 2 entries\]$/],
+      ['find_files', { pattern: '*.txt' }, /^d\/b\.txt\n\[1 file\]$/],
+      ['search_text', { pattern: 'zw.i' }, /^d\/b\.txt:2:zwei\n\[1 match in 1 file\]$/],
+      [
+        'apply_changes',
+        {
+          changes: [
+            { path: 'd/b.txt', content: 'B\n' },
+            { path: 'n.txt', content: 'n\n' },
+          ],
+          dry_run: true,
+        },
+        /^dry run/,
+      ],
+      [
+        'apply_changes',
+        {
+          changes: [
+            { path: 'd/b.txt', content: 'B\n' },
+            { path: 'n.txt', content: 'n\n' },
+          ],
+        },
+        /^changed 2 files, all of them:\n- changed d\/b\.txt/,
+      ],
+      ['delete_path', { path: 'n.txt' }, /^deleted n\.txt\n\[change \w+\]$/],
+    ];
+    for (const [name, args, expected] of steps) {
+      const answer = await call(name, args);
+      expect(answer.text).toMatch(expected);
+      expect(answer.outcome).toMatchObject({ ok: true });
+    }
+    expect(text('d/b.txt')).toBe('B\n');
+  });
+
+  it('describe what is not text, and show images', async () => {
+    const { call, put } = await setUp();
+    put('b.bin', Buffer.from([0, 1, 2, 255]));
+    put('p.png', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'));
+    expect((await call('read_file', { path: 'b.bin' })).text).toMatch(
+      /^b\.bin is not text: application\/octet-stream/,
+    );
+    expect((await call('read_file', { path: 'p.png' })).result['content']).toMatchObject([
+      { type: 'text' },
+      { type: 'image', mimeType: 'image/png' },
+    ]);
+  });
+
+  it('tell a client how far a big read is', async () => {
+    const { call, put } = await setUp({ workspace: { policy: { hugeBytes: 1000 } } });
+    put('big.txt', 'line\n'.repeat(1000));
+    const seen: number[] = [];
+    await call('read_file', { path: 'big.txt', limit: 3 }, { progress: (done) => seen.push(done) });
+    expect(seen.length).toBeGreaterThan(0);
+  });
+
+  it('stop when the client cancels', async () => {
+    const { call, put } = await setUp({ workspace: { policy: { hugeBytes: 1000 } } });
+    put('big.txt', 'line\n'.repeat(1000));
+    const signal = AbortSignal.abort(new Error('cancelled by the client'));
+    await expect(call('read_file', { path: 'big.txt' }, { signal })).rejects.toThrow(
+      'cancelled by the client',
+    );
+    await expect(call('list_directory', {}, { signal })).rejects.toThrow('cancelled by the client');
+  });
+});
+
+describe('sessions', () => {
+  it('of different names do not share what they have read; the same name does', async () => {
+    const { call, put } = await setUp();
+    put('a.txt', 'one\n');
+    const as = (id: unknown) => ({ meta: { [SESSION_KEY]: id } });
+    await call('read_file', { path: 'a.txt' }, as('reader'));
+    const write = (id: unknown) => call('write_file', { path: 'a.txt', content: 'x\n' }, as(id));
+    expect(await write('other')).toMatchObject({ outcome: { code: 'NOT_READ' } });
+    expect(await write(7)).toMatchObject({ isError: true, outcome: { code: 'INVALID_ARGUMENT' } });
+    expect(await write('reader')).toMatchObject({ outcome: { ok: true } });
+  });
+
+  it('of a transport are forgotten when it ends', async () => {
+    const { call, put, host } = await setUp();
+    put('a.txt', 'one\n');
+    const http = { sessionHint: 'h1' };
+    await call('read_file', { path: 'a.txt' }, http);
+    expect(await call('file_status', { path: 'a.txt' }, { sessionHint: 'h2' })).toMatchObject({
+      text: expect.stringMatching(/not been read/),
+    });
+    expect((await call('file_status', { path: 'a.txt' }, http)).text).toMatch(/fresh/);
+    host.sessionEnded?.('h1');
+    expect((await call('file_status', { path: 'a.txt' }, http)).text).toMatch(/not been read/);
+  });
+});
+
+describe('a read-only workspace', () => {
+  it('offers no tool that changes anything', async () => {
+    const { host } = await setUp({ readOnly: true });
+    const names = host.tools().map((tool) => tool.name);
+    expect(names).toEqual(['read_file', 'list_directory', 'find_files', 'search_text', 'file_status']);
+  });
+
+  it('refuses changes whatever is offered', async () => {
+    const { call } = await setUp({ workspace: { policy: { readOnly: true } } });
+    expect(await call('write_file', { path: 'n.txt', content: '' })).toMatchObject({
+      outcome: { code: 'READ_ONLY' },
+    });
+  });
+});
+
+describe('other dialects', () => {
+  it('name their own tools and arguments in refusals', async () => {
+    const sandbox = await setUp({ dialect: 'sandbox', workspace: { preset: 'sandbox' } });
+    sandbox.put('a.txt', 'one\n');
+    expect((await sandbox.call('Write', { file_path: 'a.txt', content: 'x' })).text).toBe(
+      'refusing to overwrite a.txt: Read it first',
+    );
+    const lace = await setUp({ dialect: 'lace' });
+    lace.put('a.txt', 'one\n');
+    expect((await lace.call('file_read', { path: 'a.txt', startLine: 9 })).text).toMatch(
+      /^refusing to read a\.txt: startLine 9 is past the end/,
+    );
+  });
+
+  it('filesystem: gives text twice, and refusals once, after the official words', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', '\ufeffone\r\ntwo');
+    mkdirSync(join(root, 'sub'));
+    const read = await call('read_text_file', { path: join(root, 'a.txt') });
+    expect(read.text).toBe('\ufeffone\r\ntwo');
+    expect(read.result).toMatchObject({ structuredContent: { content: '\ufeffone\r\ntwo' } });
+    expect((await call('read_text_file', { path: 'a.txt', tail: 1 })).text).toBe('two');
+    const moved = await call('move_file', { source: 'a.txt', destination: 'sub' });
+    expect(moved.text).toMatch(/^Destination already exists: sub\nrefusing to move sub: /);
+    expect(moved.result).not.toHaveProperty('structuredContent');
+    expect((await call('write_file', { path: 'no/b.txt', content: '' })).text).toMatch(
+      /^Parent directory does not exist: no\n/,
+    );
+    expect((await call('search_files', { path: '.', pattern: '*.txt' })).text).toBe(join(root, 'a.txt'));
+    expect((await call('list_allowed_directories')).text).toBe(`Allowed directories:\n${root}`);
+    expect((await call('get_file_info', { path: 'sub' })).text).toContain('isDirectory: true');
+    const media = await call('read_media_file', { path: 'a.txt' });
+    expect(media.result).toMatchObject({
+      content: [
+        {
+          type: 'resource',
+          resource: { uri: `file://${root}/a.txt`, blob: Buffer.from('\ufeffone\r\ntwo').toString('base64') },
+        },
+      ],
+    });
+    expect(media.result).toMatchObject({ structuredContent: { content: media.result['content'] } });
+  });
+
+  it('filesystem: a file read in parts or as media may not be overwritten; one read whole may', async () => {
+    const { call, put, text } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\ntwo\nthree\n');
+    const write = () => call('write_file', { path: 'a.txt', content: 'x\n' });
+    await call('read_text_file', { path: 'a.txt', head: 1 });
+    expect(await write()).toMatchObject({ outcome: { code: 'PARTIALLY_READ' } });
+    await call('read_multiple_files', { paths: ['a.txt', 'missing'] });
+    expect(await write()).toMatchObject({ outcome: { ok: true } });
+    const edit = await call('edit_file', { path: 'a.txt', edits: [{ oldText: 'x', newText: 'y' }] });
+    expect(edit.text).toMatch(
+      /^```diff\n--- a\.txt\toriginal\n\+\+\+ a\.txt\tmodified\n@@[^\n]*\n-x\n\+y\n```\n\n$/,
+    );
+    expect(text('a.txt')).toBe('y\n');
+  });
+});
+
+it('says who it is', async () => {
+  const { host } = await setUp();
+  expect(host.info).toMatchObject({ name: 'lookfirst', version: '1.2.3' });
+});

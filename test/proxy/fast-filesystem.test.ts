@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch, startProxy } from './harness.ts';
+
+/** A server by other hands, with other tools and JSON for answers. */
+const SERVER = find('fast-filesystem-mcp');
+const read = (path: string) => readFileSync(path, 'utf8');
+
+async function open() {
+  const root = scratch();
+  const path = join(root, 'a.txt');
+  writeFileSync(path, 'one\ntwo\nthree\n');
+  const running = await startProxy(root, { command: process.execPath, args: [SERVER ?? '', root] });
+  await running.client.initialize();
+  return { ...running, root, path };
+}
+
+describe.skipIf(SERVER === undefined)('fast-filesystem-mcp behind the gate', () => {
+  it('blind and stale writes stop, the others go through, and can be undone', async () => {
+    const { client, path, gate } = await open();
+    const write = (content: string) => client.call('fast_write_file', { path, content });
+    expect(await write('x')).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect((await client.call('fast_read_file', { path })).ok).toBe(true);
+    expect((await write('mine\n')).ok).toBe(true);
+    writeFileSync(path, 'theirs\n');
+    expect(await write('mine again\n')).toMatchObject({ code: 'STALE' });
+    expect(read(path)).toBe('theirs\n');
+    await client.call('fast_read_file', { path });
+    const edit = { path, old_text: 'theirs', new_text: 'ours' };
+    expect((await client.call('fast_edit_block', edit)).ok).toBe(true);
+    expect(read(path)).toBe('ours\n');
+    await gate.library.undo({});
+    expect(read(path)).toBe('theirs\n');
+  });
+
+  it('counts the lines that were delivered, not those that were asked for', async () => {
+    const { client, path } = await open();
+    await client.call('fast_read_file', { path, line_start: 1, line_count: 1 });
+    expect(await client.call('fast_write_file', { path, content: 'x' })).toMatchObject({
+      code: 'PARTIALLY_READ',
+    });
+    await client.call('fast_read_multiple_files', { paths: [path] });
+    expect((await client.call('fast_write_file', { path, content: 'x' })).ok).toBe(true);
+  });
+
+  it('a copy over an unread file and a delete of one are refused; seen, they go through', async () => {
+    const { client, root, path, gate } = await open();
+    const other = join(root, 'b.txt');
+    writeFileSync(other, 'other\n');
+    const copy = { source: path, destination: other, overwrite: true };
+    expect(await client.call('fast_copy_file', copy)).toMatchObject({ code: 'NOT_READ' });
+    expect(await client.call('fast_delete_file', { path: other })).toMatchObject({ code: 'NOT_READ' });
+    await client.call('fast_read_file', { path: other });
+    expect((await client.call('fast_copy_file', copy)).ok).toBe(true);
+    expect(read(other)).toBe('one\ntwo\nthree\n');
+    await client.call('fast_read_file', { path: other });
+    // It only asks whether to go on; nothing was deleted, and nothing is recorded.
+    expect((await client.call('fast_delete_file', { path: other })).ok).toBe(true);
+    expect(existsSync(other)).toBe(true);
+    const sure = { path: other, confirm_delete: false };
+    expect((await client.call('fast_delete_file', sure)).ok).toBe(true);
+    expect(existsSync(other)).toBe(false);
+    expect((await gate.log()).filter((line) => line.startsWith('change'))).toEqual([
+      'change edit b.txt',
+      'change delete b.txt',
+    ]);
+  });
+
+  it('stays inside', async () => {
+    const { client } = await open();
+    expect(await client.call('fast_read_file', { path: '/etc/hostname' })).toMatchObject({
+      code: 'OUTSIDE_WORKSPACE',
+    });
+  });
+});
+
+/** The main file of an installed package; undefined: it is not installed here. */
+function find(name: string): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    return join(dirname(manifest), 'dist/index.js');
+  } catch {
+    return undefined;
+  }
+}

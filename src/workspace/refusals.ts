@@ -13,6 +13,11 @@ const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; rea
   ENAMETOOLONG: { code: 'INVALID_ARGUMENT', next: 'other_path', reason: 'a name in the path is too long' },
   EACCES: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
   EPERM: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
+  EILSEQ: {
+    code: 'UNVERIFIABLE',
+    next: 'other_path',
+    reason: 'a link on the way has a name that is no text',
+  },
   EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
 };
 

@@ -99,6 +99,20 @@ describe('a link in the last place', () => {
   });
 });
 
+describe('a link whose target is no text', () => {
+  it('is not taken for the name its bytes would be shown as', () => {
+    const places = scratch();
+    makeTree(places, ['bad\ufffd', 'good => bad\ufffd']);
+    symlinkSync(Buffer.from('bad\xff', 'latin1'), join(places.root, 'bad-link'));
+    const workspace = opened([places.root]);
+    expect(workspace.resolve('good')).toMatchObject({ ok: true, path: { relative: 'bad\ufffd' } });
+    expect(workspace.resolve('bad-link')).toMatchObject({
+      ok: false,
+      refusal: { code: 'UNVERIFIABLE', detail: { errno: 'EILSEQ' } },
+    });
+  });
+});
+
 describe('as many links as the kernel follows', () => {
   it.each([
     [40, true],

@@ -190,6 +190,9 @@ function follow(state: State, path: string): Walked | undefined {
   let target: string;
   try {
     target = readlinkSync(path);
+    // Names are text to us: bytes that are none would come out as another name, which may exist.
+    if (target.includes('\ufffd') && !readlinkSync(path, 'buffer').equals(Buffer.from(target)))
+      return fail(state, 'EILSEQ');
   } catch (error) {
     const why = errnoOf(error);
     if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');

@@ -70,15 +70,15 @@ export class Ledger {
    * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
    * one who recalled `earlier` before.
    */
-  async note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
-    const merged = mergeSighting(earlier, next);
-    const isNew = counts(next) && !(earlier !== undefined && counts(earlier));
-    if (this.#isLast(next.key, earlier) && this.#hasRoom(next.key, isNew ? 1 : 0)) {
-      this.#recalled.delete(next.key);
-      const sightings = [{ session: this.session, sighting: merged }];
-      await this.#store.note({ sightings, entries: [entry] });
-    } else await this.record([next], { entries: [entry] });
-    return merged;
+  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
+    if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
+      return this.#noteOn(earlier, next, entry);
+    return this.#inTurn(async () => {
+      const old = await this.recall(next.key);
+      if (this.#hasRoom(next, old)) return this.#noteOn(old, next, entry);
+      await this.#store.record(joinWrites(await this.recordWrites([next]), { entries: [entry] }));
+      return mergeSighting(old, next);
+    });
   }
 
   /** Adds views to what is known, together with `alongside` in one transaction. */
@@ -98,7 +98,7 @@ export class Ledger {
     let added = 0;
     for (const next of sightings) {
       const old = merged.get(next.key) ?? (await this.recall(next.key));
-      if (counts(next) && !(old !== undefined && counts(old))) added++;
+      if (isAdded(next, old)) added++;
       merged.set(next.key, mergeSighting(old, next));
     }
     return joinWrites(await this.#makeRoom(added, merged), this.#write([...merged.values()]));
@@ -174,12 +174,19 @@ export class Ledger {
     return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
 
+  async #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Promise<Sighting> {
+    const sighting = mergeSighting(old, next);
+    this.#recalled.delete(next.key);
+    await this.#store.note({ sightings: [{ session: this.session, sighting }], entries: [entry] });
+    return sighting;
+  }
+
   /** Takes the room if it is there without counting or evicting anything. */
-  #hasRoom(key: string, added: number): boolean {
-    if (added === 0) return true;
-    if (this.#live === undefined) return !this.#mustCount(added, [key]);
-    if (this.#live + added > this.#policy.maxSightings) return false;
-    this.#live += added;
+  #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
+    if (!isAdded(next, old)) return true;
+    if (this.#live === undefined) return !this.#mustCount(1, [next.key]);
+    if (this.#live >= this.#policy.maxSightings) return false;
+    this.#live += 1;
     return true;
   }
 
@@ -233,6 +240,11 @@ export class Ledger {
 
 function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
+}
+
+/** One more that counts. */
+function isAdded(next: Sighting, old: Sighting | undefined): boolean {
+  return counts(next) && !(old !== undefined && counts(old));
 }
 
 async function confirmed(sightings: readonly Sighting[], check: Check): Promise<Sighting[]> {

@@ -14,6 +14,8 @@ export interface Call extends Answerable {
   readonly tool: string;
   readonly args: Arguments;
   readonly understanding: Understanding;
+  /** The revision that came with it, where receipts are on. */
+  readonly revision?: string;
   /** What was asked about its paths so far. */
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */

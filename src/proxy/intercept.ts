@@ -6,6 +6,7 @@ import { faultLine, refusalLine } from './answers.ts';
 import { type Call, idOfRequest, toolOf } from './call.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
+import { withoutRevision, withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
@@ -35,8 +36,8 @@ export class Intercept {
   }
 
   /** Takes a `tools/call`; it is forwarded, now or later, or answered. One without an id cannot be answered, and is dropped. */
-  call(line: Buffer, message: JsonRecord): void {
-    const ids = idOfRequest(line, message);
+  call(given: Buffer, asked: JsonRecord): void {
+    const ids = idOfRequest(given, asked);
     if (ids === undefined) {
       this.#options.log('a tools/call without an id was dropped');
       return;
@@ -45,6 +46,9 @@ export class Intercept {
       this.#wire.toClient(errorLine(ids.id, INVALID_REQUEST, 'this id is in use'));
       return;
     }
+    const { line, message, revision } = this.#options.receipts
+      ? withoutRevision(given, asked, this.#options.catalogue.rulesOf(toolOf(asked).tool))
+      : { line: given, message: asked, revision: undefined };
     const request = toolOf(message);
     const understanding = understand(this.#options.catalogue, request, this.#options.cwd);
     if (understanding.steps.length === 0 && !understanding.unexplained) {
@@ -58,6 +62,7 @@ export class Intercept {
       message,
       understanding,
       located: new Map(),
+      ...(revision === undefined ? {} : { revision }),
       stage: 'waiting',
       notices: [],
     };
@@ -172,7 +177,7 @@ export class Intercept {
 
   /** Vets the call's changes and forwards it. */
   async #send(call: Call): Promise<void> {
-    const intents = intentsOf(call.understanding);
+    const intents = withRevision(intentsOf(call.understanding), call.revision);
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       await this.#aftermath.drain();
       const prepared = await call.session.prepare(intents);

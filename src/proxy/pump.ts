@@ -1,6 +1,7 @@
 import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { withReceiptTools } from './receipt-tools.ts';
 import { Received } from './received.ts';
 import { errorLine, INVALID_REQUEST, idKey, idKeyOfText, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
 import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
@@ -108,7 +109,8 @@ export class Pump {
         this.#intercept.resource(line, message);
         return;
       case 'tools/list':
-        this.#watch(message, (result) => this.#options.catalogue.sawTools(result));
+        if (this.#options.receipts) this.#rewriteTools(message);
+        else this.#watch(message, (result) => this.#options.catalogue.sawTools(result));
         break;
       case 'initialize':
       case 'server/discover':
@@ -132,6 +134,21 @@ export class Pump {
       look(received.parse()?.['result']);
     };
     this.#expect(key, { holds: false, take });
+  }
+
+  /** With receipts, the tool list says what they add. */
+  #rewriteTools(message: JsonRecord): void {
+    const { catalogue } = this.#options;
+    const take = (received: Received): void => {
+      const response = received.parse();
+      const result = response?.['result'];
+      catalogue.sawTools(result);
+      const tools = isRecord(result) ? withReceiptTools(result, (tool) => catalogue.rulesOf(tool)) : result;
+      this.#ends.toClient(
+        isRecord(result) ? Buffer.from(JSON.stringify({ ...response, result: tools })) : received.line,
+      );
+    };
+    this.#expect(idKey(message['id']) ?? '', { holds: true, take });
   }
 
   /** Batches were legal in one revision only. One with a tool call in it would pass the gate unseen: refused whole. */

@@ -1,0 +1,72 @@
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { Rule } from '../dialect/servers/server-table.ts';
+import type { ForeignIntent } from '../dialect/servers/step.ts';
+import { paramsOf } from './rpc.ts';
+
+/** The argument that takes a receipt's revision back. */
+export const REVISION_ARGUMENT = 'expected_revision';
+
+const ARGUMENT = {
+  type: 'string',
+  description:
+    'The revision from the receipt of your last read of this file; the change is then made only if the file is still the same.',
+};
+const RECEIPT = ' The answer ends with a receipt line: [read PATH lines A-B of N revision R].';
+
+type RulesOf = (tool: string) => readonly Rule[] | undefined;
+
+/** A tool list in which described tools say what receipts add: reads a receipt, changes an argument that takes it back. */
+export function withReceiptTools(result: JsonRecord, rulesOf: RulesOf): JsonRecord {
+  const { tools } = result;
+  if (!Array.isArray(tools)) return result;
+  return {
+    ...result,
+    tools: tools.map((tool: unknown) => (isRecord(tool) ? receiptTool(tool, rulesOf) : tool)),
+  };
+}
+
+function receiptTool(tool: JsonRecord, rulesOf: RulesOf): JsonRecord {
+  const rules = typeof tool['name'] === 'string' ? (rulesOf(tool['name']) ?? []) : [];
+  if (rules.some((rule) => rule.does === 'read')) {
+    const description = typeof tool['description'] === 'string' ? tool['description'] : '';
+    return { ...tool, description: `${description}${RECEIPT}` };
+  }
+  const schema = tool['inputSchema'];
+  if (!takesRevision(rules) || !isRecord(schema)) return tool;
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {};
+  if (REVISION_ARGUMENT in properties) return tool;
+  return {
+    ...tool,
+    inputSchema: { ...schema, properties: { ...properties, [REVISION_ARGUMENT]: ARGUMENT } },
+  };
+}
+
+/** A call without the argument its server does not know, and the revision that was in it. */
+export function withoutRevision(
+  line: Buffer,
+  message: JsonRecord,
+  rules: readonly Rule[] | undefined,
+): { readonly line: Buffer; readonly message: JsonRecord; readonly revision?: string } {
+  const args = fieldOf(message, 'params.arguments');
+  const revision = isRecord(args) ? args[REVISION_ARGUMENT] : undefined;
+  if (!isRecord(args) || typeof revision !== 'string' || !takesRevision(rules ?? []))
+    return { line, message };
+  const { [REVISION_ARGUMENT]: _taken, ...rest } = args;
+  const stripped = { ...message, params: { ...paramsOf(message), arguments: rest } };
+  return { line: Buffer.from(JSON.stringify(stripped)), message: stripped, revision };
+}
+
+/** The change with its proof. Only a change of one file can have one. */
+export function withRevision(
+  intents: readonly ForeignIntent[],
+  revision: string | undefined,
+): ForeignIntent[] {
+  const [only] = intents;
+  if (revision === undefined || only === undefined || intents.length > 1) return [...intents];
+  const takes = only.kind === 'write' || only.kind === 'edit' || only.kind === 'insert';
+  return takes ? [{ ...only, expectedRevision: revision }] : [only];
+}
+
+function takesRevision(rules: readonly Rule[]): boolean {
+  return rules.some((rule) => rule.does === 'write' || rule.does === 'edit' || rule.does === 'insert');
+}

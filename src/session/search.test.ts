@@ -214,6 +214,22 @@ describe('what is searched', () => {
     expect(count).toMatchObject({ matches: 2, truncated: false });
   });
 
+  it('is not what is excluded, whatever else was asked for', async () => {
+    const places = scratch();
+    makeTree(places, ['a.ts: needle', 'a.test.ts: needle', 'd/b.ts: needle', 'd/b.md: needle']);
+    const world = open(places);
+    const exclude = '*.test.ts';
+    expect(await lines(world, 'needle', { exclude, glob: '*.ts' })).toEqual([
+      'a.ts:1:needle',
+      'd/b.ts:1:needle',
+    ]);
+    expect(await lines(world, 'needle', { exclude: 'd/**' })).toEqual([
+      'a.test.ts:1:needle',
+      'a.ts:1:needle',
+    ]);
+    expect(await lines(world, 'needle', { exclude: '*.md', glob: 'd/*' })).toEqual(['d/b.ts:1:needle']);
+  });
+
   it('is the same where containment rests on paths', async () => {
     const places = scratch();
     makeTree(places, ['a: needle', 'd/-b: needle', 'OUTSIDE/a: needle', 'out => OUTSIDE']);
@@ -249,6 +265,7 @@ describe('an argument', () => {
     ['a NUL', 'a\0', {}, /NUL/],
     ['a glob that cannot be read', 'a', { glob: '{a' }, /without }/],
     ['no glob', 'a', { glob: '' }, /glob is empty/],
+    ['an exclusion that cannot be read', 'a', { exclude: '{a' }, /without }/],
     ['a limit of 0', 'a', { limit: 0 }, /limit/],
     ['half a line of context', 'a', { context: 0.5 }, /context/],
   ])('with %s is refused with the reason', async (_what, pattern, options, reason) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Conflict } from '../disk/replace.ts';
 import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewEntry, Undone } from '../model/entry.ts';
+import type { NewEntry, PendingChange, Undone } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
@@ -13,6 +13,8 @@ import type { World } from './world.ts';
 
 export interface Work {
   readonly steps: readonly Step[];
+  /** Keys that are locked meanwhile. */
+  readonly locked: readonly string[];
   readonly action?: 'undo';
   /** What an undo takes back. */
   readonly undone?: Undone;
@@ -27,7 +29,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   const effects = work.steps.flatMap((step) => step.effects);
   if (effects.length === 0) return unchanged(ledger, work);
   const entry = entryOf(world, ledger, work, change);
-  const recorded = await announce(world, change, entry);
+  const recorded = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
   const done: { readonly step: Step; readonly outcome: Done }[] = [];
   try {
     for (const step of work.steps) {
@@ -82,9 +84,9 @@ function undoneFields(undone: Undone): Pick<NewEntry, 'undoes' | 'undone'> {
 }
 
 /** False if the journal could not be written and the policy lets changes go on without it. */
-async function announce(world: World, change: string, entry: NewEntry): Promise<boolean> {
+async function announce(world: World, pending: PendingChange): Promise<boolean> {
   try {
-    await world.store.record({ announce: { change, entry, owner: world.owner } });
+    await world.store.record({ announce: pending });
     return true;
   } catch (error) {
     if (world.policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;

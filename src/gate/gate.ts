@@ -7,6 +7,7 @@ import { dryRun } from './dry-run.ts';
 import { keysOf } from './keys.ts';
 import { prepare } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
+import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
 import { vetOne } from './vet.ts';
 import { witness } from './witness.ts';
@@ -45,10 +46,10 @@ export class Gate {
     const changes = changesOf(intent);
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return keys;
-    const release = await this.#world.locks.acquire(keys.keys, this.#world.policy.lockTimeoutMs);
+    const release = await lockKeys(this.#world, keys.keys);
     if (release === undefined) return refused(busy(changes));
     try {
-      return await this.#performLocked(intent, changes);
+      return await this.#performLocked(intent, changes, keys.keys);
     } finally {
       release();
     }
@@ -59,7 +60,11 @@ export class Gate {
     return witness(this.#world, this.#ledger, event);
   }
 
-  async #performLocked(intent: Intent, changes: readonly FileIntent[]): Promise<Outcome<ApplyResult>> {
+  async #performLocked(
+    intent: Intent,
+    changes: readonly FileIntent[],
+    locked: readonly string[],
+  ): Promise<Outcome<ApplyResult>> {
     const prepared: Prepared[] = [];
     try {
       for (const change of changes) prepared.push(await prepare(this.#world, this.#ledger, change));
@@ -69,7 +74,7 @@ export class Gate {
       if (refusal !== undefined) return refused(refusal);
       const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
       if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(steps) };
-      const outcome = await carryOut(this.#world, this.#ledger, { steps });
+      const outcome = await carryOut(this.#world, this.#ledger, { steps, locked });
       if (outcome.ok) return outcome;
       return refused((await this.refusals.record(outcome)).refusal);
     } finally {

@@ -1,29 +1,121 @@
+import { setTimeout } from 'node:timers/promises';
 import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
-import { recoverChanges } from '../journal/recovery.ts';
+import { type Begun, recoverChange } from '../journal/recovery.ts';
+import type { UndoStep } from '../journal/undo-steps.ts';
+import type { PendingChange } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { restoreStep } from './restore-step.ts';
 import { sideAt } from './side-at.ts';
+import { ABSENT } from './sides.ts';
 import type { World } from './world.ts';
+
+/** A process on its way out loses its locks a moment before it is seen to be gone. */
+const DYING_MS = 100;
 
 /**
  * Settles the changes of processes that died in the middle: what was done goes into the journal, with the before-image
- * that may still lie among the displaced files; what was not done is forgotten.
+ * that may still lie among the displaced files; what was only begun is taken back.
  */
-export async function recoverWorld(world: World, isAlive: (owner: string) => boolean): Promise<void> {
-  const orphans = (await world.store.pending()).filter((pending) => !isAlive(pending.owner));
-  if (orphans.length === 0) return;
-  for (const { entry } of orphans) {
-    for (const { before } of entry.effects ?? []) {
-      if (before.kind === 'file') await findImage(world, before.fingerprint);
-    }
+export async function recoverWorld(world: World): Promise<void> {
+  // Before the cleaning up: whoever dies between the two is the next start's.
+  const orphans = (await world.store.pending()).filter(({ owner }) => !world.isAlive(owner));
+  world.cleanUp();
+  for (const orphan of orphans) await recoverOne(world, orphan);
+}
+
+/**
+ * Locks keys for a change, and first settles what a dead process has left there, so that the journal tells everything in
+ * the order it happened. Whoever announced a change under a lock that we have is no longer at it.
+ */
+export async function lockKeys(world: World, keys: readonly string[]): Promise<(() => void) | undefined> {
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (release === undefined) return undefined;
+  const left = await leftAt(world, keys);
+  if (left.length === 0) return release;
+  release();
+  for (const pending of left) {
+    await untilGone(world, pending.owner);
+    world.cleanUp();
+    await recoverOne(world, pending);
   }
-  await recoverChanges({ store: world.store, isAlive, sideOf: (key) => sideAt(world, key), now: world.now });
+  return world.locks.acquire(keys, world.policy.lockTimeoutMs);
+}
+
+async function leftAt(world: World, keys: readonly string[]): Promise<readonly PendingChange[]> {
+  const pending = await world.store.pending();
+  return pending.filter(({ locked = [] }) => locked.some((one) => keys.some((other) => meet(one, other))));
+}
+
+/** The same, or one lies in the other. */
+function meet(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+}
+
+async function untilGone(world: World, owner: string): Promise<void> {
+  const deadline = Date.now() + DYING_MS;
+  while (owner !== world.owner && world.isAlive(owner) && Date.now() < deadline) await setTimeout(1);
+}
+
+async function recoverOne(world: World, pending: PendingChange): Promise<void> {
+  const effects = pending.entry.effects ?? [];
+  const keys = new Set([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
+  const release = await world.locks.acquire([...keys], world.policy.lockTimeoutMs);
+  // Someone is at work there, and has settled it before or will.
+  if (release === undefined) return;
+  try {
+    for (const { before } of effects) if (before.kind === 'file') await findImage(world, before.fingerprint);
+    await recoverChange(
+      {
+        store: world.store,
+        sideOf: (key) => sideAt(world, key),
+        takeBack: (begun) => takeBack(world, begun),
+        now: world.now,
+      },
+      pending,
+    );
+  } finally {
+    release();
+  }
 }
 
 async function findImage(world: World, wanted: Fingerprint): Promise<void> {
   if (await world.images.has(wanted.sha256)) return;
   for (const retained of listRetained(world.disk)) {
     if (retained.size !== wanted.size || fingerprintOfRetained(retained).sha256 !== wanted.sha256) continue;
-    await world.images.adopt(retained.file, wanted);
+    // Not taken away: another process may have displaced a file with the same bytes this very moment.
+    await world.images.keepLink(retained.file, wanted);
     return;
   }
+}
+
+/** Newest first. What someone has changed since, or what cannot be brought back now, is left to the journal. */
+async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
+  const moved = new Set<string>();
+  for (const item of begun.toReversed()) {
+    if (moved.has(item.effect.key)) continue;
+    const source = begun.find(({ effect, state }) => effect.movedTo === item.effect.key && state === 'done');
+    if (source === undefined) {
+      await run(world, stepBack(item));
+      continue;
+    }
+    moved.add(source.effect.key);
+    const from = { key: item.effect.key, relative: item.effect.relative };
+    await run(world, { ...stepBack(source), from });
+    // What the move has replaced comes back to the place that is free now.
+    await run(world, { ...stepBack(item), expect: ABSENT });
+  }
+}
+
+async function run(world: World, step: UndoStep): Promise<void> {
+  try {
+    await restoreStep(world, step, world.workspace.named(step.key, step.relative)).run();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+}
+
+function stepBack({ effect, current }: Begun): UndoStep {
+  const { key, relative, before } = effect;
+  return { key, relative, expect: current, restore: before };
 }

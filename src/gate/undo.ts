@@ -15,6 +15,7 @@ import { decodeText } from '../text/decode.ts';
 import { merge3 } from '../text/merge.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import { carryOut } from './carry-out.ts';
+import { lockKeys } from './recover.ts';
 import { restoreStep } from './restore-step.ts';
 import { sideOfLocated } from './side-at.ts';
 import type { World } from './world.ts';
@@ -35,10 +36,10 @@ export async function undo(
   if (!planned.ok) return planned;
   const { plan } = planned;
   const keys = plan.steps.flatMap((step) => [step.key, ...(step.from === undefined ? [] : [step.from.key])]);
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await lockKeys(world, keys);
   if (release === undefined) return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
   try {
-    return await undoLocked(world, ledger, { plan, selection });
+    return await undoLocked(world, ledger, { plan, selection, locked: keys });
   } finally {
     release();
   }
@@ -72,7 +73,7 @@ async function targetOf(
 async function undoLocked(
   world: World,
   ledger: Ledger,
-  { plan, selection }: { plan: UndoPlan; selection: UndoSelection },
+  { plan, selection, locked }: { plan: UndoPlan; selection: UndoSelection; locked: readonly string[] },
 ): Promise<Outcome<UndoResult>> {
   const checked: Found[] = [];
   for (const step of plan.steps) {
@@ -88,7 +89,12 @@ async function undoLocked(
   const diff = diffs.length === 0 ? {} : { diff: diffs.join('\n') };
   if (selection.preview === true) return { ok: true, undid: plan.undone.changes, files, ...diff };
   const work = steps.map((step) => restoreStep(world, step, pathOf(world, step)));
-  const outcome = await carryOut(world, ledger, { steps: work, action: 'undo', undone: plan.undone });
+  const outcome = await carryOut(world, ledger, {
+    steps: work,
+    locked,
+    action: 'undo',
+    undone: plan.undone,
+  });
   if (!outcome.ok) return outcome;
   return {
     ok: true,

@@ -17,5 +17,8 @@ export interface World {
   readonly baselines: Baselines;
   /** Names this process among all that share the store. */
   readonly owner: string;
+  isAlive(owner: string): boolean;
+  /** Gives back what dead processes have left in the workspace under temporary names. */
+  cleanUp(): void;
   now(): number;
 }

@@ -1,78 +1,177 @@
 import { describe, expect, it } from 'vitest';
-import { ABSENT, changeEntry, effect, file, pendingChange, ROOT } from '../../test/store/samples.ts';
-import type { Effect, Side } from '../model/entry.ts';
+import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '../../test/store/samples.ts';
+import type { Effect, PendingChange, Side } from '../model/entry.ts';
 import { MemoryStore } from '../store/memory.ts';
-import { type RecoveredChange, recoverChanges } from './recovery.ts';
+import { type Begun, type RecoveredChange, recoverChange } from './recovery.ts';
 
-async function announced(effects: readonly Effect[], owner = 'dead'): Promise<MemoryStore> {
-  const store = new MemoryStore();
-  await store.record({ announce: pendingChange('c1', { owner, entry: changeEntry('c1', effects) }) });
-  return store;
-}
-
-function recover(
-  store: MemoryStore,
-  now: Readonly<Record<string, Side>>,
-): Promise<readonly RecoveredChange[]> {
-  return recoverChanges({
-    store,
-    isAlive: (owner) => owner === 'alive',
-    sideOf: async (key) => {
-      const side = now[key.slice(ROOT.length + 1)];
-      if (side === undefined) throw new Error('cannot look');
-      return side;
-    },
-    now: () => 777,
-  });
-}
-
+const LINK: Side = { kind: 'link', target: 'a' };
 const EDIT = effect('a', file('old'), file('new'));
 const CREATE = effect('b', ABSENT, file('new'));
 const CHMOD = effect('a', file('x'), file('x', { mode: 0o755 }));
+const IDLE = effect('i', file('i'), file('i'));
+const MAKE = effect('d', ABSENT, FOLDER);
+const INSIDE = effect('d/f', ABSENT, file('new'));
+const TURN = effect('l', file('old'), LINK);
+const [MOVE_FROM, MOVE_TO] = [
+  { ...effect('a', file('old'), ABSENT), movedTo: `${ROOT}/m` },
+  effect('m', file('there'), file('old')),
+];
+
+type Tree = Record<string, Side>;
+
+interface Announced {
+  readonly store: MemoryStore;
+  readonly pending: PendingChange;
+}
+
+async function announced(effects: readonly Effect[], more: Partial<PendingChange> = {}): Promise<Announced> {
+  const store = new MemoryStore();
+  const entry = changeEntry('c1', effects);
+  const pending = pendingChange('c1', { owner: 'dead', entry, locked: [`${ROOT}/a`], ...more });
+  await store.record({ announce: pending });
+  return { store, pending };
+}
+
+/** `tree` changes as things are taken back; what is listed in `stuck` cannot be. */
+function recover(
+  { store, pending }: Announced,
+  tree: Tree,
+  stuck: readonly string[] = [],
+): Promise<RecoveredChange> {
+  const nameOf = (key: string): string => key.slice(ROOT.length + 1);
+  return recoverChange(
+    {
+      store,
+      sideOf: async (key) => {
+        const side = tree[nameOf(key)];
+        if (side === undefined) throw new Error('cannot look');
+        return side;
+      },
+      takeBack: async (begun: readonly Begun[]) => {
+        for (const { effect, current } of begun) {
+          expect(tree[nameOf(effect.key)]).toEqual(current);
+          if (!stuck.includes(nameOf(effect.key))) tree[nameOf(effect.key)] = effect.before;
+        }
+      },
+      now: () => 777,
+    },
+    pending,
+  );
+}
+
+type Row = readonly [string, readonly Effect[], Tree, RecoveredChange['outcome'], readonly Effect[], Tree?];
+
+const ROWS: readonly Row[] = [
+  ['is done', [EDIT], { a: file('new') }, 'done', [EDIT]],
+  ['is done, though the mode is another', [EDIT], { a: file('new', { mode: 0o600 }) }, 'done', [EDIT]],
+  ['is not done', [EDIT], { a: file('old') }, 'not-done', []],
+  ['is a creation, done', [CREATE], { b: file('new') }, 'done', [CREATE]],
+  ['is a creation, not done', [CREATE], { b: ABSENT }, 'not-done', []],
+  ['has since been changed by someone', [EDIT], { a: file('third') }, 'done', [EDIT]],
+  ['has since been deleted by someone', [EDIT], { a: ABSENT }, 'done', [EDIT]],
+  ['is a change of mode, done', [CHMOD], { a: file('x', { mode: 0o755 }) }, 'done', [CHMOD]],
+  ['is a change of mode, not done', [CHMOD], { a: file('x') }, 'not-done', []],
+  [
+    'is done, though a part of it had nothing to do',
+    [EDIT, IDLE],
+    { a: file('new'), i: file('i') },
+    'done',
+    [EDIT],
+  ],
+];
+
+/** Only begun: taken back. */
+const BEGUN: readonly Row[] = [
+  [
+    'half of a batch',
+    [EDIT, CREATE],
+    { a: file('new'), b: ABSENT },
+    'not-done',
+    [],
+    { a: file('old'), b: ABSENT },
+  ],
+  [
+    'a folder for a file',
+    [MAKE, INSIDE],
+    { d: FOLDER, 'd/f': ABSENT },
+    'not-done',
+    [],
+    { d: ABSENT, 'd/f': ABSENT },
+  ],
+  ['a file away for a link', [TURN], { l: ABSENT }, 'not-done', [], { l: file('old') }],
+  [
+    'a file away for a moved one',
+    [MOVE_FROM, MOVE_TO],
+    { a: file('old'), m: ABSENT },
+    'not-done',
+    [],
+    { a: file('old'), m: file('there') },
+  ],
+  [
+    'a moved file with both names',
+    [MOVE_FROM, MOVE_TO],
+    { a: file('old'), m: file('old') },
+    'not-done',
+    [],
+    { a: file('old'), m: file('there') },
+  ],
+];
 
 describe('a change whose process died', () => {
-  it.each<[string, readonly Effect[], Record<string, Side>, RecoveredChange['outcome'], readonly Effect[]]>([
-    ['is done', [EDIT], { a: file('new') }, 'done', [EDIT]],
-    ['is done, though the mode is another', [EDIT], { a: file('new', { mode: 0o600 }) }, 'done', [EDIT]],
-    ['is not done', [EDIT], { a: file('old') }, 'not-done', []],
-    ['is a creation, done', [CREATE], { b: file('new') }, 'done', [CREATE]],
-    ['is a creation, not done', [CREATE], { b: ABSENT }, 'not-done', []],
-    ['is half of a batch', [EDIT, CREATE], { a: file('new'), b: ABSENT }, 'partly', [EDIT]],
-    ['has since been changed by someone', [EDIT], { a: file('third') }, 'done', [EDIT]],
-    ['is a change of mode, done', [CHMOD], { a: file('x', { mode: 0o755 }) }, 'done', [CHMOD]],
-    ['is a change of mode, not done', [CHMOD], { a: file('x') }, 'not-done', []],
-  ])('%s', async (_what, effects, now, outcome, done) => {
-    const store = await announced(effects);
-    expect(await recover(store, now)).toEqual([{ change: 'c1', outcome, effects: done }]);
-    expect(await store.pending()).toEqual([]);
-    const entries = await store.entries({});
-    expect(entries).toHaveLength(done.length === 0 ? 0 : 1);
-    if (done.length > 0)
-      expect(entries[0]).toMatchObject({
-        kind: 'change',
-        change: 'c1',
-        recovered: true,
-        atMs: 777,
-        effects: done,
-      });
+  for (const [what, effects, tree, outcome, done, after = tree] of [...ROWS, ...BEGUN]) {
+    it(what, async () => {
+      const change = await announced(effects);
+      expect(await recover(change, tree)).toEqual({ change: 'c1', outcome, effects: done });
+      expect(tree).toEqual(after);
+      expect(await change.store.pending()).toEqual([]);
+      const entry = { kind: 'change', change: 'c1', recovered: true, atMs: 777, effects: done };
+      expect(await change.store.entries({})).toMatchObject(done.length === 0 ? [] : [entry]);
+    });
+  }
+
+  it('is in the journal as far as it could not be taken back', async () => {
+    const change = await announced([EDIT, CREATE, effect('c', ABSENT, file('c'))]);
+    const tree = { a: file('new'), b: file('new'), c: ABSENT };
+    expect(await recover(change, tree, ['a'])).toEqual({ change: 'c1', outcome: 'partly', effects: [EDIT] });
+  });
+
+  it('leaves a folder that others use by now, and does not claim to have made it', async () => {
+    const change = await announced([MAKE, INSIDE]);
+    expect(await recover(change, { d: FOLDER, 'd/f': ABSENT }, ['d'])).toMatchObject({ outcome: 'not-done' });
+  });
+
+  it('counts as undone only what an undo has taken back', async () => {
+    const undone = { changes: ['c0'] };
+    const entry = changeEntry('c1', [EDIT, CREATE], { undone });
+    const change = await announced([EDIT, CREATE], { entry });
+    await recover(change, { a: file('new'), b: ABSENT }, ['a']);
+    expect(await change.store.entries({})).toMatchObject([
+      { undone: { changes: ['c0'], keys: [`${ROOT}/a`] } },
+    ]);
+  });
+
+  it('of another program is recorded as it turned out, and never taken back', async () => {
+    const same = [effect('a', file('old'), file('old')), effect('b', file('b'), file('b'))];
+    const store = new MemoryStore();
+    const pending = pendingChange('c1', { owner: 'dead', entry: changeEntry('c1', same) });
+    await store.record({ announce: pending });
+    const tree = { a: file('theirs'), b: file('b') };
+    await recover({ store, pending }, tree);
+    expect(tree.a).toEqual(file('theirs'));
+    const effects = [effect('a', file('old'), file('theirs', { kept: false }))];
+    expect(await store.entries({})).toMatchObject([{ effects }]);
   });
 
   it('stays announced while it cannot be looked at', async () => {
-    const store = await announced([EDIT]);
-    expect(await recover(store, {})).toMatchObject([{ outcome: 'unclear' }]);
-    expect(await store.pending()).toHaveLength(1);
-    expect(await recover(store, { a: file('new') })).toMatchObject([{ outcome: 'done' }]);
-  });
-
-  it('is left to its process while that lives', async () => {
-    const store = await announced([EDIT], 'alive');
-    expect(await recover(store, { a: file('new') })).toEqual([]);
-    expect(await store.pending()).toHaveLength(1);
+    const change = await announced([EDIT]);
+    expect(await recover(change, {})).toMatchObject({ outcome: 'unclear' });
+    expect(await change.store.pending()).toHaveLength(1);
+    expect(await recover(change, { a: file('new') })).toMatchObject({ outcome: 'done' });
   });
 
   it('is recovered once, though two starts find it', async () => {
-    const store = await announced([EDIT]);
-    await Promise.all([recover(store, { a: file('new') }), recover(store, { a: file('new') })]);
-    expect(await store.entries({})).toHaveLength(1);
+    const change = await announced([EDIT]);
+    await Promise.all([recover(change, { a: file('new') }), recover(change, { a: file('new') })]);
+    expect(await change.store.entries({})).toHaveLength(1);
   });
 });

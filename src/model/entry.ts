@@ -78,4 +78,6 @@ export interface PendingChange {
   readonly entry: NewEntry;
   /** Who announced it: pid and start time of the process. */
   readonly owner: string;
+  /** The keys its process had locked: whoever has one of them now knows that nobody is at it any more. Absent: none. */
+  readonly locked?: readonly string[];
 }

@@ -61,6 +61,10 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
     policy,
     baselines,
     owner,
+    isAlive,
+    cleanUp: () => {
+      recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
+    },
     now: options.now ?? Date.now,
     close: async () => {
       await baselines.settled();
@@ -70,8 +74,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       workspace.close();
     },
   };
-  recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
-  await recoverWorld(world, isAlive);
+  await recoverWorld(world);
   return world;
 }
 

@@ -1,0 +1,196 @@
+// What the journal costs: a cold look at it, a recorded read, a journalled write, and the room it takes.
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openSession } from '../dist/index.js';
+import { openStore } from '../dist/store/open-store.js';
+import { loadSqlite } from '../dist/store/sqlite-driver.js';
+import { interleaved } from './measure.mjs';
+
+const ENTRIES = 100_000;
+const project = fileURLToPath(new URL('..', import.meta.url));
+const { bin } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+const program = join(project, bin.lookfirst);
+
+export async function rows() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  try {
+    return [
+      await coldLog(join(base, 'log')),
+      await recordedRead(join(base, 'read')),
+      await journalledWrite(join(base, 'write')),
+      await storeSize(join(base, 'size')),
+    ];
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+/** A new process that shows the last entries of a long journal, over a new process that does nothing. */
+async function coldLog(base) {
+  const { root, home } = folders(base);
+  const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);
+  for (let from = 0; from < ENTRIES; from += 5000)
+    await store.record({ entries: Array.from({ length: 5000 }, (_, i) => sampleEntry(root, from + i)) });
+  await store.close();
+  const empty = join(base, 'empty.mjs');
+  writeFileSync(empty, '');
+  const options = {
+    cwd: root,
+    env: { ...process.env, LOOKFIRST_HOME: home },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  };
+  const run = (...args) => execFileSync(process.execPath, args, options);
+  const [log, nothing] = await interleaved([() => run(program, 'log'), () => run(empty)], {
+    rounds: 15,
+    warmup: 2,
+  });
+  return {
+    name: `cold log of ${ENTRIES} entries over an empty start, ms`,
+    value: Math.round((log - nothing) / 1000),
+    bar: 150,
+  };
+}
+
+function sampleEntry(root, n) {
+  const path = `src/file-${n % 500}.ts`;
+  const base = { atMs: 1_700_000_000_000 + n, session: `agent-${n % 7}`, root, path };
+  const sha256 = String(n).padStart(64, '0');
+  if (n % 3 !== 0) return { ...base, kind: 'read', action: 'read', lines: 'whole', sha256 };
+  const side = (kept) => ({ kind: 'file', fingerprint: { sha256, size: 4096 }, mode: 0o644, kept });
+  const effect = { key: `${root}/${path}`, relative: path, before: side(true), after: side(false) };
+  return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
+}
+
+/** The same reads, of many files in turn, with the record in SQLite and in memory. */
+async function recordedRead(base) {
+  const { root, home } = folders(base);
+  const names = Array.from({ length: 200 }, (_, i) => `file-${i}.txt`);
+  for (const name of names)
+    writeFileSync(join(root, name), `${name}\n`.concat('x'.repeat(63), '\n').repeat(13));
+  const sessions = [
+    await openSession({ roots: [root], home, session: 'bench' }),
+    await openSession({ roots: [root], home, session: 'bench', store: 'memory:' }),
+  ];
+  try {
+    // What was shown is kept in the background the first time; that is not the record.
+    for (const session of sessions) for (const name of names) await done(session.read(name));
+    const tasks = sessions.map((session) => {
+      let turn = 0;
+      return () => done(session.read(names[++turn % names.length]));
+    });
+    const [recorded, remembered] = await interleaved(tasks, { rounds: 3000 });
+    return {
+      name: 'read of 1 KB, record in SQLite over memory, µs',
+      value: round(recorded - remembered),
+      bar: 60,
+    };
+  } finally {
+    for (const session of sessions) await session.close();
+  }
+}
+
+/** A gated write of 4 KB with before-image and journal, against temp, fsync, rename, fsync of the folder. */
+async function journalledWrite(base) {
+  const { root, home } = folders(base);
+  const texts = ['a', 'b'].map((letter) => letter.repeat(63).concat('\n').repeat(64));
+  writeFileSync(join(root, 'ours.txt'), texts[0]);
+  writeFileSync(join(root, 'plain.txt'), texts[0]);
+  const session = await openSession({ roots: [root], home, session: 'bench' });
+  const turns = [0, 0];
+  const next = (who) => texts[++turns[who] % 2];
+  try {
+    await done(session.read('ours.txt'));
+    const [journalled, plain] = await interleaved(
+      [() => done(session.write('ours.txt', next(0))), () => durableWrite(root, 'plain.txt', next(1))],
+      { rounds: 400 },
+    );
+    return { name: 'journalled write of 4 KB / plain one, both synced', ratio: journalled / plain, bar: 1.5 };
+  } finally {
+    await session.close();
+  }
+}
+
+/** The outcome, or an error: a refused or idle operation would be measured as a fast one. */
+async function done(outcome) {
+  const settled = await outcome;
+  if (!settled.ok || settled.changed === false)
+    throw new Error(JSON.stringify(settled.refusal ?? 'nothing changed'));
+  return settled;
+}
+
+/** What a careful program does without a journal. */
+function durableWrite(folder, name, text) {
+  const temporary = join(folder, `.${name}.tmp`);
+  const file = openSync(temporary, 'wx');
+  writeSync(file, text);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(temporary, join(folder, name));
+  const directory = openSync(folder, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
+/** Entries, sightings and before-images of a thousand edits, each of which leaves other bytes. */
+async function storeSize(base) {
+  const { root, home } = folders(base);
+  const lines = Array.from({ length: 160 }, (_, i) => `line ${i} ${'z'.repeat(54)}\n`);
+  writeFileSync(join(root, 'a.txt'), `edit 0\n${lines.join('')}`);
+  const session = await openSession({
+    roots: [root],
+    home,
+    session: 'bench',
+    policy: { durability: 'none' },
+  });
+  await done(session.read('a.txt'));
+  for (let i = 0; i < 1000; i += 1)
+    await done(session.edit('a.txt', [{ oldString: `edit ${i}\n`, newString: `edit ${i + 1}\n` }]));
+  await session.close();
+  // What is still in the write-ahead log would be counted twice.
+  const database = (await loadSqlite())(join(home, 'lookfirst.db'));
+  database.exec('pragma wal_checkpoint(truncate)');
+  database.close();
+  const journal = statSync(join(home, 'lookfirst.db')).size;
+  const images = treeSize(join(home, 'images'));
+  return {
+    name: 'store after 1,000 edits of a 10 KB file, MB (journal + images)',
+    value: `${megabytes(journal)} + ${megabytes(images)}`,
+  };
+}
+
+function treeSize(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
+
+function folders(base) {
+  const made = { root: join(base, 'root'), home: join(base, 'home') };
+  for (const folder of Object.values(made)) mkdirSync(folder, { recursive: true });
+  return made;
+}
+
+function round(microseconds) {
+  return Math.round(microseconds * 10) / 10;
+}
+
+function megabytes(bytes) {
+  return (bytes / 1024 / 1024).toFixed(1);
+}

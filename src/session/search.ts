@@ -28,7 +28,6 @@ const MAX_CONTEXT = 20;
 const BATCH = 128;
 const MODES: readonly string[] = ['lines', 'files', 'count'] satisfies SearchResult['mode'][];
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
-const NO_FILE: Pick<FileGlob, 'matches'> = { matches: () => false };
 
 /**
  * Searches text by regular expression (ripgrep's), line by line, in path order. The limit is about matching lines, or
@@ -52,8 +51,8 @@ export async function searchText(
   if (reason !== undefined) return refused(invalid(path, reason));
   const glob = options.glob === undefined ? EVERY_FILE : readGlob(options.glob);
   if ('problem' in glob) return refused(invalid(path, glob.problem));
-  const exclude = options.exclude === undefined ? NO_FILE : readGlob(options.exclude);
-  if ('problem' in exclude) return refused(invalid(path, exclude.problem));
+  const kept = options.exclude === undefined ? EVERY_FILE : readGlob(`!${options.exclude}`);
+  if ('problem' in kept) return refused(invalid(path, kept.problem));
   const opened = openBase(world.workspace, path, glob.base);
   if (!opened.ok) return opened;
   const { target } = opened;
@@ -61,7 +60,7 @@ export async function searchText(
   if (target === undefined) return { ok: true, mode, hits: [], truncated: false, matches: 0 };
   try {
     const binary = await findRipgrep(world.ripgrep ?? {}, world.workspace.roots);
-    const search = { world, binary, path, pattern, glob, exclude, options, mode, limit };
+    const search = { world, binary, path, pattern, glob, kept, options, mode, limit };
     return await (target.kind === 'file' ? searchFile(search, target) : searchFolder(search, target));
   } finally {
     target.dir.close();
@@ -74,7 +73,8 @@ interface Search {
   readonly path: string;
   readonly pattern: string;
   readonly glob: FileGlob;
-  readonly exclude: Pick<FileGlob, 'matches'>;
+  /** What is left of the glob's files by `exclude`. */
+  readonly kept: FileGlob;
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];
   readonly limit: number;
@@ -144,7 +144,7 @@ async function readBatch(
 
 /** Where to look, relative to the folder: one file more than the limit is enough, for each has a line at least. */
 async function listCandidates(search: Search, folder: Folder, candidates: string[]): Promise<RipgrepEnd> {
-  const { glob, exclude, world, limit } = search;
+  const { glob, kept, world, limit } = search;
   const base = glob.base.map((name) => `${name}/`).join('');
   const records = new Records('\0');
   return runRipgrep({
@@ -164,7 +164,7 @@ async function listCandidates(search: Search, folder: Folder, candidates: string
     limits: world.ripgrep?.limits,
     onOutput: (chunk) => {
       const paths = records.take(chunk).map((path) => path.slice('./'.length));
-      const wanted = (path: string): boolean => glob.matches(base + path) && !exclude.matches(base + path);
+      const wanted = (path: string): boolean => glob.matches(base + path) && kept.matches(base + path);
       candidates.push(...paths.filter(wanted));
       return candidates.length > limit ? 'enough' : 'more';
     },

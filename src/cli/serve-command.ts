@@ -40,10 +40,11 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
 
 async function serve(
   { serveStdio, serveHttp }: Servers,
-  { http }: ServeRequest,
+  { http, showConfig }: ServeRequest,
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
+  const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
   if (http === undefined) {
     await serveStdio(plan);
     return;
@@ -55,6 +56,8 @@ async function serve(
     listening: ({ url, token }) => {
       log(`serving at ${url}`);
       log(`token: ${token}`);
+      const dir = plan.workspace.roots[0] ?? '.';
+      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
     },
   });
 }

@@ -15,6 +15,8 @@ export interface ServeRequest {
   readonly readOnly: boolean;
   /** Serve HTTP instead of stdio, on this port or any free one. */
   readonly http?: { readonly port?: number };
+  /** With HTTP: print what to paste into each client's configuration. */
+  readonly showConfig: boolean;
 }
 
 /** A command line that makes no sense, or only asks for help. */
@@ -31,6 +33,7 @@ MCP server on the given folders (default: the current one), over stdio.
   --store URL      memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)
   --read-only      offer no tool that changes files
   --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed
+  --show-config    with --http: print what to paste into each client's configuration
   --help
 
 Example, in a client's configuration: npx -y lookfirst /path/to/project`;
@@ -62,7 +65,12 @@ const VALUED: Readonly<Record<string, Take>> = {
   },
 };
 
-const FLAGS = [...Object.keys(VALUED), '--read-only', '--http', '--help'];
+const SWITCHES: Readonly<Record<string, 'readOnly' | 'showConfig'>> = {
+  '--read-only': 'readOnly',
+  '--show-config': 'showConfig',
+};
+
+const FLAGS = [...Object.keys(VALUED), ...Object.keys(SWITCHES), '--http', '--help'];
 
 /** Reads the arguments after `serve`. By hand: a parser would be most of the time it takes to start. */
 export function parseServe(args: readonly string[]): ServeRequest | ServeProblem {
@@ -82,9 +90,10 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     const problem = takeFlag(word, rest, values);
     if (problem !== undefined) return { problem };
   }
-  const { dialect = 'lookfirst', readOnly = false, ...more } = values;
+  const { dialect = 'lookfirst', readOnly = false, showConfig = false, ...more } = values;
   // Only values that were set are members at all.
-  return { folders, dialect, readOnly, ...(more as Omit<ServeRequest, 'folders' | 'dialect' | 'readOnly'>) };
+  const given = more as Omit<ServeRequest, 'folders' | 'dialect' | 'readOnly' | 'showConfig'>;
+  return { folders, dialect, readOnly, showConfig, ...given };
 }
 
 function takeFlag(word: string, rest: string[], values: Values): string | undefined {
@@ -92,10 +101,19 @@ function takeFlag(word: string, rest: string[], values: Values): string | undefi
   const name = equals < 0 ? word : word.slice(0, equals);
   const attached = equals < 0 ? undefined : word.slice(equals + 1);
   if (name === '--http') return takeHttp(attached ?? portAhead(rest), values);
-  if (name === '--read-only') {
-    values.readOnly = true;
-    return attached === undefined ? undefined : '--read-only takes no value';
+  const turned = Object.hasOwn(SWITCHES, name) ? SWITCHES[name] : undefined;
+  if (turned !== undefined) {
+    values[turned] = true;
+    return attached === undefined ? undefined : `${name} takes no value`;
   }
+  return takeValued({ name, attached }, rest, values);
+}
+
+function takeValued(
+  { name, attached }: { name: string; attached: string | undefined },
+  rest: string[],
+  values: Values,
+): string | undefined {
   const take = Object.hasOwn(VALUED, name) ? VALUED[name] : undefined;
   if (take === undefined) {
     const meant = nearest(name, FLAGS);

@@ -1,0 +1,29 @@
+// Serves the folder npm was called in, after building what is missing or older than its sources.
+import { execFileSync, spawn } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const project = dirname(dirname(fileURLToPath(import.meta.url)));
+const command = join(project, 'dist/bin/lookfirst.js');
+
+if (builtAt() < newestSource())
+  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
+const cwd = process.env.INIT_CWD ?? process.cwd();
+const args = [command, 'serve', '--http', '--show-config', ...process.argv.slice(2)];
+const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
+// Ctrl-C reaches the server by itself; waiting for it lets it end in order.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
+server.on('exit', (code) => process.exit(code ?? 1));
+
+function builtAt() {
+  return statSync(command, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function newestSource() {
+  const entries = readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true });
+  const times = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs);
+  return Math.max(...times);
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseServe } from './serve-options.ts';
 
-const DEFAULTS = { folders: [], dialect: 'lookfirst', readOnly: false };
+const DEFAULTS = { folders: [], dialect: 'lookfirst', readOnly: false, showConfig: false };
 
 describe('parseServe', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('parseServe', () => {
       ['--preset', 'strict', '--session', 's 1', '--store', 'memory:'],
       { preset: 'strict', session: 's 1', store: 'memory:' },
     ],
-    [['--policy=p=q.json', '--read-only'], { policy: 'p=q.json', readOnly: true }],
+    [['--policy=p=q.json', '--read-only'], { policy: 'p=q.json', readOnly: true, showConfig: false }],
     [['--http'], { http: {} }],
     [['--http', '8080', 'a'], { http: { port: 8080 }, folders: ['a'] }],
     [['--http', 'a'], { http: {}, folders: ['a'] }],

@@ -19,7 +19,7 @@ export type SearchTarget =
   | { readonly kind: 'file'; readonly dir: PinnedDirectory; readonly place: Place };
 
 /** Finds and pins what is to be searched; anything but a folder or a file is refused before it is opened. */
-export function openTarget(workspace: Workspace, path: string): Outcome<{ target: SearchTarget }> {
+function openTarget(workspace: Workspace, path: string): Outcome<{ target: SearchTarget }> {
   const outcome = workspace.locate(path, 'search');
   if (!outcome.ok) return outcome;
   const { place, exists } = outcome.located;

@@ -29,13 +29,21 @@ type Gate = ReturnType<typeof optionsOf> & {
   readonly wording: Sessions['world']['policy']['wording'];
 };
 
-function optionsOf({ command: [command, ...args], url, headers, unknownTools, receipts }: ProxyPlan): {
+function optionsOf({
+  command: [command, ...args],
+  url,
+  headers,
+  unknownTools,
+  receipts,
+  tables,
+}: ProxyPlan): {
   command?: string;
   args: readonly string[];
   url?: string;
   headers: ProxyPlan['headers'];
   unknownTools: ProxyPlan['unknownTools'];
   receipts: boolean;
+  tables: ProxyPlan['tables'];
 } {
   return {
     ...(command === undefined ? {} : { command }),
@@ -44,6 +52,7 @@ function optionsOf({ command: [command, ...args], url, headers, unknownTools, re
     headers,
     unknownTools,
     receipts,
+    tables,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ServerTable } from '../dialect/servers/server-table.ts';
 import type { WorkspaceOptions } from '../session/sessions.ts';
 
 /** What `lookfirst proxy` was asked for, in the words of whoever runs it; `main.ts` brings the two together. */
@@ -15,6 +16,8 @@ export interface ProxyPlan {
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;
+  /** The user's own tables of tools; tried before the known ones. */
+  readonly tables: readonly ServerTable[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: (line: string) => void;
 }

@@ -4,7 +4,7 @@ import picocolors from 'picocolors';
 import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
 
 /** A stream that may be a terminal. */
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface TerminalStreams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };

@@ -6,6 +6,8 @@ export type Field =
   | { readonly kind: 'boolean' }
   | { readonly kind: 'integer'; readonly min: number }
   | { readonly kind: 'globs' }
+  /** A list whose members whoever uses it checks. */
+  | { readonly kind: 'list' }
   | { readonly kind: 'object'; readonly fields: Readonly<Record<string, Field>> };
 
 const AMOUNT: Field = { kind: 'integer', min: 0 };
@@ -40,6 +42,16 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   lockTimeoutMs: AMOUNT,
   sessionIdleMs: POSITIVE,
   journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
+};
+
+/** Settings of the proxy, which are no part of a policy. */
+export const PROXY_FIELD: Field = {
+  kind: 'object',
+  fields: {
+    unknownTools: choice('allow', 'deny', 'ask'),
+    receipts: { kind: 'boolean' },
+    servers: { kind: 'list' },
+  },
 };
 
 export const PRESET_FIELD: Field = choice(...PRESET_NAMES);

@@ -12,6 +12,10 @@ describe('a policy file', () => {
         overrides: { ttlMs: 60000, protected: ['secret/**'], journal: { quotaBytes: 0 }, readOnly: true },
       },
     ],
+    [
+      '{"proxy":{"unknownTools":"deny","receipts":true,"servers":[{"id":"mine"}]}}',
+      { overrides: {}, proxy: { unknownTools: 'deny', receipts: true, servers: [{ id: 'mine' }] } },
+    ],
   ])('gives what it says: %s', (text, expected) => {
     expect(parsePolicyFile(text)).toEqual(expected);
   });
@@ -46,6 +50,11 @@ describe('a policy file', () => {
       '{"journal":{"quotaBytes":"1G"}}',
       'lookfirst.json: "journal.quotaBytes" must be a whole number of at least 0, not "1G"',
     ],
+    [
+      '{"proxy":{"unknownTools":"maybe"}}',
+      'lookfirst.json: "proxy.unknownTools" must be one of "allow", "deny", "ask", not "maybe"',
+    ],
+    ['{"proxy":{"servers":{}}}', 'lookfirst.json: "proxy.servers" must be an array, not an object'],
     ['[]', 'lookfirst.json: must be an object, not an array'],
     ['null', 'lookfirst.json: must be an object, not null'],
   ])('is refused with place, expectation and nearest name: %s', (text, message) => {

@@ -1,7 +1,7 @@
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { nearest } from './nearest.ts';
-import { type Field, POLICY_FIELDS, PRESET_FIELD } from './policy-fields.ts';
+import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** Single fields of a policy; `journal` by its own fields. */
 export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal'>> & {
@@ -12,9 +12,22 @@ export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal'>> & {
 export interface PolicyFile {
   readonly preset?: PresetName;
   readonly overrides: PolicyOverrides;
+  readonly proxy?: ProxySettings;
 }
 
-const TOP: Readonly<Record<string, Field>> = { preset: PRESET_FIELD, ...POLICY_FIELDS };
+/** What a policy file says about the proxy. */
+export interface ProxySettings {
+  readonly unknownTools?: 'allow' | 'deny' | 'ask';
+  readonly receipts?: boolean;
+  /** The user's own tables, not checked yet: only the proxy knows their shape. */
+  readonly servers?: readonly unknown[];
+}
+
+const TOP: Readonly<Record<string, Field>> = {
+  preset: PRESET_FIELD,
+  proxy: PROXY_FIELD,
+  ...POLICY_FIELDS,
+};
 
 /**
  * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors.
@@ -27,8 +40,12 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
   const { $schema: _, ...settings } = value;
   checkFields(settings, { fields: TOP, name, prefix: '' });
   // Every field has just been checked against the table, which has the policy's own keys and values.
-  const { preset, ...overrides } = settings as PolicyOverrides & { preset?: PresetName };
-  return preset === undefined ? { overrides } : { preset, overrides };
+  const { preset, proxy, ...overrides } = settings as PolicyOverrides & Omit<PolicyFile, 'overrides'>;
+  return {
+    ...(preset === undefined ? {} : { preset }),
+    ...(proxy === undefined ? {} : { proxy }),
+    overrides,
+  };
 }
 
 function parseJson(text: string, name: string): unknown {
@@ -74,6 +91,8 @@ function fits(value: unknown, field: Field): boolean {
       return typeof value === 'number' && Number.isSafeInteger(value) && value >= field.min;
     case 'globs':
       return Array.isArray(value) && value.every((glob) => typeof glob === 'string' && glob.length > 0);
+    case 'list':
+      return Array.isArray(value);
     case 'object':
       return false;
     default:
@@ -91,6 +110,8 @@ function expected(field: Field): string {
       return `a whole number of at least ${field.min}`;
     case 'globs':
       return 'an array of glob patterns';
+    case 'list':
+      return 'an array';
     case 'object':
       return `an object with ${Object.keys(field.fields).join(', ')}`;
     default:

@@ -17,7 +17,7 @@ describe('the schema of a policy file', () => {
       },
     });
     expect(Object.keys(Object(schema['properties'])).sort()).toEqual(
-      ['$schema', 'preset', ...Object.keys(POLICY_FIELDS)].sort(),
+      ['$schema', 'preset', 'proxy', ...Object.keys(POLICY_FIELDS)].sort(),
     );
   });
 });

@@ -1,4 +1,4 @@
-import { type Field, POLICY_FIELDS, PRESET_FIELD } from './policy-fields.ts';
+import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** The JSON schema of a policy file, from the same table that checks it; for editors and documentation. */
 export function policySchema(): Readonly<Record<string, unknown>> {
@@ -7,7 +7,12 @@ export function policySchema(): Readonly<Record<string, unknown>> {
     title: 'Lookfirst policy',
     ...schemaOf({
       kind: 'object',
-      fields: { $schema: { kind: 'choice', values: [] }, preset: PRESET_FIELD, ...POLICY_FIELDS },
+      fields: {
+        $schema: { kind: 'choice', values: [] },
+        preset: PRESET_FIELD,
+        proxy: PROXY_FIELD,
+        ...POLICY_FIELDS,
+      },
     }),
   };
 }
@@ -22,6 +27,8 @@ function schemaOf(field: Field): Record<string, unknown> {
       return { type: 'integer', minimum: field.min };
     case 'globs':
       return { type: 'array', items: { type: 'string', minLength: 1 } };
+    case 'list':
+      return { type: 'array' };
     case 'object':
       return {
         type: 'object',

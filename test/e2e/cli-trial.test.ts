@@ -126,6 +126,27 @@ describe('lookfirst init and remove', () => {
   });
 });
 
+/** A server with one tool that writes whatever it is told to. */
+const SCRIBE = `
+import { writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const inputSchema = { type: 'object', properties: { file: { type: 'string' }, words: { type: 'string' } } };
+const answers = {
+  initialize: ({ protocolVersion }) =>
+    ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'scribe', version: '1' } }),
+  'tools/list': () => ({ tools: [{ name: 'scribble', inputSchema }] }),
+  'tools/call': ({ arguments: { file, words } }) => {
+    writeFileSync(file, words);
+    return { content: [{ type: 'text', text: 'done' }] };
+  },
+};
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method](params) }));
+});
+`;
+
 describe('lookfirst proxy', () => {
   const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 
@@ -144,6 +165,34 @@ describe('lookfirst proxy', () => {
     expect(readFileSync(path, 'utf8')).toBe('one\n');
     const entries = objects(await lookfirst(places, ['log', '--json', '--session', 'agent-7']));
     expect(entries.map(({ kind }) => kind)).toEqual(['change', 'read', 'refusal', 'session']);
+  });
+
+  it('knows tools of other servers from tables in the policy file', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const table = { id: 'scribe', tools: { scribble: [{ does: 'write', path: 'file', content: 'words' }] } };
+    writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ proxy: { servers: [table] } }));
+    writeFileSync(join(places.base, 'scribe.mjs'), SCRIBE);
+    const command = [...PROGRAM, 'proxy', '--root', places.root, '--', process.execPath];
+    const server = await ServerProcess.start(
+      [...command, join(places.base, 'scribe.mjs')],
+      environment(places),
+    );
+    onTestFinished(() => server.stop());
+    const scribble = (file: string): ReturnType<ServerProcess['call']> =>
+      server.call('scribble', { file: join(places.root, file), words: 'scribbled\n' });
+    expect(await scribble('a.txt')).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(await scribble('new.txt')).toMatchObject({ ok: true });
+    expect(readFileSync(join(places.root, 'new.txt'), 'utf8')).toBe('scribbled\n');
+  });
+
+  it('faults on tables that it cannot follow', async () => {
+    const places = scratch();
+    const servers = [{ id: 'mine', tools: { save: [{ does: 'wriet', path: 'file' }] } }];
+    writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ proxy: { servers } }));
+    const ran = await lookfirst(places, ['proxy', '--', 'true']);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('servers[0].tools.save[0]') });
   });
 
   it('ends with the exit code of the server behind it', async () => {

@@ -138,6 +138,26 @@ describe('lookfirst undo', () => {
     expect(work.text('c.txt')).toBe('c\n');
   });
 
+  it('reaches into every root of a change, and into every workspace around', async () => {
+    const work = await changedDesk();
+    const wide = await work.open({ session: 'wide', roots: [work.root, work.outside] });
+    const both = ['x.txt', join(work.outside, 'y.txt')];
+    const { change = '' } = await ok(
+      wide.apply(both.map((path) => ({ kind: 'write', path, content: 'new\n' }) as const)),
+    );
+    expect((await lookfirst(work, ['undo', change])).code).toBe(0);
+    expect([existsSync(join(work.root, 'x.txt')), existsSync(join(work.outside, 'y.txt'))]).toEqual([
+      false,
+      false,
+    ]);
+    const elsewhere = await work.open({ session: 'elsewhere', roots: [work.outside] });
+    await ok(elsewhere.write('z.txt', 'z\n'));
+    const results = objects(await lookfirst(work, ['undo', '--since', '1h', '--json'], { cwd: work.base }));
+    expect(results.map(({ root }) => root)).toEqual([work.outside, work.root]);
+    expect(work.text('a.txt')).toBe('one\n');
+    expect(existsSync(join(work.outside, 'z.txt'))).toBe(false);
+  });
+
   it('works beside a running server, whose agent is then told', async () => {
     const work = await desk({ session: 'someone' });
     await work.put('a.txt', 'one\n');
@@ -154,10 +174,11 @@ describe('lookfirst undo', () => {
   });
 });
 
-/** `script` runs a command on a terminal of its own. */
-const hasScript = spawnSync('script', ['--version']).status === 0;
+/** Runs a command on a terminal of its own. */
+const TERMINAL = 'script';
+const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
-describe.skipIf(!hasScript)('lookfirst undo on a terminal', () => {
+describe.skipIf(!hasTerminal)('lookfirst undo on a terminal', () => {
   function onTerminal(
     work: Desk,
     answer: string,
@@ -167,7 +188,7 @@ describe.skipIf(!hasScript)('lookfirst undo on a terminal', () => {
       .map((word) => `'${word}'`)
       .join(' ');
     const options = { cwd: work.root, env: environment(work), input: answer, encoding: 'utf8' } as const;
-    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], options);
+    const { status, stdout } = spawnSync(TERMINAL, ['-qec', command, '/dev/null'], options);
     return { code: status, shown: stdout };
   }
 
@@ -202,12 +223,25 @@ describe.skipIf(!hasScript)('lookfirst undo on a terminal', () => {
     expect(plain.stdout).not.toContain('\u001b');
     const command = [...PROGRAM, 'undo', '--session', 'agent-7', '--dry-run'].join(' ');
     const env = environment(work, { NO_COLOR: '1' });
-    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    const { stdout } = spawnSync(TERMINAL, ['-qec', command, '/dev/null'], {
       cwd: work.root,
       env,
       encoding: 'utf8',
     });
     expect(stdout).toContain('+one');
     expect(stdout).not.toContain('\u001b');
+  });
+
+  it('cuts tables to the width of the terminal', async () => {
+    const work = await changedDesk();
+    await ok(work.session.write(`${'long-name-'.repeat(12)}.txt`, 'x\n'));
+    const command = `stty cols 60; ${[...PROGRAM, 'log'].join(' ')}`;
+    const options = { cwd: work.root, env: environment(work, { NO_COLOR: '1' }), encoding: 'utf8' } as const;
+    const lines = spawnSync(TERMINAL, ['-qec', command, '/dev/null'], options)
+      .stdout.trimEnd()
+      .split(/\r?\n/);
+    expect(lines.length).toBe(7);
+    expect(lines.filter((line) => [...line].length > 60)).toEqual([]);
+    expect(lines[1]).toMatch(/^just now {2}create +….*name-\.txt {2}agent-7 {2}c/);
   });
 });

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { verifyChain } from '../../journal/verify.ts';
 import type { Entry } from '../../model/entry.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
+import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cli } from '../cli.ts';
 import { entryColumns, entryJson, entryRow } from '../entry-row.ts';
@@ -47,57 +48,52 @@ Examples:
   lookfirst log --verify                     walk the hash chain`;
 
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
-  const store = await openExistingStore(placesOf(cli, flags).store);
+  // Whoever waits for what comes may wait for the first entry of all.
+  const open = flags.follow === true ? openStore : openExistingStore;
+  const store = await open(placesOf(cli, flags).store);
   try {
     if (flags.verify === true) return await verify(cli, store, flags);
-    const choice = new EntryChoice(cli, flags);
-    const seen = await (flags.json === true ? printJson : printTable)(cli, choice.of(store));
-    if (flags.follow === true) await follow(cli, store, { flags, choice, after: seen });
+    const { head } = await store.state();
+    const entries = new EntryChoice(cli, flags).of(store, { beforeSeq: head.seq + 1 });
+    await (flags.json === true ? printJson : printTable)(cli, entries);
+    if (flags.follow === true) await follow(cli, store, { flags, after: head.seq });
     return EXIT.done;
   } finally {
     await store.close();
   }
 }
 
-/** Returns the number of the newest entry shown; 0 if there is none. */
-async function printJson(cli: Cli, entries: AsyncIterable<Entry>): Promise<number> {
-  let newest = 0;
-  for await (const entry of entries) {
-    newest = Math.max(newest, entry.seq);
-    await cli.terminal.print(entryJson(entry));
-  }
-  return newest;
+async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Promise<void> {
+  for await (const entry of entries) await terminal.print(entryJson(entry));
 }
 
-async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<number> {
+async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void> {
   const { terminal } = cli;
-  const shown: Entry[] = [];
-  for await (const entry of entries) shown.push(entry);
-  if (shown.length === 0) terminal.tell('nothing recorded here yet (--all shows every workspace)');
-  else {
-    const rows = shown.map((entry) => entryRow(entry, cli));
-    await terminal.printTable(entryColumns(terminal.colours), rows);
-  }
-  return shown[0]?.seq ?? 0;
+  const rows: string[][] = [];
+  for await (const entry of entries) rows.push(entryRow(entry, cli));
+  if (rows.length === 0) terminal.tell('nothing recorded here yet (--all shows every workspace)');
+  else await terminal.printTable(entryColumns(terminal.colours), rows);
 }
 
 async function follow(
   cli: Cli,
   store: Store,
-  from: { readonly flags: LogFlags; readonly choice: EntryChoice; readonly after: number },
+  { flags, after: seen }: { readonly flags: LogFlags; readonly after: number },
 ): Promise<never> {
-  let after = Math.max(from.after, (await store.state()).head.seq);
-  for (;;) {
+  // The limit is for what was there before.
+  const choice = new EntryChoice(cli, { ...flags, limit: 0 });
+  for (let after = seen; ; ) {
     await setTimeout(FOLLOW_MS);
     const head = (await store.state()).head.seq;
-    if (head === after) continue;
     const news = { afterSeq: after, beforeSeq: head + 1, order: 'oldest' } as const;
-    for await (const entry of from.choice.of(store, news)) {
-      const line = entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() }).join('  ');
-      await cli.terminal.print(from.flags.json === true ? entryJson(entry) : line);
-    }
+    if (head > after) for await (const entry of choice.of(store, news)) await printNews(cli, entry, flags);
     after = head;
   }
+}
+
+async function printNews(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
+  const row = entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() });
+  await cli.terminal.print(flags.json === true ? entryJson(entry) : row.join('  ').trimEnd());
 }
 
 async function verify(cli: Cli, store: Store, flags: LogFlags): Promise<ExitCode> {

@@ -1,5 +1,9 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { type ProxySettings, parsePolicyFile } from '../../config/policy-file.ts';
+import type { ServerTable } from '../../dialect/servers/server-table.ts';
+import { readUserTables } from '../../dialect/servers/user-table.ts';
+import { Fault } from '../../model/fault.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
 import type { Cli } from '../cli.ts';
@@ -14,7 +18,7 @@ interface ProxyFlags extends StateFlags {
   /** True: any free port. */
   readonly http?: true | number;
   readonly session?: string;
-  readonly unknownTools: ProxyPlan['unknownTools'];
+  readonly unknownTools?: ProxyPlan['unknownTools'];
   readonly receipts?: boolean;
 }
 
@@ -37,9 +41,10 @@ export function defineProxy(cli: Cli): Command {
     )
     .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)', sessionId)
     .addOption(
-      new Option('--unknown-tools <what>', 'tools that may change files and that no table describes')
-        .choices(['allow', 'deny', 'ask'])
-        .default('allow'),
+      new Option(
+        '--unknown-tools <what>',
+        'tools that may change files and that no table describes (default: the policy file says, else allow)',
+      ).choices(['allow', 'deny', 'ask']),
     )
     .option('--receipts', 'add a receipt with the revision to what was read')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
@@ -56,6 +61,7 @@ export function defineProxy(cli: Cli): Command {
 
 const EXAMPLES = `
 stdout belongs to the protocol. It ends with the exit code of the server behind it.
+In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers": tables of your own servers' tools.
 
 Examples:
   lookfirst proxy --root . -- npx -y @modelcontextprotocol/server-filesystem .
@@ -72,6 +78,7 @@ function problemOf(words: readonly string[], flags: ProxyFlags): string | undefi
 
 function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPlan {
   const policyFile = policyTextOf(cli, flags);
+  const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
   const { url, preset, session, http } = flags;
   return {
     workspace: {
@@ -87,11 +94,18 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
     ...(url === undefined ? {} : { url }),
     ...(http === undefined ? {} : { http: http === true ? {} : { port: http } }),
     ...(session === undefined ? {} : { session }),
-    unknownTools: flags.unknownTools,
-    receipts: flags.receipts === true,
+    unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
+    receipts: flags.receipts ?? settings?.receipts ?? false,
+    tables: tablesOf(settings),
     env: cli.env,
     log: (line) => cli.terminal.tell(`lookfirst: ${line}`),
   };
+}
+
+function tablesOf(settings: ProxySettings | undefined): readonly ServerTable[] {
+  const read = readUserTables(settings?.servers ?? []);
+  if (read.ok) return read.tables;
+  throw new Fault('CONFIG_INVALID', `the policy file's proxy settings: ${read.problems.join('; ')}`);
 }
 
 function header(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -1,0 +1,278 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { lookfirst } from '../support/command-line.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { Served } from '../support/served.ts';
+import { scratch } from '../support/tree.ts';
+
+describe('a server process', () => {
+  it('tells who it is and teaches the loop before anything is opened', async () => {
+    const places = scratch();
+    const served = Served.launch(places, ['serve', places.root]);
+    const hello = await served.hello();
+    expect(hello).toMatchObject({ serverInfo: { name: 'lookfirst' }, protocolVersion: '2025-11-25' });
+    expect(hello['instructions']).toMatch(/read_file/);
+    expect(await served.tools()).toHaveLength(12);
+    expect(await served.stop()).toBe(0);
+  });
+
+  it('serves revision 2026-07-28 as well', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const served = Served.launch(places, ['serve', places.root]);
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const found = await served.client.request('server/discover', { _meta: meta });
+    expect(found.result).toMatchObject({ resultType: 'complete' });
+    const read = await served.call('read_file', { path: 'a.txt' }, meta);
+    expect(read).toMatchObject({ ok: true, outcome: { complete: true }, result: { resultType: 'complete' } });
+    expect(await served.stop()).toBe(0);
+  });
+
+  it.each([
+    ['no command but a folder', (root: string) => [root]],
+    ['options before the folder', (root: string) => ['serve', '--session', 's', root]],
+  ])('starts with %s', async (_what, args) => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const served = Served.launch(places, args(places.root));
+    await served.hello();
+    expect((await served.call('read_file', { path: 'a.txt' })).ok).toBe(true);
+    expect(await served.stop()).toBe(0);
+  });
+
+  it('serves the current folder if none is named, and a link to a folder', async () => {
+    const places = scratch();
+    writeFileSync(join(places.base, 'here.txt'), 'one\n');
+    const here = Served.launch(places, []);
+    await here.hello();
+    expect((await here.call('read_file', { path: 'here.txt' })).ok).toBe(true);
+    symlinkSync(places.root, join(places.base, 'link'));
+    const link = Served.launch(places, ['serve', 'link']);
+    await link.hello();
+    expect((await link.call('write_file', { path: 'n.txt', content: 'n' })).ok).toBe(true);
+    expect(readFileSync(join(places.root, 'n.txt'), 'utf8')).toBe('n');
+    expect([await here.stop(), await link.stop()]).toEqual([0, 0]);
+  });
+
+  it('writes nothing but the protocol to its output, and nothing at all into the workspace', async () => {
+    const places = scratch();
+    const served = await Served.start(places);
+    await served.call('read_file', { path: 'missing' });
+    await served.call('write_file', { path: '../outside/x', content: '' });
+    expect(await served.stop()).toBe(0);
+    expect(readdirSync(places.root)).toEqual([]);
+    expect(readdirSync(places.outside)).toEqual([]);
+    // RawClient would have thrown at a line that is not JSON.
+    expect(served.client.errors).toContain(`serving ${places.root}`);
+  });
+
+  it.each([
+    ['a folder that is not there', ['serve', 'nowhere'], 1, /nowhere/],
+    ['a file for a folder', ['serve', 'file.txt'], 1, /file\.txt/],
+    ['a store nobody knows', ['serve', 'root', '--store', 'redis:x'], 1, /unknown store/],
+    ['a policy file that is not there', ['serve', 'root', '--policy', 'p.json'], 1, /no policy file/],
+    [
+      'a policy file within reach of the tools',
+      ['serve', 'root', '--policy', 'root/p.json'],
+      1,
+      /lies in the workspace/,
+    ],
+    ['a policy that makes no sense', ['serve', 'root', '--policy', 'bad.json'], 1, /unknown key "sen"/],
+    ['an option that makes no sense', ['serve', 'root', '--dialekt', 'x'], 64, /did you mean --dialect/],
+  ])('refuses to start with %s', async (_what, args, code, error) => {
+    const places = scratch();
+    writeFileSync(join(places.base, 'file.txt'), '');
+    writeFileSync(join(places.base, 'bad.json'), '{"sen":"optional"}');
+    writeFileSync(join(places.root, 'p.json'), '{}');
+    const ran = await lookfirst(places, args, { cwd: places.base });
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(error) });
+  });
+
+  it('ends with an error if the workspace cannot be opened, although it has said hello', async () => {
+    const places = scratch();
+    const served = Served.launch(places, ['serve', join(places.base, 'nowhere')]);
+    await served.hello();
+    expect((await served.client.exit()).code).toBe(1);
+    expect(served.client.errors).toMatch(/does not exist/);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'ends at %s and leaves nothing behind',
+    async (signal) => {
+      const places = scratch();
+      const served = await Served.start(places);
+      await served.call('write_file', { path: 'a.txt', content: 'x'.repeat(100_000) });
+      served.client.child.kill(signal);
+      expect((await served.client.exit()).code).toBe(0);
+      expect(readdirSync(places.root)).toEqual(['a.txt']);
+    },
+  );
+
+  it('takes a policy file from the state folder, and the flag over it', async () => {
+    const places = scratch();
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"preset":"strict","readOnly":true}');
+    const locked = await Served.start(places);
+    expect((await locked.tools()).map((tool) => tool['name'])).not.toContain('write_file');
+    writeFileSync(join(places.base, 'p.json'), '{"protected":["*.key"]}');
+    const open = await Served.start(places, ['--policy', 'p.json']);
+    expect(await open.call('write_file', { path: 'a.key', content: '' })).toMatchObject({
+      outcome: { code: 'PROTECTED' },
+    });
+    expect([await locked.stop(), await open.stop()]).toEqual([0, 0]);
+  });
+
+  it('offers only tools that change nothing with --read-only', async () => {
+    const served = await Served.start(scratch(), ['--read-only']);
+    const hints = (await served.tools()).map((tool) => tool['annotations']);
+    expect(hints.length).toBeGreaterThan(3);
+    for (const hint of hints) expect(hint).toMatchObject({ readOnlyHint: true });
+    expect(await served.stop()).toBe(0);
+  });
+});
+
+describe('sessions of server processes', () => {
+  it("are told apart by LOOKFIRST_SESSION, by the client's own id, or by the call", async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const reader = await Served.start(places, [], { LOOKFIRST_SESSION: 'one' });
+    await reader.call('read_file', { path: 'a.txt' });
+    const status = async (served: Served, meta?: object) =>
+      (await served.call('file_status', { path: 'a.txt' }, meta)).text;
+    const same = await Served.start(places, ['--session', 'one']);
+    const claude = await Served.start(places, [], { CLAUDE_CODE_SESSION_ID: 'two' });
+    expect(await status(same)).toMatch(/fresh/);
+    expect(await status(claude)).toMatch(/not been read/);
+    expect(await status(claude, { 'dev.lookfirst/session': 'one' })).toMatch(/fresh/);
+    expect(await status(same, { 'vscode.conversationId': 'two' })).toMatch(/fresh/);
+  });
+
+  it('share one store: a sibling that changed the file is named', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const mine = await Served.start(places, ['--session', 'mine']);
+    const theirs = await Served.start(places, ['--session', 'theirs']);
+    await mine.call('read_file', { path: 'a.txt' });
+    await theirs.call('read_file', { path: 'a.txt' });
+    expect((await theirs.call('write_file', { path: 'a.txt', content: 'two\n' })).ok).toBe(true);
+    const refused = await mine.call('write_file', { path: 'a.txt', content: 'three\n' });
+    expect(refused).toMatchObject({
+      ok: false,
+      outcome: { code: 'STALE', detail: { writer: { session: 'theirs' } } },
+    });
+    expect(refused.text).toContain('Session theirs changed it');
+  });
+});
+
+describe('over HTTP', () => {
+  it('serves whoever has the token, and prints both', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const served = Served.launch(places, ['serve', places.root, '--http'], { LOOKFIRST_TOKEN: 'sesame' });
+    await served.client.said('token: ');
+    const url = /serving at (\S+)/.exec(served.client.errors)?.[1] ?? '';
+    const post = (token: string, session?: string) => (method: string, params: object) =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${token}`,
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+    const hello = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    };
+    expect((await post('guess')('initialize', hello)).status).toBe(401);
+    const answered = await post('sesame')('initialize', hello);
+    expect(answered.status).toBe(200);
+    await answered.text();
+    const session = answered.headers.get('mcp-session-id') ?? '';
+    const read = await post('sesame', session)('tools/call', {
+      name: 'read_file',
+      arguments: { path: 'a.txt' },
+    });
+    expect(await read.text()).toContain('1\\tone');
+    served.client.child.kill('SIGTERM');
+    expect((await served.client.exit()).code).toBe(0);
+  });
+});
+
+describe('as a drop-in for the official filesystem server', () => {
+  const OFFICIAL = fileURLToPath(
+    new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
+  );
+
+  it('lists the same tools with the same titles, arguments and promises', async () => {
+    const places = scratch();
+    const official = new RawClient([OFFICIAL, places.root]);
+    await official.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    });
+    const listed = (await official.request('tools/list')).result?.['tools'] as Record<string, unknown>[];
+    const ours = await (await Served.start(places, ['--dialect', 'filesystem'])).tools();
+    const shape = (tools: readonly Record<string, unknown>[]) =>
+      Object.fromEntries(
+        tools.map(({ name, title, inputSchema, outputSchema }) => [
+          name,
+          plain({ title, inputSchema, outputSchema }),
+        ]),
+      );
+    expect(shape(ours)).toEqual(shape(listed));
+  });
+
+  /** Descriptions are ours, and ours says what it does with unknown arguments. */
+  function plain(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(plain);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).filter(
+      ([key]) => !['description', '$schema', 'additionalProperties', 'execution'].includes(key),
+    );
+    return Object.fromEntries(members.map(([key, member]) => [key, plain(member)]));
+  }
+
+  it('warns of folders that cannot be served, and ends only if none is left', async () => {
+    const places = scratch();
+    mkdirSync(join(places.base, 'other'));
+    writeFileSync(join(places.base, 'file.txt'), '');
+    const served = Served.launch(places, ['./nowhere', 'file.txt', 'other', '--dialect', 'filesystem']);
+    await served.hello();
+    await served.client.said('Secure MCP Filesystem Server running on stdio');
+    expect(served.client.errors).toMatch(/Warning: Cannot access directory \S*nowhere, skipping/);
+    expect(served.client.errors).toMatch(/Warning: \S*file\.txt is not a directory, skipping/);
+    expect((await served.call('list_allowed_directories')).text).toBe(
+      `Allowed directories:\n${join(places.base, 'other')}`,
+    );
+    const none = await lookfirst(places, ['serve', 'nowhere', '--dialect', 'filesystem']);
+    expect(none).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Error: None of the specified directories are accessible'),
+    });
+  });
+
+  it('answers broken JSON and goes on', async () => {
+    const places = scratch();
+    const served = Served.launch(places, ['serve', places.root, '--dialect', 'filesystem']);
+    served.client.send('{"jsonrpc":"2.0", "method":"test", "params": ');
+    expect(await served.client.next()).toMatchObject({ id: null, error: { code: -32700 } });
+    expect(await served.client.request('ping')).toMatchObject({ result: {} });
+  });
+});
+
+it('the state folder is where it was asked for', async () => {
+  const places = scratch();
+  const served = await Served.start(places);
+  await served.call('write_file', { path: 'a.txt', content: 'x' });
+  await served.stop();
+  expect(existsSync(join(places.home, 'lookfirst.db'))).toBe(true);
+});

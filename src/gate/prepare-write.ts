@@ -10,6 +10,7 @@ import { countLines } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
 import { findPlaceholder } from '../text/placeholder.ts';
 import { straightenQuotes } from '../text/quotes.ts';
+import { suspectLines } from '../text/suspect-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import { cure } from './cure.ts';
 import { look, type View } from './look.ts';
@@ -89,7 +90,7 @@ async function judged(
 
 /** Asked only of suspicious text, so that ordinary writes do not decode what they replace. */
 export function placeholderIn(text: string | undefined, view: View): string | undefined {
-  if (text === undefined || findPlaceholder(text, undefined) === undefined) return undefined;
+  if (text === undefined || suspectLines(text).length === 0) return undefined;
   const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing);
   return found === undefined ? undefined : `line ${found.line}: ${found.text}`;

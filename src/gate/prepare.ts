@@ -13,7 +13,7 @@ export function prepare(world: World, ledger: Ledger, change: FileIntent): Promi
   if (world.policy.readOnly) {
     const path = pathsOf(change)[0] ?? '';
     const action = change.kind === 'write' ? 'overwrite' : change.kind;
-    const detail = { reason: 'this session may only read' };
+    const detail = { reason: 'session' };
     return Promise.resolve(no({ code: 'READ_ONLY', action, path, next: 'ask_human', detail }));
   }
   switch (change.kind) {

@@ -21,10 +21,9 @@ export class RawClient {
   #errors = '';
   #id = 0;
 
-  /** `env` is added to this process's own. */
-  constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) {
-    const env = { ...process.env, ...options.env };
-    this.child = spawn(process.execPath, [...args], { ...options, env, stdio: 'pipe' });
+  /** Default: this process's own environment and folder. */
+  constructor(args: readonly string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}) {
+    this.child = spawn(process.execPath, [...args], { ...options, stdio: 'pipe' });
     this.#exit = once(this.child, 'close');
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
     this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,0 +1,80 @@
+import { environment, PROGRAM } from './command-line.ts';
+import { RawClient } from './raw-client.ts';
+import type { Scratch } from './tree.ts';
+
+/** What a tool answered. */
+export interface Answer {
+  readonly ok: boolean;
+  readonly text: string;
+  /** `_meta["dev.lookfirst/outcome"]` */
+  readonly outcome: Record<string, unknown>;
+  readonly result: Record<string, unknown>;
+}
+
+/** A server process of the built program, and a client without any SDK in it. */
+export class Served {
+  readonly client: RawClient;
+
+  private constructor(client: RawClient) {
+    this.client = client;
+  }
+
+  /** Starts `lookfirst serve ROOT ARGS` and says hello. */
+  static async start(
+    places: Scratch,
+    args: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Served> {
+    const served = Served.launch(places, ['serve', places.root, ...args], env);
+    await served.hello();
+    return served;
+  }
+
+  /** Starts the program with any arguments. */
+  static launch(
+    places: Scratch,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Served {
+    const [, ...program] = PROGRAM;
+    return new Served(
+      new RawClient([...program, ...args], { env: environment(places, env), cwd: places.base }),
+    );
+  }
+
+  async hello(): Promise<Record<string, unknown>> {
+    const { result = {} } = await this.client.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    });
+    this.client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return result;
+  }
+
+  async call(name: string, args: object = {}, meta?: object): Promise<Answer> {
+    const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
+    const { result, error } = await this.client.request('tools/call', params);
+    if (result === undefined) throw new Error(`${name}: ${error?.message}`);
+    const blocks = (result['content'] ?? []) as { text?: string }[];
+    const outcome =
+      ((result['_meta'] ?? {}) as Record<string, Record<string, unknown>>)['dev.lookfirst/outcome'] ?? {};
+    return {
+      ok: result['isError'] !== true,
+      text: blocks.map((block) => block.text ?? '').join('\n'),
+      outcome,
+      result,
+    };
+  }
+
+  async tools(): Promise<Record<string, unknown>[]> {
+    const { result } = await this.client.request('tools/list');
+    return (result?.['tools'] ?? []) as Record<string, unknown>[];
+  }
+
+  /** Ends the input and waits for the process. */
+  async stop(): Promise<unknown> {
+    this.client.child.stdin.end();
+    return (await this.client.exit()).code;
+  }
+}

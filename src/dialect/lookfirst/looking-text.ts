@@ -35,10 +35,13 @@ function cutWords({ complete, cut }: ListResult): string {
   return `, and ${cut} more that are not shown: list a folder below, or find files by name`;
 }
 
+/** Nothing found is no proof where not everything was looked at. */
+const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
+
 /** Paths, newest first. */
 export function findText(pattern: string, result: FindResult, words: Words): string {
   const { paths, truncated } = result;
-  if (paths.length === 0) return `[no file matches ${words.path(pattern)}]`;
+  if (paths.length === 0) return `[no file matches ${words.path(pattern)}${truncated ? UNFINISHED : ''}]`;
   const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
   return [...paths.map((path) => words.path(path)), `[${amount(paths.length, 'file', 'files')}${more}]`].join(
     '\n',
@@ -47,7 +50,8 @@ export function findText(pattern: string, result: FindResult, words: Words): str
 
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
 export function searchText(pattern: string, result: SearchResult, words: Words): string {
-  if (result.hits.length === 0) return `[nothing matches ${words.path(pattern)}]`;
+  if (result.hits.length === 0)
+    return `[nothing matches ${words.path(pattern)}${result.truncated ? UNFINISHED : ''}]`;
   const more = result.truncated ? '; there are more: narrow the pattern, or name a folder or glob' : '';
   return [...hitRows(result, words), `[${hitCount(result)}${more}]`].join('\n');
 }

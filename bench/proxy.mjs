@@ -59,7 +59,12 @@ async function latency({ name, path, calls, bar, rounds, direct, proxied }) {
     }
   }
   const [base, through] = [median(samples.direct), median(samples.proxied)];
-  return { name: `proxy: p50 of a ${name} read (direct)`, ratio: through / base, bar: `<= ${bar}`, ms: through };
+  return {
+    name: `proxy: p50 of a ${name} read (direct)`,
+    ratio: through / base,
+    bar: `<= ${bar}`,
+    ms: through,
+  };
 }
 
 async function throughput({ path, rounds, direct, proxied }) {
@@ -77,7 +82,12 @@ async function throughput({ path, rounds, direct, proxied }) {
     }
   }
   const [base, through] = [median(rates.direct), median(rates.proxied)];
-  return { name: 'proxy: 10 KB reads per second, 32 in flight (direct)', ratio: through / base, bar: '>= 0.75', perMs: through };
+  return {
+    name: 'proxy: 10 KB reads per second, 32 in flight (direct)',
+    ratio: through / base,
+    bar: '>= 0.75',
+    perMs: through,
+  };
 }
 
 /** Who goes first changes with every round. */

@@ -14,12 +14,19 @@ if (flags.includes('--deaf'))
 if (flags.includes('--stay')) setInterval(() => {}, 1000);
 
 const tools = {
-  read_text_file: ({ path }) => text(readFileSync(path, 'utf8')),
+  // `head` chooses what goes wrong with a read.
+  read_text_file: ({ path, head }, id) => {
+    if (head === 404) return text(readFileSync(path, 'utf8'), { isError: true });
+    if (head !== 999) return text(readFileSync(path, 'utf8'));
+    held.set(id, () => send({ id, result: text(readFileSync(path, 'utf8')) }));
+    return undefined;
+  },
   write_file: ({ path, content }, id) => {
     if (content === 'HALF') {
       writeFileSync(path, 'HAL');
       return text('disk full', { isError: true });
     }
+    if (content === 'ASK') send({ method: 'roots/list', id });
     if (content === 'DIE') process.exit(3);
     if (content === 'HANG') return held.set(id, () => writeFileSync(path, 'late')) && undefined;
     if (content === 'TASK') return { task: { taskId: 't', status: 'working' } };

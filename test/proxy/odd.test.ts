@@ -90,14 +90,27 @@ describe('a call that was cancelled before it went out', () => {
   it('never reaches the server', async () => {
     const { client, path, errors } = await open();
     await client.call('read_text_file', { path });
-    client.send(call('first', 'write_file', { path, content: 'HANG' }));
-    while (!errors().includes('called write_file')) await client.call('cwd');
-    client.send(call('second', 'write_file', { path, content: 'second' }));
-    client.notify('notifications/cancelled', { requestId: 'second' });
-    client.notify('notifications/cancelled', { requestId: 'first' });
-    await client.call('cwd');
+    client.send(call('slow', 'read_text_file', { path, head: 999 }));
+    while (errors().match(/called read_text_file/g)?.length !== 2) await client.call('cwd');
+    client.send(call('write', 'write_file', { path, content: 'never' }));
+    client.notify('notifications/cancelled', { requestId: 'write' });
+    await client.call('release');
+    await client.next((message) => message.id === 'slow');
+    // Takes its turn after the one that was cancelled.
+    expect((await client.call('write_file', { path, content: 'later' })).ok).toBe(true);
     expect(errors().match(/called write_file/g)).toHaveLength(1);
-    expect(readFileSync(path, 'utf8')).toBe('old\n');
+    expect(client.lines.some((line) => line.includes('"write"'))).toBe(false);
+  });
+});
+
+describe('a read that failed', () => {
+  it('shows nothing, whatever its text says', async () => {
+    const { client, path } = await open();
+    expect(await client.call('read_text_file', { path, head: 404 })).toMatchObject({
+      ok: false,
+      text: 'old\n',
+    });
+    expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
   });
 });
 
@@ -175,6 +188,13 @@ describe('messages that are out of the ordinary', () => {
     expect(question.id).toBe(99);
     const answer = await client.next((message) => message.id === 99);
     expect(answer.result.content[0].text).toBe('asked');
+  });
+
+  it('such a request is not taken for the answer to the call', async () => {
+    const { client, path } = await open();
+    await client.call('read_text_file', { path });
+    expect((await client.call('write_file', { path, content: 'ASK' })).ok).toBe(true);
+    expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
   });
 
   it('a batch with a tool call in it is refused whole; one without passes', async () => {

@@ -22,6 +22,11 @@ const REFUSED = [
   'loop',
   'f/x',
   'd/loop/x',
+  'd/e/f/x',
+  'd/out/f',
+  'd/e/missing-link',
+  `d/e/${'n'.repeat(300)}`,
+  `d/e/${'n'.repeat(300)}/x`,
   'n'.repeat(300),
   'a\0',
   '',
@@ -31,7 +36,16 @@ const REFUSED = [
 
 /** Fails in every way we know, `count` operations in all. */
 export async function failMany(count: number): Promise<{ before: number; after: number; failed: number }> {
-  const tree = ['f: text', 'd/e/f: text', 'out => OUTSIDE', 'loop => loop', 'd/loop => ../loop', 'l => f'];
+  const tree = [
+    'f: text',
+    'd/e/f: text',
+    'out => OUTSIDE',
+    'loop => loop',
+    'd/loop => ../loop',
+    'd/out => ../../outside',
+    'd/e/missing-link => gone/../f',
+    'l => f',
+  ];
   let failing = false;
   const disk = bench(tree, {
     trace: (step) => {

@@ -1,0 +1,79 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../support/tree.ts';
+
+const project = join(import.meta.dirname, '../..');
+const read = (name: string): unknown => JSON.parse(readFileSync(join(project, name), 'utf8'));
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function pack(folder: string): Packed {
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  // What npm prints about one package is a list of one.
+  const [packed] = JSON.parse(
+    execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  ) as Packed[];
+  if (packed === undefined) throw new Error('npm packed nothing');
+  return packed;
+}
+
+describe('the package', () => {
+  it('holds the build and its papers, and nothing else', () => {
+    const { base } = scratch();
+    const paths = pack(base).files.map(({ path }) => path);
+    const papers = paths.filter((path) => !path.startsWith('dist/')).sort();
+    expect(papers).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect(paths.filter((path) => /\.test\.|\.map$|fixtures|children/.test(path))).toEqual([]);
+    expect(paths).toContain('dist/bin/lookfirst.js');
+  });
+
+  it('installs without scripts into an empty folder and runs there', () => {
+    const { base, root, home } = scratch();
+    const { filename } = pack(base);
+    writeFileSync(join(root, 'package.json'), '{"private":true,"type":"module"}');
+    const install = [
+      'install',
+      '--prefer-offline',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      join(base, filename),
+    ];
+    execFileSync('npm', install, { cwd: root, stdio: 'ignore' });
+    const env = { ...process.env, LOOKFIRST_HOME: home };
+    const command = join(root, 'node_modules/.bin/lookfirst');
+    expect(execFileSync(command, ['--version'], { env, encoding: 'utf8' })).toContain('0.1.0');
+    const hello = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+    };
+    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} };
+    const input = `${JSON.stringify(hello)}\n${JSON.stringify(list)}\n`;
+    const served = spawnSync(command, [base], { env, input, encoding: 'utf8' });
+    expect(served.stdout).toContain('"read_file"');
+    const program =
+      "import('lookfirst').then(async (l) => { const s = await l.openSession({ roots: [process.cwd()] }); console.log((await s.read('package.json')).ok); await s.close(); })";
+    expect(execFileSync(process.execPath, ['-e', program], { cwd: root, env, encoding: 'utf8' }).trim()).toBe(
+      'true',
+    );
+  });
+});
+
+describe('the registry entry and the bundle manifest', () => {
+  it('name the same thing in the same version', () => {
+    const { version, mcpName, name } = read('package.json') as Record<string, string>;
+    expect(read('server.json')).toMatchObject({
+      name: mcpName,
+      version,
+      packages: [{ identifier: name, version }],
+    });
+    expect(read('packaging/mcpb/manifest.json')).toMatchObject({ manifest_version: '0.3', name, version });
+  });
+});

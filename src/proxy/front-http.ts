@@ -11,7 +11,7 @@ import { reject } from './front-reply.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 
-export const ENDPOINT_PATH = '/mcp';
+const ENDPOINT_PATH = '/mcp';
 
 /** The gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions {

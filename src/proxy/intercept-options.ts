@@ -26,7 +26,7 @@ export interface InterceptOptions {
 }
 
 /** What all connections to one workspace share, so that they take turns and hear of each other's reads. */
-export interface Shared {
+interface Shared {
   readonly turns: Turns;
   readonly asked: AskedOnce;
   readonly witnesses: Witnesses;

@@ -4,7 +4,7 @@ import type { ForeignIntent } from '../dialect/servers/step.ts';
 import { paramsOf } from './rpc.ts';
 
 /** The argument that takes a receipt's revision back. */
-export const REVISION_ARGUMENT = 'expected_revision';
+const REVISION_ARGUMENT = 'expected_revision';
 
 const ARGUMENT = {
   type: 'string',

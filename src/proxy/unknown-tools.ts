@@ -6,8 +6,6 @@ import { createHash } from 'node:crypto';
  */
 export type UnknownTools = 'allow' | 'deny' | 'ask';
 
-export const UNKNOWN_TOOLS: readonly UnknownTools[] = ['allow', 'deny', 'ask'];
-
 /** How many refused calls are remembered; the oldest is asked about again. */
 const REMEMBERED = 1000;
 

@@ -63,7 +63,7 @@ export type Rule = RuleScope &
   );
 
 /** To which part of the arguments a rule applies, and when. */
-export interface RuleScope {
+interface RuleScope {
   /** The rule holds for each item of this array argument; `.` then selects an item that is itself a string. */
   readonly each?: string;
   readonly when?: ArgumentIs;
@@ -94,7 +94,7 @@ export interface LineArguments {
 }
 
 /** A line argument and what to add to it. */
-export interface LineArgument {
+interface LineArgument {
   readonly argument: string;
   readonly plus: number;
 }

@@ -14,12 +14,17 @@ for (const [byte, letter] of [
 
 const BACKSLASH = 0x5c;
 const ZERO = 0x30;
-const LETTER_N = 0x6e;
+const NEWLINE = 0x0a;
 const LETTER_T = 0x74;
+const LETTER_U = 0x75;
+const HEX_DIGITS = '0123456789abcdef';
 /** One byte becomes at most six (`\u001f`). */
 const WORST = 6;
-/** Room for the worst case is kept for one block at a time, not for the whole text. */
-const BLOCK_BYTES = 256;
+/** Room for the worst case is kept for one block at a time, not for the whole text; a small text needs no large one. */
+const SMALL_BLOCK_BYTES = 256;
+const BLOCK_BYTES = 4096;
+/** The last word of a block is written whole, also if less of it counts. */
+const WORD_BYTES = 4;
 
 /**
  * Builds the inside of a JSON string from UTF-8 bytes, without decoding them: what comes out is what
@@ -34,7 +39,7 @@ export class JsonText {
 
   /** `expectedBytes`: about how much will be written; a hint for the first allocation. */
   constructor(expectedBytes: number) {
-    const lastBlock = BLOCK_BYTES * (WORST + 2);
+    const lastBlock = blockFor(expectedBytes) * (WORST + 2);
     this.#out = Buffer.allocUnsafe(expectedBytes + (expectedBytes >> 3) + lastBlock);
     this.#view = viewOf(this.#out);
   }
@@ -63,7 +68,7 @@ export class JsonText {
     const worst = Math.max(WORST, String(firstNumber + source.length).length + 4);
     this.#line = firstNumber;
     this.#reserve(worst);
-    this.#length = this.#putNumber(this.#length);
+    this.#length = putNumber(this.#out, this.#length, firstNumber);
     return this.#blocks(source, worst);
   }
 
@@ -74,74 +79,55 @@ export class JsonText {
 
   #blocks(source: Uint8Array, worst: number): this {
     const input = viewOf(source);
-    for (let from = 0; from < source.length; from += BLOCK_BYTES) {
-      const to = Math.min(from + BLOCK_BYTES, source.length);
-      this.#reserve((to - from) * worst);
-      this.#block(source, input, { from, to });
+    const block = blockFor(source.length);
+    for (let from = 0; from < source.length; from += block) {
+      const to = Math.min(from + block, source.length);
+      this.#reserve((to - from) * worst + WORD_BYTES);
+      this.#block(input, from, to);
     }
     return this;
   }
 
   /**
-   * Four bytes at a time where none of the four needs an escape: the three sums set the high bit of a byte that is
-   * below 0x20, a quote or a backslash. They may also flag its neighbour, which then takes the slow way unchanged.
+   * Four bytes at a time. The three sums set the high bit of a byte that is below 0x20, a quote or a backslash; they may
+   * also flag bytes above one, never below, so the lowest flag is a true one. The word is written as it is, and what
+   * stands from the flagged byte on is overwritten.
    */
-  #block(source: Uint8Array, input: DataView, { from, to }: { from: number; to: number }): void {
+  #block(input: DataView, from: number, to: number): void {
+    const out = this.#out;
     const view = this.#view;
-    let at = from;
+    let line = this.#line;
     let end = this.#length;
-    for (; at + 4 <= to; at += 4) {
+    let at = from;
+    while (at + WORD_BYTES <= to) {
       const word = input.getInt32(at, true);
       const quotes = word ^ 0x22222222;
       const slashes = word ^ 0x5c5c5c5c;
       const special =
-        ((word - 0x20202020) & ~word) |
-        ((quotes - 0x01010101) & ~quotes) |
-        ((slashes - 0x01010101) & ~slashes);
-      if ((special & 0x80808080) === 0) {
-        view.setInt32(end, word, true);
-        end += 4;
-      } else {
-        end = this.#putByte(source[at] ?? 0, end);
-        end = this.#putByte(source[at + 1] ?? 0, end);
-        end = this.#putByte(source[at + 2] ?? 0, end);
-        end = this.#putByte(source[at + 3] ?? 0, end);
+        (((word - 0x20202020) & ~word) |
+          ((quotes - 0x01010101) & ~quotes) |
+          ((slashes - 0x01010101) & ~slashes)) &
+        0x80808080;
+      view.setInt32(end, word, true);
+      if (special === 0) {
+        at += WORD_BYTES;
+        end += WORD_BYTES;
+        continue;
       }
+      const plain = (31 - Math.clz32(special & -special)) >> 3;
+      at += plain;
+      const byte = input.getUint8(at);
+      at += 1;
+      end = putEscape(out, end + plain, byte);
+      if (byte === NEWLINE && line !== 0) end = putNumber(out, end, ++line);
     }
-    for (; at < to; at += 1) end = this.#putByte(source[at] ?? 0, end);
+    for (; at < to; at += 1) {
+      const byte = input.getUint8(at);
+      end = putByte(out, end, byte);
+      if (byte === NEWLINE && line !== 0) end = putNumber(out, end, ++line);
+    }
+    this.#line = line;
     this.#length = end;
-  }
-
-  #putByte(byte: number, at: number): number {
-    const out = this.#out;
-    const letter = ESCAPES[byte] ?? 0;
-    if (letter === 0) {
-      out[at] = byte;
-      return at + 1;
-    }
-    if (letter === 1) return at + out.write(`\\u00${byte < 16 ? '0' : ''}${byte.toString(16)}`, at, 'latin1');
-    out[at] = BACKSLASH;
-    out[at + 1] = letter;
-    if (letter !== LETTER_N || this.#line === 0) return at + 2;
-    this.#line += 1;
-    return this.#putNumber(at + 2);
-  }
-
-  /** The line's number and an escaped tab. */
-  #putNumber(at: number): number {
-    const out = this.#out;
-    const line = this.#line;
-    let digits = 1;
-    for (let bound = 10; bound <= line; bound *= 10) digits += 1;
-    let rest = line;
-    for (let place = at + digits - 1; place >= at; place -= 1) {
-      const tenth = Math.floor(rest / 10);
-      out[place] = ZERO + rest - tenth * 10;
-      rest = tenth;
-    }
-    out[at + digits] = BACKSLASH;
-    out[at + digits + 1] = LETTER_T;
-    return at + digits + 2;
   }
 
   #reserve(bytes: number): void {
@@ -151,6 +137,47 @@ export class JsonText {
     this.#out = grown;
     this.#view = viewOf(grown);
   }
+}
+
+function blockFor(bytes: number): number {
+  return bytes <= BLOCK_BYTES ? SMALL_BLOCK_BYTES : BLOCK_BYTES;
+}
+
+/** Each puts something at an offset and returns the offset behind it. */
+function putByte(out: Uint8Array, at: number, byte: number): number {
+  if (ESCAPES[byte] !== 0) return putEscape(out, at, byte);
+  out[at] = byte;
+  return at + 1;
+}
+
+function putEscape(out: Uint8Array, at: number, byte: number): number {
+  const letter = ESCAPES[byte] ?? 0;
+  out[at] = BACKSLASH;
+  if (letter !== 1) {
+    out[at + 1] = letter;
+    return at + 2;
+  }
+  out[at + 1] = LETTER_U;
+  out[at + 2] = ZERO;
+  out[at + 3] = ZERO;
+  out[at + 4] = ZERO + (byte >> 4);
+  out[at + 5] = HEX_DIGITS.charCodeAt(byte & 15);
+  return at + 6;
+}
+
+/** A line's number and an escaped tab. */
+function putNumber(out: Uint8Array, at: number, line: number): number {
+  let digits = 1;
+  for (let bound = 10; bound <= line; bound *= 10) digits += 1;
+  let rest = line;
+  for (let place = at + digits - 1; place >= at; place -= 1) {
+    const tenth = Math.floor(rest / 10);
+    out[place] = ZERO + rest - tenth * 10;
+    rest = tenth;
+  }
+  out[at + digits] = BACKSLASH;
+  out[at + digits + 1] = LETTER_T;
+  return at + digits + 2;
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -5,13 +5,14 @@ import type { PresetName } from '../model/policy.ts';
 import { Catalogue } from './catalogue.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { remembered } from './remembered.ts';
 import { Turns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-tools.ts';
 import { Witnesses } from './witnesses.ts';
 
 /** The gate's part of the options. */
 export interface GateOptions {
-  /** The session all requests belong to, or a choice by a request's `_meta`. */
+  /** The session all requests belong to, or a choice by a request's `_meta`, the same for the same `_meta`. */
   readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
   /** Whose sentences refusals speak; default `default`. */
   readonly wording?: PresetName;
@@ -30,7 +31,7 @@ export function gateFor(
 ): InterceptOptions {
   const { session } = options;
   return {
-    session: typeof session === 'function' ? session : () => session,
+    session: typeof session === 'function' ? remembered(session) : () => session,
     catalogue: new Catalogue([...(options.tables ?? []), ...KNOWN_SERVERS]),
     wording: options.wording ?? 'default',
     unknownTools: options.unknownTools ?? 'allow',

@@ -8,6 +8,8 @@ export interface CommandEntry {
   readonly usage: string;
   readonly summary: string;
   readonly load?: () => Promise<(cli: Cli) => Command>;
+  /** Its stdout belongs to a protocol, and it notices by itself when nobody reads it any more. */
+  readonly ownsStdout?: true;
   /** Of a command that another entry point answers to: what `help` says about it. */
   readonly help?: () => Promise<string>;
 }
@@ -24,6 +26,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'proxy',
     usage: 'proxy --root DIR -- COMMAND...',
     summary: 'the gate in front of any MCP server',
+    ownsStdout: true,
     load: async () => (await import('./commands/proxy.ts')).defineProxy,
   },
   {

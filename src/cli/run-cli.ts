@@ -33,7 +33,8 @@ export async function runCli(options: CliOptions): Promise<number> {
       code = given;
     },
   };
-  endQuietlyWithReader(streams);
+  const ownsStdout = COMMANDS.some((command) => command.name === args[0] && command.ownsStdout === true);
+  if (!ownsStdout) endQuietlyWithReader(streams);
   try {
     await dispatch(cli, args);
     return code;

@@ -46,7 +46,8 @@ export class Terminal {
 
   /** Resolves when everything printed has left this process. */
   async flushed(): Promise<void> {
-    await new Promise<void>((resolve) => void this.#streams.stdout.write('', () => resolve()));
+    const { stdout } = this.#streams;
+    if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
   }
 
   /** Prints rows under titles, cut to fit the terminal. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 
@@ -119,6 +120,9 @@ describe('lookfirst undo', () => {
     await lookfirst(work, ['undo']);
     const sessions = objects(await lookfirst(work, ['sessions', '--json', '--all']));
     expect(sessions.map((session) => session['id'])).toEqual(['agent-7']);
+    const store = await openStore(`sqlite:${join(work.home, 'lookfirst.db')}`);
+    expect(await store.sightings('command-line')).toEqual([]);
+    await store.close();
     const [entry] = objects(await lookfirst(work, ['log', '--json', '--limit', '1']));
     expect(entry).toMatchObject({
       kind: 'change',

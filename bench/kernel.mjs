@@ -57,7 +57,7 @@ async function at(workspace, path, work) {
   if (!outcome.ok) throw new Error(outcome.refusal.code);
   const { place } = outcome.located;
   try {
-    return await work(place);
+    return await work(place, outcome.located);
   } finally {
     place.dir.close();
   }
@@ -76,7 +76,10 @@ async function readRows({ base, root, workspace }) {
     const relative = `a/b/c/${size}.txt`;
     const [gated, promised, checked, hashed] = await interleaved(
       [
-        () => at(workspace, relative, (place) => readSnapshot(place, context)),
+        () =>
+          at(workspace, relative, (place, { stats }) =>
+            readSnapshot(place, { clock: context.clock, seen: stats }),
+          ),
         () => readFile(path),
         () => {
           const real = realpathSync.native(path);

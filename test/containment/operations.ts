@@ -57,8 +57,9 @@ export const OPERATIONS: readonly Operation[] = [
     links: 'all',
     on: 'f',
     plainFollowsLeaf: true,
-    ours: async ({ context }, { place }) => {
-      const seen = await readSnapshot(place, { clock: context.clock });
+    ours: async ({ context }, located) => {
+      const looked = located.exists ? { seen: located.stats } : {};
+      const seen = await readSnapshot(located.place, { clock: context.clock, ...looked });
       return 'problem' in seen ? { ok: false } : { ok: true, shown: seen.bytes.toString() };
     },
     plain: (path) => readFileSync(path, 'utf8'),

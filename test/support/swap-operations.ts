@@ -50,9 +50,19 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
   {
     name: 'read',
     attempt: (victim) =>
+      below(victim, 'read', 'f.txt', async (located) => {
+        const seen = located.exists ? { seen: located.stats } : {};
+        const read = await readSnapshot(located.place, { clock: victim.context.clock, ...seen });
+        return 'problem' in read ? 'refused' : shown(read.bytes);
+      }),
+    naive: (folder) => shown(readFileSync(join(folder, 'f.txt'))),
+  },
+  {
+    name: 'read with a look of its own',
+    attempt: (victim) =>
       below(victim, 'read', 'f.txt', async ({ place }) => {
-        const seen = await readSnapshot(place, { clock: victim.context.clock });
-        return 'problem' in seen ? 'refused' : shown(seen.bytes);
+        const read = await readSnapshot(place, { clock: victim.context.clock });
+        return 'problem' in read ? 'refused' : shown(read.bytes);
       }),
     naive: (folder) => shown(readFileSync(join(folder, 'f.txt'))),
   },

@@ -1,0 +1,96 @@
+// A client with as little in it as possible: lines out, lines in, an answer found by its id without parsing the rest.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+
+const NEWLINE = 10;
+
+export class RawClient {
+  #child;
+  #exit;
+  #parts = [];
+  #waiting = new Map();
+  #next = 1;
+
+  constructor([command, ...args], env = {}) {
+    this.#child = spawn(command, args, {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { ...process.env, ...env },
+    });
+    this.#exit = once(this.#child, 'exit');
+    this.#child.stdout.on('data', (chunk) => this.#take(chunk));
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  /** Shakes hands as clients do, up to the list of tools. */
+  async open() {
+    const clientInfo = { name: 'bench', version: '1' };
+    await this.request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+    this.#child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    await this.request('tools/list', {});
+  }
+
+  /** The answer's line, unparsed. */
+  request(method, params) {
+    const id = this.#next++;
+    const line = `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, resolve);
+      this.#exit.then(() => reject(new Error(`the server ended during ${method}`)));
+      this.#child.stdin.write(line);
+    });
+  }
+
+  call([name, args]) {
+    return this.request('tools/call', { name, arguments: args });
+  }
+
+  /** The text of a call that must succeed. */
+  async text(call) {
+    const answer = JSON.parse((await this.call(call)).toString('utf8'));
+    const text = answer.result?.content?.[0]?.text;
+    if (answer.error !== undefined || answer.result.isError)
+      throw new Error(`${call[0]} failed: ${text ?? JSON.stringify(answer.error)}`);
+    return text;
+  }
+
+  /** What the process holds in memory now, in bytes (Linux). */
+  memory() {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024;
+  }
+
+  async close() {
+    this.#child.stdin.end();
+    await this.#exit;
+  }
+
+  #take(chunk) {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      this.#parts.push(chunk.subarray(from, at));
+      this.#deliver(this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts));
+      this.#parts = [];
+      from = at + 1;
+    }
+    if (from < chunk.length) this.#parts.push(chunk.subarray(from));
+  }
+
+  #deliver(line) {
+    const id = idOf(line);
+    const resolve = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    resolve?.(line);
+  }
+}
+
+/** Servers write the id first or last; whatever looks like one in between belongs to the answer. */
+function idOf(line) {
+  const head = /^\{"jsonrpc":"2\.0","id":(\d+),/.exec(line.toString('latin1', 0, 40));
+  if (head !== null) return Number(head[1]);
+  const tail = /"id":(\d+)\}\s*$/.exec(line.toString('latin1', Math.max(0, line.length - 40)));
+  return tail === null ? undefined : Number(tail[1]);
+}

@@ -1,0 +1,280 @@
+// What our server costs: the official filesystem server and ours, asked the same things in turns by one raw client.
+//   node bench/server.mjs [--only TEXT] [--quick]
+// `rows()` is for bench/run.mjs: each row is ours ÷ official, the median of calls that take turns.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { RawClient } from './raw-client.mjs';
+
+const OFFICIAL = fileURLToPath(
+  new URL('../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
+);
+const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
+const OURS = fileURLToPath(new URL('bin/lookfirst.js', DIST));
+const KB = 1 << 10;
+const MB = 1 << 20;
+
+/** Ratios with the bar each has to stay under (or, for throughput, over). `only`: rows whose name holds this text. */
+export async function rows({ only = '', quick = false } = {}) {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  const bench = new Bench(base, quick ? 0.2 : 1);
+  const results = [];
+  try {
+    for (const [name, bar, measure] of ROWS) {
+      if (!name.includes(only)) continue;
+      results.push({ name: `server: ${name}`, bar, ...(await measure(bench)) });
+    }
+    return results;
+  } finally {
+    await bench.close();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+const ROWS = [
+  ['cold start to the tools list', '<= 0.50', (bench) => bench.coldStart()],
+  ['cold start to the first read', '<= 0.75', (bench) => bench.coldStart({ read: true })],
+  ['read 1 KB, p50', '<= 0.35', (bench) => bench.read({ bytes: KB, calls: 400 })],
+  ['read 64 KB, p50', '<= 0.45', (bench) => bench.read({ bytes: 64 * KB, calls: 200 })],
+  ['read 1 MB, p50', '<= 0.60', (bench) => bench.read({ bytes: MB, calls: 40 })],
+  ['first 100 lines of a 100 MB file', '<= 1.3', (bench) => bench.head()],
+  ['write 1 KB, p50', '<= 0.60', (bench) => bench.write({ bytes: KB, calls: 200 })],
+  ['write 64 KB, p50', '<= 0.75', (bench) => bench.write({ bytes: 64 * KB, calls: 150 })],
+  ['edit in 64 KB, p50', '<= 0.50', (bench) => bench.edit({ bytes: 64 * KB, calls: 100 })],
+  ['edit in 5 MB, p50', '<= 0.20', (bench) => bench.edit({ bytes: 5 * MB, calls: 10 })],
+  ['list 10,000 entries', '<= 1.0', (bench) => bench.list()],
+  ['list 10,000 entries, the same answer', '<= 1.0', (bench) => bench.list({ dialect: 'filesystem' })],
+  ['find by name over 100,000 files', '<= 0.03', (bench) => bench.find()],
+  ['reads of 1 KB per second, 32 in flight', '>= 3.0', (bench) => bench.throughput()],
+  ['memory after start', '<= 0.9', (bench) => bench.memory()],
+];
+
+/** Two servers on one folder. Ours keeps its journal and its before-images, and like the official one syncs nothing. */
+class Bench {
+  #base;
+  #root;
+  #scale;
+  #clients;
+  #files = 0;
+
+  constructor(base, scale) {
+    this.#base = base;
+    this.#root = join(base, 'workspace');
+    this.#scale = scale;
+    mkdirSync(this.#root);
+    mkdirSync(join(base, 'state'));
+    writeFileSync(join(base, 'policy.json'), JSON.stringify({ durability: 'none' }));
+  }
+
+  async coldStart({ read = false } = {}) {
+    const path = this.#file(KB);
+    const { ours, official } = await this.#turns(15, async (which) => {
+      const start = performance.now();
+      const client = this.#start(which);
+      await client.open();
+      if (read) await client.text(readCall(which, path));
+      const ms = performance.now() - start;
+      await client.close();
+      return ms;
+    });
+    return ratio(ours, official);
+  }
+
+  async read({ bytes, calls }) {
+    const path = this.#file(bytes);
+    return this.#compare({ calls, path, call: (which) => readCall(which, path), mustSay: 'line' });
+  }
+
+  async head() {
+    const path = this.#file(100 * MB);
+    const call = (which) => {
+      return which === 'ours' ? ['read_file', { path, limit: 100 }] : ['read_text_file', { path, head: 100 }];
+    };
+    return this.#compare({ calls: 60, call, mustSay: 'line' });
+  }
+
+  /** Each server overwrites a file of its own, with other bytes every time. */
+  async write({ bytes, calls }) {
+    const paths = { ours: this.#file(bytes), official: this.#file(bytes) };
+    const { ours } = await this.#open();
+    await ours.text(['read_file', { path: paths.ours, limit: bytes }]);
+    const call = (which, n) => [
+      'write_file',
+      { path: paths[which], content: `${String(n).padStart(9)}${text(bytes - 9)}` },
+    ];
+    return this.#compare({ calls, call, mustSay: 'ote' });
+  }
+
+  /** Each server changes one line in the middle of a file of its own, there and back. */
+  async edit({ bytes, calls }) {
+    const half = text(bytes / 2);
+    const paths = { ours: this.#file(0), official: this.#file(0) };
+    for (const path of Object.values(paths)) writeFileSync(path, `${half}the one state0\n${half}`);
+    const { ours } = await this.#open();
+    await ours.text(['read_file', { path: paths.ours, limit: bytes }]);
+    const call = (which, n) => {
+      const path = paths[which];
+      const [from, to] = [`the one state${n}`, `the one state${n + 1}`];
+      return which === 'ours'
+        ? ['edit_file', { path, old_string: from, new_string: to }]
+        : ['edit_file', { path, edits: [{ oldText: from, newText: to }] }];
+    };
+    return this.#compare({ calls, call, mustSay: '' });
+  }
+
+  async list({ dialect = 'lookfirst' } = {}) {
+    const path = join(this.#root, 'many');
+    makeFolder(path, 10_000);
+    const call = () => ['list_directory', { path }];
+    const mustSay = 'entry-0';
+    if (dialect === 'lookfirst') return this.#compare({ calls: 30, call, mustSay });
+    const other = this.#start('ours', ['--dialect', dialect]);
+    await other.open();
+    try {
+      const clients = { ours: other, official: (await this.#open()).official };
+      return await this.#compare({ calls: 30, call, mustSay, clients });
+    } finally {
+      await other.close();
+    }
+  }
+
+  async find() {
+    const path = join(this.#root, 'tree');
+    for (let folder = 0; folder < 1000; folder++) {
+      const within = join(path, `group-${folder % 10}`, `folder-${folder}`);
+      makeFolder(within, 100);
+    }
+    writeFileSync(join(path, 'group-3', 'folder-713', 'needle.txt'), '');
+    const call = (which) => {
+      return which === 'ours'
+        ? ['find_files', { path, pattern: '**/needle*' }]
+        : ['search_files', { path, pattern: '**/needle*' }];
+    };
+    return this.#compare({ calls: 5, call, mustSay: 'needle.txt' });
+  }
+
+  async throughput() {
+    const path = this.#file(KB);
+    const clients = await this.#open();
+    const { ours, official } = await this.#turns(15, async (which) => {
+      const total = 640;
+      let left = total;
+      const worker = async () => {
+        while (left-- > 0) await clients[which].call(readCall(which, path));
+      };
+      const start = performance.now();
+      await Promise.all(Array.from({ length: 32 }, worker));
+      return total / (performance.now() - start);
+    });
+    return ratio(ours, official);
+  }
+
+  async memory() {
+    const { ours, official } = await this.#turns(5, async (which) => {
+      const client = this.#start(which);
+      await client.open();
+      // Whatever a server puts off until after the list has happened by then.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const bytes = client.memory();
+      await client.close();
+      return bytes / MB;
+    });
+    return ratio(ours, official);
+  }
+
+  async close() {
+    const { ours, official } = (await this.#clients) ?? {};
+    await Promise.all([ours?.close(), official?.close()]);
+  }
+
+  /** Measures a call in both servers, in turns, once it is known to do what it should. */
+  async #compare({ calls, call, mustSay, clients }) {
+    const both = clients ?? (await this.#open());
+    const counts = { ours: 0, official: 0 };
+    const check = async (which) => {
+      const said = await both[which].text(call(which, counts[which]++));
+      if (!said.includes(mustSay)) throw new Error(`${which} said: ${said.slice(0, 200)}`);
+    };
+    for (const which of ['ours', 'official']) await check(which);
+    const { ours, official } = await this.#turns(calls, async (which) => {
+      const made = call(which, counts[which]++);
+      const start = performance.now();
+      await both[which].call(made);
+      return performance.now() - start;
+    });
+    for (const which of ['ours', 'official']) await check(which);
+    return ratio(ours, official);
+  }
+
+  /** Samples of both; who goes first changes every time. A fifth of the turns only warms up. */
+  async #turns(count, sample) {
+    const samples = { ours: [], official: [] };
+    const turns = Math.max(3, Math.round(count * this.#scale));
+    const warm = Math.ceil(turns / 5);
+    for (let turn = -warm; turn < turns; turn++) {
+      for (const which of turn % 2 === 0 ? ['ours', 'official'] : ['official', 'ours']) {
+        const value = await sample(which);
+        if (turn >= 0) samples[which].push(value);
+      }
+    }
+    return samples;
+  }
+
+  /** The two servers that most rows share. */
+  #open() {
+    this.#clients ??= (async () => {
+      const clients = { ours: this.#start('ours'), official: this.#start('official') };
+      await Promise.all([clients.ours.open(), clients.official.open()]);
+      return clients;
+    })();
+    return this.#clients;
+  }
+
+  #start(which, flags = []) {
+    if (which === 'official') return new RawClient([process.execPath, OFFICIAL, this.#root]);
+    const policy = ['--policy', join(this.#base, 'policy.json')];
+    return new RawClient([process.execPath, OURS, 'serve', this.#root, ...policy, ...flags], {
+      LOOKFIRST_HOME: join(this.#base, 'state'),
+    });
+  }
+
+  #file(bytes) {
+    const path = join(this.#root, `${this.#files++}.txt`);
+    writeFileSync(path, text(bytes));
+    return path;
+  }
+}
+
+/** All of a file: ours shows 2000 lines unless asked for more. */
+function readCall(which, path) {
+  return which === 'ours' ? ['read_file', { path, limit: 100_000 }] : ['read_text_file', { path }];
+}
+
+function makeFolder(path, files) {
+  mkdirSync(path, { recursive: true });
+  for (let n = 0; n < files; n++) writeFileSync(join(path, `entry-${n}.txt`), '');
+}
+
+function text(bytes) {
+  const line = 'a line of text with "quotes" in it, as long as lines usually are\n';
+  return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
+}
+
+function ratio(ours, official) {
+  const [mine, theirs] = [median(ours), median(official)];
+  return { ratio: mine / theirs, ours: mine, official: theirs };
+}
+
+function median(values) {
+  return values.sort((a, b) => a - b)[values.length >> 1];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const at = process.argv.indexOf('--only');
+  const only = at < 0 ? '' : process.argv[at + 1];
+  for (const row of await rows({ only, quick: process.argv.includes('--quick') })) {
+    const [shown, mine, theirs] = [row.ratio, row.ours, row.official].map((value) => value.toFixed(3));
+    console.log(`${row.name.padEnd(48)} ${shown.padStart(8)}  ${row.bar.padEnd(8)} ${mine} / ${theirs}`);
+  }
+}

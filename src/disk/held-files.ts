@@ -1,19 +1,27 @@
+import { createHash } from 'node:crypto';
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { errnoOf } from '../model/errno.ts';
 
 /** Someone who opened a file before we took it away has written by then; editors hold files far shorter. */
 const GRACE_MS = 1000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
 
+/** A copy that was made of an open file: where it is, and what it held then. It may be moved on meanwhile. */
+export interface Copied {
+  readonly path: string;
+  readonly sha256: string;
+}
+
 /**
  * Files without a name that others may still have open. A copy was kept elsewhere; the inode is held open for a
  * while, and what was written into it after the copy is kept as a second one.
  */
 export class HeldFiles {
-  readonly #held: { readonly fd: number; readonly copy: string; readonly sinceMs: number }[] = [];
+  readonly #held: { readonly fd: number; readonly copy: Copied; readonly sinceMs: number }[] = [];
 
-  /** Takes over the descriptor of a file of which `copy` has the bytes. */
-  hold(fd: number, copy: string): void {
+  /** Takes over the descriptor of a file that was copied. */
+  hold(fd: number, copy: Copied): void {
     const nowMs = Date.now();
     this.#held.push({ fd, copy, sinceMs: nowMs });
     while (this.#held.length > MAX_HELD || nowMs - (this.#held[0]?.sinceMs ?? nowMs) > GRACE_MS)
@@ -28,7 +36,10 @@ export class HeldFiles {
     const file = this.#held.shift();
     if (file === undefined) return;
     try {
-      if (!sameBytes(file.fd, file.copy)) copyOut(file.fd, `${file.copy}-late`);
+      if (hashOf(file.fd) !== file.copy.sha256) copyOut(file.fd, `${file.copy.path}-late`);
+    } catch (error) {
+      // No room for what came late. The change that took the file away is long done, and this one has no part in it.
+      if (errnoOf(error) === undefined) throw error;
     } finally {
       closeSync(file.fd);
     }
@@ -36,34 +47,28 @@ export class HeldFiles {
 }
 
 /** Copies an open file from its beginning to a new one of the same mode. */
-export function copyOut(from: number, path: string): void {
+export function copyOut(from: number, path: string): Copied {
   const to = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     fchmodSync(to, fstatSync(from).mode & 0o777);
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let at = 0; ; ) {
-      const count = readSync(from, chunk, 0, CHUNK_BYTES, at);
-      if (count === 0) return;
-      for (let done = 0; done < count; ) done += writeSync(to, chunk, done, count - done);
-      at += count;
-    }
+    const sha256 = hashOf(from, (chunk) => {
+      for (let done = 0; done < chunk.byteLength; ) done += writeSync(to, chunk, done);
+    });
+    return { path, sha256 };
   } finally {
     closeSync(to);
   }
 }
 
-function sameBytes(fd: number, path: string): boolean {
-  const other = openSync(path, constants.O_RDONLY);
-  try {
-    const [ours, theirs] = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
-    for (let at = 0; ; ) {
-      const count = readSync(fd, ours, 0, CHUNK_BYTES, at);
-      const otherCount = readSync(other, theirs, 0, CHUNK_BYTES, at);
-      if (count !== otherCount || ours.compare(theirs, 0, count, 0, count) !== 0) return false;
-      if (count === 0) return true;
-      at += count;
-    }
-  } finally {
-    closeSync(other);
+function hashOf(fd: number, each: (chunk: Buffer) => void = () => {}): string {
+  const digest = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  for (let at = 0; ; ) {
+    const count = readSync(fd, chunk, 0, CHUNK_BYTES, at);
+    if (count === 0) return digest.digest('hex');
+    const part = chunk.subarray(0, count);
+    digest.update(part);
+    each(part);
+    at += count;
   }
 }

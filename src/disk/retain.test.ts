@@ -1,4 +1,15 @@
-import { closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
@@ -48,6 +59,27 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     retain(disk.context, join(disk.root, 'f'));
     disk.context.held.close();
     expect(disk.retained()).toEqual(['one']);
+  });
+
+  it('keeps late writes also after the copy was taken elsewhere', () => {
+    const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
+    const writer = openSync(join(disk.root, 'f'), 'a');
+    rmSync(retain(disk.context, join(disk.root, 'f')));
+    writeSync(writer, ' two');
+    closeSync(writer);
+    disk.context.held.close();
+    expect(disk.retained()).toEqual(['one two']);
+  });
+
+  it('has no part in a late write that cannot be kept', () => {
+    const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
+    const writer = openSync(join(disk.root, 'f'), 'a');
+    const kept = retain(disk.context, join(disk.root, 'f'));
+    mkdirSync(`${kept}-late`);
+    writeSync(writer, ' two');
+    closeSync(writer);
+    expect(() => disk.context.held.close()).not.toThrow();
+    rmdirSync(`${kept}-late`);
   });
 
   it('holds a bounded number of files open', () => {

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { DiskContext } from './context.ts';
-import { copyOut } from './held-files.ts';
+import { type Copied, copyOut } from './held-files.ts';
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -35,8 +35,9 @@ export function retain(context: DiskContext, from: string): string {
 
 function retainCopy(context: DiskContext, from: string, to: string): void {
   const fd = openSync(from, READ);
+  let copy: Copied;
   try {
-    copyOut(fd, to);
+    copy = copyOut(fd, to);
     syncFile(context, to);
     unlinkSync(from);
   } catch (error) {
@@ -44,7 +45,7 @@ function retainCopy(context: DiskContext, from: string, to: string): void {
     rmSync(to, { force: true });
     throw error;
   }
-  context.held.hold(fd, to);
+  context.held.hold(fd, copy);
 }
 
 /** Keeps bytes that have no name of their own. */

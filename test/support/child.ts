@@ -97,7 +97,7 @@ async function bundled(name: string): Promise<string> {
     platform: 'node',
     logLevel: 'silent',
     external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite'],
-    output: { file, format: 'esm' },
+    output: { file, format: 'esm', codeSplitting: false },
   });
   return file;
 }

@@ -1,0 +1,30 @@
+// A session in a process of its own that does what its parent asks: one JSON call in, one JSON answer out, in turn.
+import { Fault } from '../../src/model/fault.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
+
+interface Call {
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as SessionOptions;
+const session = await openSession(options);
+let turn: Promise<unknown> = Promise.resolve();
+process.on('message', (text: string) => {
+  turn = turn.then(async () => process.send?.(await answer(JSON.parse(text) as Call)));
+});
+process.send?.({ id: session.id });
+
+async function answer({ method, args }: Call): Promise<object> {
+  try {
+    // The parent names a method of a session; what it may be given is the parent's affair.
+    const work = session[method as keyof GatedSession] as (...given: unknown[]) => unknown;
+    const value = await work.apply(session, [...args]);
+    if (method === 'close') process.disconnect();
+    return { value: value ?? null };
+  } catch (error) {
+    if (error instanceof Fault) return { fault: { code: error.code, message: error.message } };
+    return { fault: { code: 'BUG', message: String(error) } };
+  }
+}

@@ -1,0 +1,41 @@
+// Works on a shared tree in every way a session can, until it is killed. What was acknowledged is on the disk, in a file
+// of its own, before the next change begins.
+import { fsyncSync, openSync, writeSync } from 'node:fs';
+import type { Durability } from '../../src/model/policy.ts';
+import { openSession } from '../../src/session/open-session.ts';
+import { RandomWork } from '../shared/random-work.ts';
+
+interface Settings {
+  readonly root: string;
+  readonly home: string;
+  readonly session: string;
+  readonly seed: number;
+  /** Where acknowledged change ids go, one a line. */
+  readonly acknowledged: string;
+  readonly durability: Durability;
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as Settings;
+const log = openSync(settings.acknowledged, 'a');
+const session = await openSession({
+  roots: [settings.root],
+  home: settings.home,
+  session: settings.session,
+  policy: { durability: settings.durability },
+});
+const work = new RandomWork(session, settings.seed);
+process.send?.('ready');
+await new Promise((resolve) => process.once('message', resolve));
+for (;;) await step();
+
+async function step(): Promise<void> {
+  try {
+    const outcome = await work.step();
+    if (outcome?.ok !== true || outcome.change === undefined) return;
+    writeSync(log, `${outcome.change}\n`);
+    fsyncSync(log);
+    process.send?.({ change: outcome.change });
+  } catch (error) {
+    process.send?.({ fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+}

@@ -1,0 +1,52 @@
+import type { FaultCode } from '../../src/model/fault.ts';
+import type { Session } from '../../src/model/session.ts';
+import type { SessionOptions } from '../../src/session/open-session.ts';
+import { type Child, startChild } from '../support/child.ts';
+
+type Method = Exclude<keyof Session, 'id' | 'fork' | 'child'>;
+
+type Answer = { readonly value: unknown } | { readonly fault: RemoteFault };
+
+export interface RemoteFault {
+  readonly code: FaultCode | 'BUG';
+  readonly message: string;
+}
+
+/** A session in another process, called like one in this. A Fault there is thrown here as an Error with its code in front. */
+export class Remote {
+  readonly id: string;
+  readonly child: Child;
+
+  constructor(id: string, child: Child) {
+    this.id = id;
+    this.child = child;
+  }
+
+  async call<Name extends Method>(
+    method: Name,
+    ...args: Parameters<Session[Name]>
+  ): Promise<Awaited<ReturnType<Session[Name]>>> {
+    this.child.send(JSON.stringify({ method, args }));
+    const answer = await this.child.message<Answer>();
+    if ('fault' in answer) throw new Error(`${answer.fault.code}: ${answer.fault.message}`);
+    // What a session returns is plain data; the child sent it as it was.
+    return answer.value as Awaited<ReturnType<Session[Name]>>;
+  }
+
+  async close(): Promise<void> {
+    await this.call('close');
+    await this.child.exit();
+  }
+
+  async kill(): Promise<void> {
+    this.child.process.kill('SIGKILL');
+    await this.child.exit();
+  }
+}
+
+/** Opens a session in a process of its own. */
+export async function openRemote(options: SessionOptions): Promise<Remote> {
+  const child = await startChild('session-remote', options);
+  const { id } = await child.message<{ id: string }>();
+  return new Remote(id, child);
+}

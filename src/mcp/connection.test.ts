@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { written } from '../../test/support/written.ts';
 import { Connection } from './connection.ts';
 import type { ToolContext, ToolHost } from './tool-host.ts';
 
@@ -37,7 +38,7 @@ function open() {
   };
   const connection = new Connection({
     host,
-    send: (parts) => sent.push(JSON.parse(Buffer.concat(parts.map((part) => Buffer.from(part))).toString())),
+    send: (parts) => sent.push(JSON.parse(written(parts))),
     log: (line) => logged.push(line),
   });
   const receive = async (message: unknown) => {

@@ -58,11 +58,26 @@ describe('JsonText', () => {
   it('puts pieces together; bytes after numbered lines are not numbered', () => {
     const built = new JsonText(4)
       .numberedLines(Buffer.from('a\nb'), 1)
-      .plain('\\n[read]')
+      .json('\\n[read]')
       .text(' é\n"')
       .bytes(Buffer.from('\nend'))
       .finish();
     expect(JSON.parse(`"${built}"`)).toBe('1\ta\n2\tb\n[read] é\n"\nend');
+  });
+
+  it('repeats what it has, also when it has to grow for it', () => {
+    const out = new JsonText(0).json('{"a":"').text('é"'.repeat(2000));
+    const to = out.length;
+    out.json('","b":"').again(6, to).json('"}');
+    expect(JSON.parse(out.finish().toString())).toEqual({ a: 'é"'.repeat(2000), b: 'é"'.repeat(2000) });
+  });
+
+  it('takes JSON of any length, and begins again where it is cut', () => {
+    const out = new JsonText(0).json('[1').expect(100_000);
+    out.cut(0);
+    const text = JSON.stringify('漢é\u{1f600}'.repeat(3000));
+    expect(out.json(text).finish().toString()).toBe(text);
+    expect(out.capacity).toBeGreaterThan(100_000);
   });
 
   it('reads bytes at any place of a larger buffer', () => {

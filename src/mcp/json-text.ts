@@ -26,9 +26,16 @@ const BLOCK_BYTES = 4096;
 /** The last word of a block is written whole, also if less of it counts. */
 const WORD_BYTES = 4;
 
+/** The inside of a JSON string that is made where it goes to: a large text then exists only once. */
+export interface Escaped {
+  /** About how many bytes it will be. */
+  readonly expectedBytes: number;
+  writeTo(out: JsonText): void;
+}
+
 /**
- * Builds the inside of a JSON string from UTF-8 bytes, without decoding them: what comes out is what
- * `JSON.stringify` would give for the decoded text. The bytes must be valid UTF-8; that is the caller's to check.
+ * Builds JSON from UTF-8 bytes, without decoding them: what `bytes` appends is what `JSON.stringify` would give for the
+ * decoded text, without the quotes. The bytes must be valid UTF-8; that is the caller's to check.
  */
 export class JsonText {
   #out: Buffer;
@@ -39,15 +46,38 @@ export class JsonText {
 
   /** `expectedBytes`: about how much will be written; a hint for the first allocation. */
   constructor(expectedBytes: number) {
-    const lastBlock = blockFor(expectedBytes) * (WORST + 2);
-    this.#out = Buffer.allocUnsafe(expectedBytes + (expectedBytes >> 3) + lastBlock);
+    this.#out = Buffer.allocUnsafe(roomFor(expectedBytes));
     this.#view = viewOf(this.#out);
   }
 
-  /** Appends text that needs no escape: ASCII without quotes, backslashes and control characters. */
-  plain(ascii: string): this {
-    this.#reserve(ascii.length);
-    this.#length += this.#out.write(ascii, this.#length, 'latin1');
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What there is room for without growing. */
+  get capacity(): number {
+    return this.#out.length;
+  }
+
+  /** Makes room at once for about so many bytes more: growing step by step copies again and again. */
+  expect(bytes: number): this {
+    this.#reserve(roomFor(bytes));
+    return this;
+  }
+
+  /** Appends text that is JSON already. */
+  json(text: string): this {
+    // At most three bytes for a UTF-16 unit; counting first pays only for long texts.
+    this.#reserve(text.length <= BLOCK_BYTES ? text.length * 3 : Buffer.byteLength(text, 'utf8'));
+    this.#length += this.#out.write(text, this.#length, 'utf8');
+    return this;
+  }
+
+  /** Appends what stands from one offset to another once more. */
+  again(from: number, to: number): this {
+    this.#reserve(to - from);
+    this.#out.copyWithin(this.#length, from, to);
+    this.#length += to - from;
     return this;
   }
 
@@ -72,9 +102,14 @@ export class JsonText {
     return this.#blocks(source, worst);
   }
 
-  /** What was built. The text must not be added to afterwards. */
+  /** What was built, for as long as nothing is added or cleared. */
   finish(): Buffer {
     return this.#out.subarray(0, this.#length);
+  }
+
+  /** Takes back what stands from an offset on; the room stays. */
+  cut(from: number): void {
+    this.#length = from;
   }
 
   #blocks(source: Uint8Array, worst: number): this {
@@ -137,6 +172,11 @@ export class JsonText {
     this.#out = grown;
     this.#view = viewOf(grown);
   }
+}
+
+/** With some room for escapes, and for the worst case in the last block. */
+function roomFor(bytes: number): number {
+  return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
 }
 
 function blockFor(bytes: number): number {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { JsonText } from './json-text.ts';
+import { written } from '../../test/support/written.ts';
 import { errorMessage, type Parts, toolMessage } from './outgoing.ts';
 import { RpcError } from './protocol.ts';
 import type { TextResult } from './tool-host.ts';
 
 const info = { name: 'fixture', version: '1' };
-const joined = (parts: Parts) => JSON.parse(Buffer.concat(parts.map((part) => Buffer.from(part))).toString());
+const joined = (parts: Parts) => JSON.parse(written(parts));
 const TEXT = 'a "b"\n\té\u0001';
 const textResult = (more: Partial<TextResult> = {}): TextResult => ({
   kind: 'text',
-  escaped: new JsonText(0).text(TEXT).finish(),
+  escaped: { expectedBytes: 0, writeTo: (out) => void out.text(TEXT) },
   ...more,
 });
 

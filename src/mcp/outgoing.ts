@@ -1,9 +1,18 @@
+import type { Escaped, JsonText } from './json-text.ts';
 import type { RequestId } from './message.ts';
 import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
 import type { Era, Implementation, JsonObject, TextResult, ToolResult } from './tool-host.ts';
 
-/** A message on its way out, in pieces that are written one after the other: JSON text or bytes of it. */
-export type Parts = readonly (string | Uint8Array)[];
+/** A message on its way out, in pieces that are written one after the other: JSON text, or what makes it. */
+export type Parts = readonly (string | Escaped)[];
+
+/** Writes a message, without a newline. */
+export function writeParts(parts: Parts, out: JsonText): void {
+  for (const part of parts) {
+    if (typeof part === 'string') out.json(part);
+    else part.writeTo(out.expect(part.expectedBytes));
+  }
+}
 
 export function resultMessage(id: RequestId, result: JsonObject): Parts {
   return [`${head(id)}"result":${JSON.stringify(result)}}`];
@@ -30,7 +39,20 @@ export function toolMessage(
   const closing = members === '{}' ? '}}' : `,${members.slice(1)}}`;
   if (result.structuredAs === undefined) return [opening, result.escaped, `"}]${closing}`];
   const key = JSON.stringify(result.structuredAs);
-  return [opening, result.escaped, `"}],"structuredContent":{${key}:"`, result.escaped, `"}${closing}`];
+  return [opening, twice(result.escaped, `"}],"structuredContent":{${key}:"`), `"}${closing}`];
+}
+
+/** A text, something between, and the text once more. */
+function twice(text: Escaped, between: string): Escaped {
+  return {
+    expectedBytes: text.expectedBytes * 2,
+    writeTo: (out) => {
+      const from = out.length;
+      text.writeTo(out);
+      const to = out.length;
+      out.json(between).again(from, to);
+    },
+  };
 }
 
 /** Adds what revision 2026-07-28 wants in every result; older clients get the result as it is. */

@@ -33,9 +33,39 @@ describe('Output', () => {
   it('sends bytes between strings unchanged', async () => {
     const stream = new PassThrough();
     const output = new Output(stream);
-    output.send(['{"a":"', Buffer.from('é\\n'), '"}']);
+    output.send(['{"a":"', { expectedBytes: 0, writeTo: (out) => void out.text('é\n') }, '"}']);
     await output.flush();
     expect(stream.read().toString()).toBe('{"a":"é\\n"}\n');
+  });
+
+  it('leaves out a message that could not be written whole', async () => {
+    const stream = new PassThrough();
+    const output = new Output(stream);
+    const writeTo = (): void => {
+      throw new RangeError('too large');
+    };
+    output.send(['{"a":1}']);
+    expect(() => output.send(['{"b":"', { expectedBytes: 0, writeTo }, '"}'])).toThrow('too large');
+    output.send(['{"c":3}']);
+    await output.flush();
+    expect(stream.read().toString()).toBe('{"a":1}\n{"c":3}\n');
+  });
+
+  it('does not write into room that the stream still holds', async () => {
+    const { stream, written, next } = slowStream();
+    const output = new Output(stream);
+    for (const text of ['first', 'second', 'third']) {
+      output.send([text]);
+      await new Promise(setImmediate);
+    }
+    for (let n = 0; n < 3; n += 1) {
+      next();
+      await new Promise(setImmediate);
+    }
+    expect(written).toEqual(['first\n', 'second\n', 'third\n']);
+    output.send(['fourth']);
+    await new Promise(setImmediate);
+    expect(written.at(-1)).toBe('fourth\n');
   });
 
   it('flush waits for the reader', async () => {

@@ -1,17 +1,22 @@
 import type { Writable } from 'node:stream';
-import type { Parts } from './outgoing.ts';
+import { JsonText } from './json-text.ts';
+import { type Parts, writeParts } from './outgoing.ts';
 
-/** Up to here one copy costs less than handing the pieces to the stream one by one. */
-const JOINED_BYTES = 64 << 10;
+/** Room for the answers of one turn; larger ones are made when they are needed. */
+const ROOM_BYTES = 16 << 10;
+/** Larger rooms are given up after use. */
+const MAX_KEPT_BYTES = 2 << 20;
+const MAX_KEPT = 2;
 
 /**
  * Lines to a stream. Messages sent in one turn of the event loop leave in one write; each message goes out whole and
- * never mixed with another.
+ * never mixed with another. The room they are written into is used again once the stream is done with it: memory that is
+ * new for every message costs more than all of its text.
  */
 export class Output {
   readonly #stream: Writable;
-  #queued: (string | Uint8Array)[] = [];
-  #scheduled = false;
+  readonly #free: JsonText[] = [];
+  #filling: JsonText | undefined;
   #writing = 0;
   #waiting: (() => void)[] = [];
 
@@ -19,17 +24,28 @@ export class Output {
     this.#stream = stream;
   }
 
-  /** Bytes accepted by `send` and not yet by the reader, nearly: strings count as characters until they are written. */
+  /** Bytes accepted by `send` and not yet by the reader. */
   get waitingBytes(): number {
-    return this.#stream.writableLength + sizeOf(this.#queued);
+    return this.#stream.writableLength + (this.#filling?.length ?? 0);
   }
 
   /** Queues one message; a newline is added. */
   send(parts: Parts): void {
-    this.#queued.push(...parts, '\n');
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    process.nextTick(() => this.#write());
+    let room = this.#filling;
+    if (room === undefined) {
+      room = this.#free.pop() ?? new JsonText(ROOM_BYTES);
+      this.#filling = room;
+      process.nextTick(() => this.#write());
+    }
+    const before = room.length;
+    try {
+      writeParts(parts, room);
+      room.json('\n');
+    } catch (error) {
+      // Half a message would make the next one unreadable too.
+      room.cut(before);
+      throw error;
+    }
   }
 
   /** Resolves when all that was sent has left the process, or can no longer leave it. */
@@ -39,42 +55,23 @@ export class Output {
   }
 
   #write(): void {
-    this.#scheduled = false;
-    const parts = this.#queued;
-    this.#queued = [];
-    if (parts.length === 0 || this.#stream.destroyed) return;
+    const room = this.#filling;
+    this.#filling = undefined;
+    if (room === undefined || this.#stream.destroyed) return;
     this.#writing += 1;
-    const written = (): void => this.#written();
-    if (parts.every((part) => typeof part === 'string')) {
-      this.#stream.write(parts.join(''), written);
-      return;
-    }
-    if (sizeOf(parts) <= JOINED_BYTES) {
-      const bytes = parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : part));
-      this.#stream.write(Buffer.concat(bytes), written);
-      return;
-    }
-    const last = parts.length - 1;
-    this.#stream.cork();
-    parts.forEach((part, index) => {
-      this.#stream.write(part, index === last ? written : undefined);
-    });
-    this.#stream.uncork();
+    this.#stream.write(room.finish(), () => this.#written(room));
   }
 
   /** The stream calls back for failed writes too. */
-  #written(): void {
+  #written(room: JsonText): void {
+    if (room.capacity <= MAX_KEPT_BYTES && this.#free.length < MAX_KEPT) {
+      room.cut(0);
+      this.#free.push(room);
+    }
     this.#writing -= 1;
     if (this.#writing > 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-/** Nearly: strings count as characters. */
-function sizeOf(parts: Parts): number {
-  let size = 0;
-  for (const part of parts) size += part.length;
-  return size;
 }

@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { implementationOf, metaOf } from './envelope.ts';
 import { describe, failureResult } from './failure.ts';
+import { JsonText } from './json-text.ts';
 import { isObject, isRequestId } from './message.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
 import type { Era, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
@@ -39,7 +40,9 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
 /** A result in the protocol's shape; bytes become a string again, which only HTTP pays for. */
 function objectOf(result: ToolResult): CallResult {
   if (result.kind === 'object') return result.result;
-  const text: string = JSON.parse(`"${Buffer.from(result.escaped).toString('utf8')}"`);
+  const escaped = new JsonText(result.escaped.expectedBytes);
+  result.escaped.writeTo(escaped);
+  const text: string = JSON.parse(`"${escaped.finish().toString('utf8')}"`);
   return {
     content: [{ type: 'text', text }],
     ...(result.structuredAs === undefined ? {} : { structuredContent: { [result.structuredAs]: text } }),

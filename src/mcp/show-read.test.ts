@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_WORDS } from '../../test/support/plain-words.ts';
+import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/texts.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/read-receipt.ts';
@@ -30,7 +31,7 @@ function shown(result: ReadResult, style: ReadStyle): { text: string; how: 'byte
   const answer = showRead(result, style, PLAIN_WORDS);
   if (typeof answer === 'string') return { text: answer, how: 'text' };
   if (!('escaped' in answer)) throw new Error('blocks');
-  return { text: JSON.parse(`"${Buffer.from(answer.escaped).toString('utf8')}"`), how: 'bytes' };
+  return { text: JSON.parse(`"${written([answer.escaped])}"`), how: 'bytes' };
 }
 
 const TEXT = fc.string({

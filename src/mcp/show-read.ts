@@ -1,12 +1,9 @@
 import { type ReadStyle, readText } from '../dialect/read-style.ts';
 import type { Rendered, Words } from '../dialect/words.ts';
 import type { ReadResult } from '../model/results.ts';
-import { JsonText } from './json-text.ts';
 import type { EscapedText } from './tool-results.ts';
 
 const NEWLINE = 10;
-/** The last block of a text is given room for the worst case. */
-const SPARE_BYTES = 12 << 10;
 
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
 export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
@@ -23,12 +20,20 @@ export function showRead(result: ReadResult, style: ReadStyle, words: Words): Re
 
 function numbered(lines: Buffer, first: number, foot: string): EscapedText {
   const end = lines[lines.length - 1] === NEWLINE ? lines.length - 1 : lines.length;
-  // Room for numbers and escapes of ordinary text: growing would copy all of it.
-  const text = new JsonText(lines.length + (lines.length >> 2) + Math.min(lines.length, SPARE_BYTES));
-  return { escaped: text.numberedLines(lines.subarray(0, end), first).text(foot).finish() };
+  const shown = lines.subarray(0, end);
+  return {
+    escaped: {
+      expectedBytes: lines.length + (lines.length >> 2) + foot.length,
+      writeTo: (out) => void out.numberedLines(shown, first).text(foot),
+    },
+  };
 }
 
 function escaped(bytes: Uint8Array, foot: string): EscapedText {
-  const text = new JsonText(bytes.length + (bytes.length >> 3) + Math.min(bytes.length, SPARE_BYTES));
-  return { escaped: text.bytes(bytes).text(foot).finish() };
+  return {
+    escaped: {
+      expectedBytes: bytes.length + (bytes.length >> 3) + foot.length,
+      writeTo: (out) => void out.bytes(bytes).text(foot),
+    },
+  };
 }

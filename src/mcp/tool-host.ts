@@ -1,3 +1,5 @@
+import type { Escaped } from './json-text.ts';
+
 /** `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request speaks for itself. */
 export type Era = 'legacy' | 'modern';
 
@@ -40,8 +42,7 @@ export interface ObjectResult {
 /** A result with exactly one text block, made without a JavaScript string; see `JsonText`. */
 export interface TextResult {
   readonly kind: 'text';
-  /** The inside of a JSON string: UTF-8, already escaped, without the quotes. */
-  readonly escaped: Uint8Array;
+  readonly escaped: Escaped;
   readonly meta?: JsonObject;
   readonly isError?: boolean;
   /** Repeats the text as this member of `structuredContent`, for dialects that promise it. */

@@ -7,11 +7,12 @@ import {
   type SuccessOutcome,
   successOutcome,
 } from '../report/json.ts';
+import type { Escaped } from './json-text.ts';
 import type { JsonObject, ToolResult } from './tool-host.ts';
 
-/** A text that was escaped already; see `JsonText`. */
+/** A text that goes out without becoming a JavaScript string. */
 export interface EscapedText {
-  readonly escaped: Uint8Array;
+  readonly escaped: Escaped;
 }
 
 /** What a call came to. */

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
+import { written } from '../../test/support/written.ts';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
 import { Sessions, type WorkspaceOptions } from '../session/sessions.ts';
@@ -39,8 +40,7 @@ async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }
       ...more,
     };
     const parts = toolMessage(1, await host.call(name, args, context), { era: 'legacy', info: host.info });
-    const line = parts.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString('utf8')));
-    const { result }: { result: Record<string, unknown> } = JSON.parse(line.join(''));
+    const { result }: { result: Record<string, unknown> } = JSON.parse(written(parts));
     const [block] = result['content'] as { text?: string }[];
     const meta = result['_meta'] as Record<string, Record<string, unknown>>;
     return {

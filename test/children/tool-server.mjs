@@ -1,7 +1,6 @@
 // A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
 // `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
 
-import { JsonText } from '../../dist/mcp/json-text.js';
 import { serveStdio } from '../../dist/mcp/stdio-loop.js';
 
 const text = (value, more = {}) => ({
@@ -15,7 +14,7 @@ const tools = {
   echo: async ({ value }) => text(value, { _meta: { 'dev.lookfirst/outcome': { ok: true } } }),
   bytes: async ({ value, structured }) => ({
     kind: 'text',
-    escaped: new JsonText(value.length).bytes(Buffer.from(value)).finish(),
+    escaped: { expectedBytes: value.length, writeTo: (out) => out.bytes(Buffer.from(value)) },
     meta: { 'dev.lookfirst/outcome': { ok: true, complete: true } },
     ...(structured ? { structuredAs: 'content' } : {}),
   }),

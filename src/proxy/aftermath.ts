@@ -57,7 +57,7 @@ export class Aftermath {
       const command = commandOf(call.understanding, call.tool);
       if (command !== undefined) await call.session?.witness({ kind: 'command', command });
     } finally {
-      call.release?.();
+      call.release();
     }
   }
 
@@ -106,9 +106,9 @@ export class Aftermath {
       if (
         path !== undefined &&
         text !== undefined &&
-        (await call.session?.sawWhole({ path, key: call.keys?.[0] ?? '' }, text)) === true
+        (await call.session?.sawWhole({ path, key: call.keys[0] ?? '' }, text)) === true
       ) {
-        call.release?.();
+        call.release();
         return;
       }
     } catch (error) {
@@ -124,7 +124,7 @@ export class Aftermath {
     } catch (error) {
       this.#options.log(`${call.tool} could not be noted: ${String(error)}`);
     } finally {
-      call.release?.();
+      call.release();
     }
   }
 

@@ -15,19 +15,42 @@ export interface Call extends Answerable {
   readonly args: Arguments;
   readonly understanding: Understanding;
   /** The revision that came with it, where receipts are on. */
-  readonly revision?: string;
+  readonly revision: string | undefined;
   /** What was asked about its paths so far. */
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
   stage: 'waiting' | 'sent' | 'over';
-  session?: ForeignSession;
+  session: ForeignSession | undefined;
   /** Keys of its files, in the order of its steps. */
-  keys?: readonly string[];
+  keys: readonly string[];
   /** Gives back the turn at its files. */
-  release?: () => void;
+  release: () => void;
   /** The prepared change, until it is settled. */
-  change?: string;
+  change: string | undefined;
   notices: readonly Notice[];
+}
+
+/** A call as it comes in. Every field is there from the beginning: this is made for each and every call. */
+export function newCall(
+  given: Pick<Call, 'id' | 'key' | 'tool' | 'args' | 'line' | 'message' | 'understanding' | 'revision'>,
+): Call {
+  return {
+    id: given.id,
+    key: given.key,
+    tool: given.tool,
+    args: given.args,
+    line: given.line,
+    message: given.message,
+    understanding: given.understanding,
+    revision: given.revision,
+    located: new Map(),
+    stage: 'waiting',
+    session: undefined,
+    keys: [],
+    release: () => {},
+    change: undefined,
+    notices: [],
+  };
 }
 
 /** The id of a request, for the answer and for lookups. */

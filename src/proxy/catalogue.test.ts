@@ -72,6 +72,11 @@ describe('understand', () => {
     });
   });
 
+  it('takes a described tool that only looks for harmless, path or no path', () => {
+    const call = { tool: 'find_symbol', args: { name_path_pattern: 'x' } };
+    expect(understand(seen('serena'), call, '/cwd')).toMatchObject({ steps: [], unexplained: false });
+  });
+
   it('believes a tool that says it only reads, and nothing of one that says nothing', () => {
     const tools = [tool('poke', { readOnlyHint: true }), tool('prod')];
     const catalogue = seen('strange', tools);

@@ -3,7 +3,7 @@ import { Fault } from '../model/fault.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
-import { type Call, idOfRequest, toolOf } from './call.ts';
+import { type Call, idOfRequest, newCall, toolOf } from './call.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withoutRevision, withRevision } from './receipt-tools.ts';
@@ -55,17 +55,9 @@ export class Intercept {
       this.#wire.toUpstream(line);
       return;
     }
-    const call: Call = {
-      ...ids,
-      ...request,
-      line,
-      message,
-      understanding,
-      located: new Map(),
-      ...(revision === undefined ? {} : { revision }),
-      stage: 'waiting',
-      notices: [],
-    };
+    const { id, key } = ids;
+    const { tool, args } = request;
+    const call = newCall({ id, key, tool, args, line, message, understanding, revision });
     this.#calls.set(call.key, call);
     if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
   }
@@ -115,7 +107,9 @@ export class Intercept {
     }
     const release = this.#options.shared.turns.takeNow(reads(understanding) ? keys : []);
     if (release === undefined) return false;
-    Object.assign(call, { session, keys, release });
+    call.session = session;
+    call.keys = keys;
+    call.release = release;
     this.#forward(call);
     return true;
   }
@@ -219,7 +213,7 @@ export class Intercept {
 
   async #settleUnsent(call: Call): Promise<void> {
     const { change } = call;
-    delete call.change;
+    call.change = undefined;
     if (change !== undefined) await call.session?.settle(change, 'failed');
   }
 
@@ -232,7 +226,7 @@ export class Intercept {
   #finish(call: Call): void {
     call.stage = 'over';
     this.#calls.delete(call.key);
-    call.release?.();
+    call.release();
   }
 
   #track(work: Promise<void>): void {

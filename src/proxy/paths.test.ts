@@ -10,6 +10,8 @@ it.each([
   ['an absolute path is what it says', '/a/b', root, '/a/b'],
   ['a relative one goes to the session as it is', 'a/b', root, 'a/b'],
   ['or is relative to the working directory of the server', 'a/../b', cwd, '/cwd/b'],
+  ['an empty path is the root itself', '', root, '.'],
+  ['or the working directory itself', '', cwd, '/cwd'],
   ['home is home to servers that know it', '~/x', root, join(homedir(), 'x')],
   ['so is the tilde alone', '~', root, homedir()],
   ['and an odd name to servers that do not', '~/x', cwd, '/cwd/~/x'],

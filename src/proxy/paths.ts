@@ -18,7 +18,8 @@ export interface PathReading {
 export function upstreamPath(path: string, reading: PathReading): string {
   if (/^file:\/\//i.test(path)) return fromFileUrl(path);
   if (reading.expandsHome && (path === '~' || path.startsWith('~/'))) return join(homedir(), path.slice(1));
-  if (isAbsolute(path) || reading.relativeTo === 'root') return path;
+  // An empty path is the place itself to servers that take one.
+  if (isAbsolute(path) || reading.relativeTo === 'root') return path === '' ? '.' : path;
   return join(reading.cwd, path);
 }
 

@@ -53,8 +53,10 @@ export class Pump {
       return;
     }
     const message = parseLine(line);
-    if (isRecord(message)) this.#heed(line, message);
-    else if (Array.isArray(message)) this.#batch(line, message);
+    if (isRecord(message)) {
+      this.#heed(line, message);
+      this.#options.shared.witnesses.occasion();
+    } else if (Array.isArray(message)) this.#batch(line, message);
     else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
   }
 

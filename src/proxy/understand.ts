@@ -1,5 +1,6 @@
 import { inferRules } from '../dialect/servers/infer-rules.ts';
 import { type Arguments, interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts';
+import type { Rule } from '../dialect/servers/server-table.ts';
 import type { ForeignIntent, ReadStep, Step } from '../dialect/servers/step.ts';
 import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './paths.ts';
@@ -30,17 +31,24 @@ export function understand(
     return { steps, guessed: true, unexplained: inference.mayChange, place };
   }
   const steps = interpretCall(rules, call.args);
-  const lost = steps.length === 0 && !isHarmless(rules, call.args);
+  // A tool that only looks may be called without a path; one that changes something must say where.
+  const lost = steps.length === 0 && rules.some(mayChange) && !isHarmless(rules, call.args);
   const unexplained = lost || steps.some((step) => step.does === 'unknown' || step.does === 'run');
   return { steps, guessed: false, unexplained, place };
 }
 
-/** Every path a call is about, as the upstream reads it. */
-export function pathsOf(understanding: Understanding): string[] {
-  return understanding.steps.flatMap(stepPaths).map(understanding.place);
+function mayChange({ does }: Rule): boolean {
+  return does !== 'look' && does !== 'list' && does !== 'read' && does !== 'nothing';
 }
 
-function stepPaths(step: Step): string[] {
+/** Every path a call is about, as the upstream reads it. */
+export function pathsOf({ steps, place }: Understanding): string[] {
+  const paths: string[] = [];
+  for (const step of steps) for (const path of stepPaths(step)) paths.push(place(path));
+  return paths;
+}
+
+function stepPaths(step: Step): readonly string[] {
   switch (step.does) {
     case 'look':
     case 'list':

@@ -12,7 +12,9 @@ export type Arguments = JsonRecord;
  * treat the call as unknown, unless a rule says `nothing`.
  */
 export function interpretCall(rules: readonly Rule[], args: Arguments): Step[] {
-  return rules.flatMap((rule) => scopesOf(rule, args).flatMap((scope) => stepsOf(rule, scope)));
+  const steps: Step[] = [];
+  for (const rule of rules) for (const scope of scopesOf(rule, args)) steps.push(...stepsOf(rule, scope));
+  return steps;
 }
 
 /** True when the rules say of this call that it touches no files. */
@@ -22,13 +24,15 @@ export function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
 
 /** The arguments a rule sees: all of them, or those of each item with the call's own behind them. */
 function scopesOf(rule: Rule, args: Arguments): Arguments[] {
-  const scopes =
-    rule.each === undefined ? [args] : itemsOf(args[rule.each]).map((item) => within(args, item));
-  return scopes.filter(
-    (scope) =>
-      (rule.when === undefined || holds(rule.when, scope)) &&
-      (rule.unless === undefined || !holds(rule.unless, scope)),
-  );
+  if (rule.each === undefined) return applies(rule, args) ? [args] : [];
+  return itemsOf(args[rule.each])
+    .map((item) => within(args, item))
+    .filter((scope) => applies(rule, scope));
+}
+
+function applies(rule: Rule, scope: Arguments): boolean {
+  if (rule.when !== undefined && !holds(rule.when, scope)) return false;
+  return rule.unless === undefined || !holds(rule.unless, scope);
 }
 
 function within(args: Arguments, item: unknown): Arguments {

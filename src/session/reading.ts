@@ -1,6 +1,7 @@
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LineRange } from '../model/coverage.ts';
+import type { NewEntry } from '../model/entry.ts';
 import { revisionOf } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
@@ -60,26 +61,28 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
 
 /** Records what was shown, with its line in the journal, and says whether the session has now seen the whole file. */
 export async function recordShown(reading: Reading, shown: Shown): Promise<{ ok: true } & ReadResult> {
-  const { ledger, located, earlier, path } = reading;
+  const { ledger, earlier, path } = reading;
   const { sighting, result } = shown;
-  const known = await ledger.note(sighting, earlier, {
-    kind: 'read',
-    action: 'read',
-    atMs: sighting.atMs,
-    session: ledger.session,
-    root: located.place.path.root,
-    path: located.place.path.relative,
-    lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
-    ...(sighting.fingerprint === undefined ? {} : { sha256: sighting.fingerprint.sha256 }),
-  });
+  const known = await ledger.note(sighting, earlier, entryOf(reading, shown));
   const { fingerprint, flags } = known;
   const complete =
     known.coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
   // Added to the same object: copying it would make its text, which not everyone needs.
-  return Object.assign(result, {
-    ok: true as const,
-    path,
-    complete,
-    ...(complete ? { revision: revisionOf(fingerprint) } : {}),
-  });
+  return complete
+    ? Object.assign(result, { ok: true as const, path, complete, revision: revisionOf(fingerprint) })
+    : Object.assign(result, { ok: true as const, path, complete });
+}
+
+/** The journal's line of a read. Its keys stand in order, which the journal would otherwise have to put them in. */
+function entryOf({ ledger, located }: Reading, { sighting, result }: Shown): NewEntry {
+  const entry: NewEntry = {
+    action: 'read',
+    atMs: sighting.atMs,
+    kind: 'read',
+    lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
+    path: located.place.path.relative,
+    root: located.place.path.root,
+    session: ledger.session,
+  };
+  return sighting.fingerprint === undefined ? entry : { ...entry, sha256: sighting.fingerprint.sha256 };
 }

@@ -9,11 +9,15 @@ export const CHAIN_START: ChainLink = { seq: 0, hash: '0'.repeat(64) };
 export function chainOn(previous: ChainLink, entries: readonly NewEntry[]): Entry[] {
   let last = previous;
   return entries.map((entry) => {
-    const seq = last.seq + 1;
-    const next = { ...entry, seq, hash: chainHash(last.hash, entry, seq) };
-    last = next;
-    return next;
+    last = linkAfter(last, entry);
+    return { ...entry, ...last };
   });
+}
+
+/** The number and the hash of the entry that follows. */
+export function linkAfter(previous: ChainLink, entry: NewEntry): ChainLink {
+  const seq = previous.seq + 1;
+  return { seq, hash: chainHash(previous.hash, entry, seq) };
 }
 
 /** True when the entry is exactly the one that was once written after `previous`. */
@@ -31,7 +35,21 @@ function chainHash(previousHash: string, entry: NewEntry, seq: number): string {
  * Reading it back and writing it again gives the same text. Throws a TypeError for what JSON cannot hold.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(sorted(value)) ?? 'null';
+  return JSON.stringify(isFlatAndSorted(value) ? value : sorted(value)) ?? 'null';
+}
+
+/** Nothing to do: the case of an entry that is made with its keys in order, as that of a read is. */
+function isFlatAndSorted(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  // Names and values of any object.
+  const source = value as Record<string, unknown>;
+  let last = '';
+  for (const name in source) {
+    const member = source[name];
+    if (name < last || (typeof member === 'object' && member !== null)) return false;
+    last = name;
+  }
+  return true;
 }
 
 /** Copies first and lets the engine write it all in one go: four times as fast as writing piece by piece. */

@@ -2,10 +2,12 @@ import type { Entry, NewEntry } from '../model/entry.ts';
 import { ancestorsOf, keysOf, plainKey } from './entry-match.ts';
 import type { SqlValue } from './sqlite-driver.ts';
 import { column, fromColumn } from './sqlite-text.ts';
-import type { EntryFilter } from './store.ts';
+import type { ChainLink, EntryFilter } from './store.ts';
 
 export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
+
+const NONE: readonly string[] = [];
 
 interface EntryRow {
   readonly seq: number;
@@ -20,8 +22,8 @@ interface EntryRow {
 }
 
 /** The values of one row, in the order of {@link INSERT_ENTRY}. */
-export function entryValues(entry: Entry): SqlValue[] {
-  const { seq, atMs, kind, session, root, path, change, hash, ...rest } = entry;
+export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): SqlValue[] {
+  const { atMs, kind, session, root, path, change, ...rest } = entry;
   return [
     seq,
     atMs,
@@ -56,11 +58,18 @@ export function entryFrom(row: unknown): Entry {
  * The keys by which `touches` finds an entry: all that a change touched; of the others only what cannot be read
  * from root and path, so that recording a read writes no second row.
  */
-export function touchedKeys(entry: NewEntry): string[] {
+export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
+  if (isPlainRead(entry, plain)) return NONE;
   const skipped =
     entry.kind !== 'change' && plain !== undefined && column(plain) === plain ? plain : undefined;
   return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
+}
+
+/** Nearly every entry: of one file, whose key can be read from its row. */
+function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
+  const alone = kind !== 'change' && effects === undefined && (key === undefined || key === plain);
+  return alone && plain !== undefined && path !== '' && column(plain) === plain;
 }
 
 /** A query and its values. */

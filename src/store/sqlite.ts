@@ -3,7 +3,7 @@ import type { Entry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { chainOn } from './chain.ts';
+import { linkAfter } from './chain.ts';
 import { LateNotes } from './late-notes.ts';
 import { sightingFrom, sightingText } from './sighting-text.ts';
 import type { SqliteDatabase, SqliteStatement } from './sqlite-driver.ts';
@@ -156,13 +156,8 @@ class SqliteStore implements Store {
   }
 
   #note({ sightings, settle, announce, session }: Writes): void {
-    for (const seen of sightings ?? []) {
-      this.#sql(UPSERT_SIGHTING).run(
-        column(seen.session),
-        column(seen.sighting.key),
-        sightingText(seen.sighting),
-      );
-    }
+    for (const { session: by, sighting } of sightings ?? [])
+      this.#sql(UPSERT_SIGHTING).run(column(by), column(sighting.key), sightingText(sighting));
     for (const change of settle ?? []) this.#sql('delete from pending where change = ?').run(column(change));
     if (announce !== undefined)
       this.#sql('insert or replace into pending values (?, ?)').run(
@@ -178,15 +173,14 @@ class SqliteStore implements Store {
 
   #append({ entries }: Writes): void {
     if (entries === undefined || entries.length === 0) return;
-    const head = this.#link(SELECT_HEAD);
-    const added = chainOn(head, entries);
-    for (const entry of added) {
-      this.#sql(INSERT_ENTRY).run(...entryValues(entry));
-      for (const key of touchedKeys(entry))
-        this.#sql('insert into touches values (?, ?)').run(key, entry.seq);
+    const insert = this.#sql(INSERT_ENTRY);
+    let head = this.#link(SELECT_HEAD);
+    for (const entry of entries) {
+      head = linkAfter(head, entry);
+      insert.run(...entryValues(entry, head));
+      for (const key of touchedKeys(entry)) this.#sql('insert into touches values (?, ?)').run(key, head.seq);
     }
-    const last = added.at(-1) ?? head;
-    this.#sql('update chain set head_seq = ?, head_hash = ?').run(last.seq, last.hash);
+    this.#sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
   }
 
   #link(select: string): ChainLink {

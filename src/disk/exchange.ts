@@ -6,7 +6,7 @@ import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { giveBack } from './give-back.ts';
 import type { NativeFiles } from './native.ts';
-import type { Publication, Published } from './publication.ts';
+import { type Publication, type Published, retainOrDrop } from './publication.ts';
 import { retain } from './retain.ts';
 import { discard } from './temp-file.ts';
 
@@ -45,7 +45,10 @@ export function publishByExchange(
         context.trace?.('folder-sync');
         // Before the old file leaves the folder: should it fail, the names are exchanged back.
         syncFolder(context, place.dir);
-        return { ok: true, displaced: retain(context, temp.path) };
+        return {
+          ok: true,
+          displaced: publication.ours ? retainOrDrop(context, temp.path) : retain(context, temp.path),
+        };
       }
     }
   } catch (error) {

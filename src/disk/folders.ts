@@ -1,8 +1,18 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
 import { isMissing, isTaken } from '../model/errno.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
+import { modeOf } from './stats.ts';
 
 /** Makes a folder's entries durable. */
 export function syncFolder(context: DiskContext, dir: PinnedDirectory): void {
@@ -19,6 +29,8 @@ export function syncFolder(context: DiskContext, dir: PinnedDirectory): void {
 export interface MadeFolders {
   readonly dir: PinnedDirectory;
   readonly made: number;
+  /** Permission bits of the last one. */
+  mode(): number;
   undo(): void;
   close(): void;
 }
@@ -51,7 +63,8 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
       if (ours) syncFolder(context, parent);
       parent = dir;
     }
-    return { dir: parent, made: held.filter((step) => step.ours).length, undo, close };
+    const mode = (): number => modeOf(statSync(`${parent.prefix}/.`, { bigint: true }));
+    return { dir: parent, made: held.filter((step) => step.ours).length, mode, undo, close };
   } catch (error) {
     undo();
     close();
@@ -86,6 +99,11 @@ function removeIfEmpty(path: string): boolean {
     // Not empty, or not ours any more: someone uses it, so it stays.
     return false;
   }
+}
+
+/** Gives a folder the permission bits it once had. */
+export function setFolderMode(dir: PinnedDirectory, mode: number): void {
+  chmodSync(`${dir.prefix}/.`, mode);
 }
 
 /** Removes an empty folder; false if it is not empty. */

@@ -16,6 +16,8 @@ export interface Publication {
   readonly old: { readonly fd: number; readonly stats: BigIntStats };
   readonly expected: Expected;
   readonly intended: Uint8Array;
+  /** What is replaced is our own. */
+  readonly ours?: true;
 }
 
 export type Published =
@@ -49,7 +51,7 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
   const named = lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino;
   const touched = !holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended });
   if (named) {
-    const kept = retainOrDrop(context, temp, touched ? 'touched' : 'untouched');
+    const kept = touched ? retain(context, temp.path) : retainOrDrop(context, temp.path);
     return touched ? [kept] : [];
   }
   if (!touched) return [];
@@ -57,13 +59,12 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
   return [retainBytes(context, readAllSync(temp.fd, Number(size)))];
 }
 
-function retainOrDrop(context: DiskContext, temp: TempFile, state: 'touched' | 'untouched'): string {
+/** Keeps a file of our own that nobody has written into; without room for it, it is given up rather than left in their folder. */
+export function retainOrDrop(context: DiskContext, path: string): string {
   try {
-    return retain(context, temp.path);
-  } catch (error) {
-    if (state === 'touched') throw error;
-    // No room to keep it: what nobody has written into by now is given up rather than left in their folder.
-    unlinkSync(temp.path);
+    return retain(context, path);
+  } catch {
+    unlinkSync(path);
     return '';
   }
 }

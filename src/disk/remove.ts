@@ -7,6 +7,7 @@ import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
 import { inspect, linkTarget } from './list.ts';
+import { retainOrDrop } from './publication.ts';
 import { openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
 import { retain } from './retain.ts';
@@ -19,8 +20,15 @@ export interface Removed {
   readonly mode: number;
 }
 
-/** Removes a file if it holds the expected bytes; it is moved into our own folder, not destroyed. */
-export function remove(context: DiskContext, place: Place, expected: Expected): Removed | Conflict {
+/**
+ * Removes a file if it holds the expected bytes; it is moved into our own folder, not destroyed. Bytes that are `ours`, put
+ * there just now, are given up if there is no room to keep them.
+ */
+export function remove(
+  context: DiskContext,
+  place: Place,
+  expected: Expected & { readonly ours?: true },
+): Removed | Conflict {
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
@@ -38,7 +46,7 @@ export function remove(context: DiskContext, place: Place, expected: Expected): 
 function claimAway(
   context: DiskContext,
   place: Place,
-  old: { fd: number; ino: bigint; mode: number; expected: Expected },
+  old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Removed | Conflict {
   const claim = claimName(context, place);
   if (claim === undefined) return conflict('missing');
@@ -51,7 +59,7 @@ function claimAway(
     context.trace?.('folder-sync');
     // Before the file leaves the folder: should it fail, the name is given back.
     syncFolder(context, place.dir);
-    displaced = retain(context, claim);
+    displaced = old.expected.ours ? retainOrDrop(context, claim) : retain(context, claim);
   } catch (error) {
     if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;

@@ -25,6 +25,14 @@ export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {
   return { retained: [], ...more, ok: false, reason };
 }
 
+export interface Replacement extends NewContent {
+  readonly expected: Expected;
+  /** Permission bits of the new file; default: those of the old one. */
+  readonly mode?: number;
+  /** What is replaced are bytes that we have just put there: given up, if there is no room to keep them. */
+  readonly ours?: true;
+}
+
 /**
  * Replaces a file if it holds the expected bytes: compared just before, and what came out verified just after.
  * Keeps mode, owner and attributes; other hard links keep the old bytes. The old file is kept in our own folder.
@@ -33,16 +41,18 @@ export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {
 export async function replace(
   context: DiskContext,
   place: Place,
-  change: NewContent & { readonly expected: Expected },
+  change: Replacement,
 ): Promise<Committed | Conflict> {
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats)) return conflict('read-only');
-    const like = { kind: 'replaces', stats: old.stats, fd: old.fd } as const;
+    const mode = change.mode === undefined ? {} : { mode: change.mode };
+    const like = { kind: 'replaces', stats: old.stats, fd: old.fd, ...mode } as const;
     const temp = await writeTemp(context, place, { bytes: change.bytes, like });
     try {
-      const publication = { place, temp, old: { ...old }, expected: change.expected, intended: change.bytes };
+      const { expected, bytes: intended, ours } = change;
+      const publication = { place, temp, old: { ...old }, expected, intended, ...(ours ? { ours } : {}) };
       return publish(context, publication, change);
     } finally {
       closeSync(temp.fd);

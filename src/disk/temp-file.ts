@@ -46,9 +46,9 @@ export interface TempFile {
   readonly notices: readonly Notice[];
 }
 
-/** What new bytes look like: the file they replace and its descriptor, or a mode of their own. */
+/** What new bytes look like: the file they replace and its descriptor, or a mode of their own, or both. */
 export type Likeness =
-  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number }
+  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
 
 /** Writes a complete temporary file beside the target. On failure nothing is left and the error goes up. */
@@ -117,7 +117,7 @@ function applyLikeness(context: DiskContext, fd: number, like: Likeness): Notice
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
   // After the owner: changing it clears bits. Special bits are not carried over to bytes an agent wrote.
-  fchmodSync(fd, mode & ~SPECIAL_BITS);
+  fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
   const dropped = [...specialBits(mode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
   return notices;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Conflict } from '../disk/replace.ts';
 import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewEntry, PendingChange, Undone } from '../model/entry.ts';
+import type { Effect, NewEntry, PendingChange, Undone } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Writes } from '../store/store.ts';
+import { conflictRefusal } from './conflict-refusal.ts';
 import { keepImages } from './keep-images.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
@@ -15,9 +15,8 @@ export interface Work {
   readonly steps: readonly Step[];
   /** Keys that are locked meanwhile. */
   readonly locked: readonly string[];
-  readonly action?: 'undo';
-  /** What an undo takes back. */
-  readonly undone?: Undone;
+  /** What an undo takes back, and at which keys. */
+  readonly undo?: { readonly undone: Undone; readonly keys: readonly string[] };
 }
 
 /**
@@ -26,36 +25,52 @@ export interface Work {
  */
 export async function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = newChangeId();
-  const effects = work.steps.flatMap((step) => step.effects);
+  const effects = once(work.steps.flatMap((step) => step.effects));
   if (effects.length === 0) return unchanged(ledger, work);
-  const entry = entryOf(world, ledger, work, change);
-  const recorded = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
-  const done: { readonly step: Step; readonly outcome: Done }[] = [];
+  const entry = entryOf(world, ledger, { work, change, effects });
+  const announced = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
+  const done: DoneStep[] = [];
+  let refusal: Refusal | undefined;
   try {
-    for (const step of work.steps) {
-      const outcome = await step.run();
-      if (!outcome.ok) {
-        await takeBack(world, done, recorded ? change : undefined);
-        return { ok: false, refusal: conflictRefusal(step, outcome) };
-      }
-      done.push({ step, outcome });
+    refusal = await runAll(work.steps, done);
+    if (refusal === undefined) {
+      const settled = { ...entry, ...whatWasDone(work, done) };
+      const recorded = await settle(world, ledger, { done, entry: settled, announced });
+      const results = done.map(({ outcome }) => resultOf(outcome, change, recorded));
+      return { ok: true, change, dryRun: false, results };
     }
-    const outcomes = done.map((item) => item.outcome);
-    await keepImages(
-      world,
-      outcomes.flatMap((outcome) => outcome.displaced),
-    );
-    await settle(world, ledger, { outcomes, entry, change: recorded ? change : undefined });
-    return {
-      ok: true,
-      change,
-      dryRun: false,
-      results: outcomes.map((outcome) => resultOf(outcome, change, recorded)),
-    };
   } catch (error) {
-    await takeBack(world, done, recorded ? change : undefined);
+    await takeBack(world, done, announced ? change : undefined);
     throw error;
   }
+  if (await takeBack(world, done, announced ? change : undefined)) return { ok: false, refusal };
+  throw notTakenBack(refusal);
+}
+
+/** Carries the steps out, in order; why one of them was stopped, if one was. */
+async function runAll(steps: readonly Step[], done: DoneStep[]): Promise<Refusal | undefined> {
+  for (const step of steps) {
+    const outcome = await step.run();
+    if (!outcome.ok) return conflictRefusal(step, outcome);
+    done.push({ step, outcome });
+  }
+  return undefined;
+}
+
+interface DoneStep {
+  readonly step: Step;
+  readonly outcome: Done;
+}
+
+/** Several steps may need the same folder; it is made once. */
+function once(effects: readonly Effect[]): readonly Effect[] {
+  const made = new Set<string>();
+  return effects.filter(({ key, before, after }) => {
+    if (before.kind !== 'absent' || after.kind !== 'directory') return true;
+    const isNew = !made.has(key);
+    made.add(key);
+    return isNew;
+  });
 }
 
 /** Short enough to type after `lookfirst undo`. */
@@ -63,18 +78,23 @@ export function newChangeId(): string {
   return `c${randomBytes(5).toString('hex')}`;
 }
 
-function entryOf(world: World, ledger: Ledger, work: Work, change: string): NewEntry {
+function entryOf(
+  world: World,
+  ledger: Ledger,
+  { work, change, effects }: { work: Work; change: string; effects: readonly Effect[] },
+): NewEntry {
   const [first] = work.steps;
-  const effects = work.steps.flatMap((step) => step.effects);
   return {
     kind: 'change',
     atMs: world.now(),
     session: ledger.session,
     root: first?.path.root ?? '',
-    ...(first === undefined ? {} : { action: work.action ?? first.action, path: first.path.relative }),
+    ...(first === undefined
+      ? {}
+      : { action: work.undo === undefined ? first.action : 'undo', path: first.path.relative }),
     change,
     effects,
-    ...(work.undone === undefined ? {} : undoneFields(work.undone)),
+    ...(work.undo === undefined ? {} : undoneFields(work.undo.undone)),
   };
 }
 
@@ -94,29 +114,74 @@ async function announce(world: World, pending: PendingChange): Promise<boolean> 
   }
 }
 
+/** The effects as they turned out. A folder that stayed because someone needs it was not taken back. */
+function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
+  const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
+  const stayed = new Set(done.flatMap(({ outcome }) => outcome.stayed ?? []));
+  if (undo === undefined || stayed.size === 0) return { effects };
+  return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
+}
+
+/** Images, sightings and the entry. False if they could not be written and the policy lets changes go on without. */
 async function settle(
   world: World,
   ledger: Ledger,
-  { outcomes, entry, change }: { outcomes: readonly Done[]; entry: NewEntry; change: string | undefined },
-): Promise<void> {
-  const tombstones = outcomes.flatMap((outcome) => outcome.tombstones);
+  { done, entry, announced }: { done: readonly DoneStep[]; entry: NewEntry; announced: boolean },
+): Promise<boolean> {
+  const outcomes = done.map(({ outcome }) => outcome);
+  const entries = entry.effects?.length === 0 ? [] : [entry];
+  const settled = entry.change === undefined ? [] : [entry.change];
+  const journal: Writes = announced ? { entries, settle: settled } : {};
   const atMs = world.now();
-  const gone = tombstones.map((key) => ledger.tombstoneWrites(key, atMs));
-  const journal: Writes = change === undefined ? {} : { entries: [entry], settle: [change] };
-  const alongside = joinWrites(journal, ...gone);
-  await ledger.record(
-    outcomes.flatMap((outcome) => outcome.sightings),
-    alongside,
+  const gone = outcomes.flatMap(({ tombstones }) =>
+    tombstones.map((key) => ledger.tombstoneWrites(key, atMs)),
   );
+  try {
+    await keepImages(
+      world,
+      outcomes.flatMap((outcome) => outcome.displaced),
+    );
+    const sightings = outcomes.flatMap((outcome) => outcome.sightings);
+    await ledger.record(sightings, joinWrites(journal, ...gone));
+    return announced;
+  } catch (error) {
+    if (world.policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
+    return false;
+  }
 }
 
+/**
+ * Takes back what was done, the last step first; false if something could not be. Then, and if that cannot be recorded, the
+ * change stays announced: whoever comes next to one of its files, or the next start, looks at what is there and settles it.
+ */
 async function takeBack(
   world: World,
-  done: readonly { readonly step: Step }[],
+  done: readonly DoneStep[],
   change: string | undefined,
-): Promise<void> {
-  for (const { step } of done.toReversed()) await step.revert();
-  if (change !== undefined) await world.store.record({ settle: [change] });
+): Promise<boolean> {
+  let complete = true;
+  for (const { step } of done.toReversed()) complete = (await isReverted(step)) && complete;
+  if (complete && change !== undefined) {
+    await world.store.record({ settle: [change] }).catch((error: unknown) => {
+      // What led here is told, not that the store failed once more.
+      if (!(error instanceof Fault)) throw error;
+    });
+  }
+  return complete;
+}
+
+async function isReverted(step: Step): Promise<boolean> {
+  try {
+    return await step.revert();
+  } catch {
+    // Whatever it was: the next one to look finds what is there.
+    return false;
+  }
+}
+
+function notTakenBack({ path, code }: Refusal): Fault {
+  const message = `${path} stopped the batch (${code}), and someone has meanwhile changed what it had done before: look at the files again`;
+  return new Fault('IO_FAILED', message, { path });
 }
 
 /** Nothing to write: what was asked for is there already. */
@@ -136,50 +201,4 @@ function resultOf(outcome: Done, change: string, recorded: boolean): ChangeResul
     ? outcome.result.notices
     : [...outcome.result.notices, { kind: 'not-recorded' }];
   return { ...outcome.result, ...(outcome.result.changed ? { change } : {}), notices };
-}
-
-/** Someone was faster between the last look and the change; nothing of ours was done. */
-function conflictRefusal(step: Step, conflict: Conflict): Refusal {
-  const base = { action: step.action, path: step.path.given };
-  switch (conflict.reason) {
-    case 'changed':
-      return {
-        ...base,
-        code: 'STALE',
-        next: 'read_again',
-        detail: { reason: 'it changed while it was being written' },
-      };
-    case 'missing':
-      return {
-        ...base,
-        code: 'DELETED',
-        next: 'read_again',
-        detail: { reason: 'it was deleted while it was being written' },
-      };
-    case 'exists':
-      return {
-        ...base,
-        code: 'ALREADY_EXISTS',
-        next: 'read',
-        detail: { reason: 'someone created it in this moment' },
-      };
-    case 'kind':
-      return {
-        ...base,
-        code: 'NOT_A_FILE',
-        next: 'other_path',
-        ...(conflict.kind === undefined ? {} : { detail: { kind: conflict.kind } }),
-      };
-    case 'read-only':
-      return { ...base, code: 'READ_ONLY', next: 'ask_human' };
-    case 'denied':
-      return {
-        ...base,
-        code: 'UNVERIFIABLE',
-        next: 'ask_human',
-        ...(conflict.errno === undefined ? {} : { detail: { errno: conflict.errno } }),
-      };
-    default:
-      return conflict.reason satisfies never;
-  }
 }

@@ -1,10 +1,10 @@
-import { type MadeFolders, makeFolders, removeFolder } from '../disk/folders.ts';
+import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Absent, Found } from '../workspace/workspace.ts';
 import { ABSENT } from './sides.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
-import { folderEffects } from './write-step.ts';
+import { folderEffects, madeEffects } from './write-step.ts';
 
 /** Makes a folder and those above it. */
 export function makeFolderStep(world: World, located: Absent): Step {
@@ -23,9 +23,16 @@ export function makeFolderStep(world: World, located: Absent): Step {
     run: async () => {
       folders = makeFolders(world.disk, place, located.missing);
       const result = { path: place.path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
-      return { ok: true, result, sightings: [], tombstones: [], displaced: [] };
+      const { made, mode } = folders;
+      const after = { kind: 'directory', mode: mode() } as const;
+      const effects =
+        made === 0 ? [] : [...madeEffects(located, { made: made - 1, mode }), { ...own, after }];
+      return { ok: true, effects, result, sightings: [], tombstones: [], displaced: [] };
     },
-    revert: async () => folders?.undo(),
+    revert: async () => {
+      folders?.undo();
+      return true;
+    },
     close: () => {
       folders?.close();
       place.dir.close();
@@ -42,7 +49,7 @@ export function nothingStep(located: Found, action: Step['action']): Step {
     path: place.path,
     effects: [],
     run: async () => ({ ok: true, result, sightings: [], tombstones: [], displaced: [] }),
-    revert: async () => {},
+    revert: async () => true,
     close: () => place.dir.close(),
   };
 }
@@ -68,7 +75,10 @@ export function removeFolderStep(world: World, located: Found): Step {
       return { ok: true, result, sightings: [], tombstones: [place.path.key], displaced: [] };
     },
     revert: async () => {
-      makeFolders(world.disk, place, [place.name]).close();
+      const made = makeFolders(world.disk, place, [place.name]);
+      setFolderMode(made.dir, mode);
+      made.close();
+      return true;
     },
     close: () => place.dir.close(),
   };

@@ -4,7 +4,7 @@ import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { carryOut } from './carry-out.ts';
 import { dryRun } from './dry-run.ts';
-import { keysOf } from './keys.ts';
+import { keysOf, notLocked } from './keys.ts';
 import { prepare } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
@@ -12,6 +12,9 @@ import { Refusals } from './refusals.ts';
 import { vetOne } from './vet.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
+
+/** Links and folders may change between locking and looking; then what is needed now is locked. */
+const MAX_TRIES = 5;
 
 /**
  * The one way a file is changed. `vet` answers, `perform` answers and acts under one lock, `witness` notes what others did.
@@ -46,13 +49,19 @@ export class Gate {
     const changes = changesOf(intent);
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return keys;
-    const release = await lockKeys(this.#world, keys.keys);
-    if (release === undefined) return refused(busy(changes));
-    try {
-      return await this.#performLocked(intent, changes, keys.keys);
-    } finally {
-      release();
+    let locked = keys.keys;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const release = await lockKeys(this.#world, locked);
+      if (release === undefined) break;
+      try {
+        const outcome = await this.#performLocked(intent, changes, locked);
+        if (!('needs' in outcome)) return outcome;
+        locked = [...locked, ...outcome.needs];
+      } finally {
+        release();
+      }
     }
+    return refused(busy(changes));
   }
 
   /** Notes what someone else read, wrote or ran, so that the next verdict is right. */
@@ -64,7 +73,7 @@ export class Gate {
     intent: Intent,
     changes: readonly FileIntent[],
     locked: readonly string[],
-  ): Promise<Outcome<ApplyResult>> {
+  ): Promise<Outcome<ApplyResult> | { readonly needs: readonly string[] }> {
     const prepared: Prepared[] = [];
     try {
       for (const change of changes) prepared.push(await prepare(this.#world, this.#ledger, change));
@@ -74,6 +83,9 @@ export class Gate {
       if (refusal !== undefined) return refused(refusal);
       const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
       if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(steps) };
+      const keys = steps.flatMap((step) => step.effects.map((effect) => effect.key));
+      const needs = notLocked(keys, locked);
+      if (needs.length > 0) return { needs };
       const outcome = await carryOut(this.#world, this.#ledger, { steps, locked });
       if (outcome.ok) return outcome;
       return refused((await this.refusals.record(outcome)).refusal);

@@ -1,22 +1,53 @@
 import type { FileIntent } from '../model/intent.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
 /**
  * The keys of every file that changes will touch, for locking. A path that cannot be resolved has none and is refused
- * later, with its reason. Two changes of one file in one batch are refused: the second would not know the first.
+ * later, with its reason. Two changes of one file in one batch are refused, and so are changes in a folder that the same
+ * batch moves or deletes: the second would not know the first.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
-  const keys = new Set<string>();
-  for (const change of changes) {
-    for (const path of pathsOf(change)) {
-      const key = keyOf(world, path, change);
-      if (key === undefined) continue;
-      if (keys.has(key) && changes.length > 1) return refused(twice(path));
+  const touched = changes.flatMap((change) =>
+    pathsOf(change).flatMap((path) => {
+      const found = keyOf(world, path, change);
+      return found === undefined ? [] : [{ ...found, path, change }];
+    }),
+  );
+  if (changes.length > 1) {
+    const keys = new Set<string>();
+    for (const { key, path } of touched) {
+      if (keys.has(key))
+        return refused(twice(path, 'the batch changes this file twice; join the changes into one'));
       keys.add(key);
     }
+    const inside = insideAnother(touched);
+    if (inside !== undefined)
+      return refused(
+        twice(inside, 'the batch moves or deletes the folder around it; make two batches of it'),
+      );
   }
-  return { ok: true, keys: [...keys] };
+  return {
+    ok: true,
+    keys: touched.flatMap(({ key, folder }) => (folder === undefined ? [key] : [key, folder])),
+  };
+}
+
+interface Touched {
+  readonly key: string;
+  /** The outermost folder that has to be made for it. */
+  readonly folder: string | undefined;
+  readonly path: string;
+  readonly change: FileIntent;
+}
+
+/** A path below one that another change takes away. */
+function insideAnother(touched: readonly Touched[]): string | undefined {
+  const taken = touched.filter(({ change }) => change.kind === 'move' || change.kind === 'delete');
+  return touched.find(({ key, change }) =>
+    taken.some((other) => other.change !== change && key.startsWith(`${other.key}/`)),
+  )?.path;
 }
 
 export function pathsOf(change: FileIntent): readonly string[] {
@@ -24,15 +55,28 @@ export function pathsOf(change: FileIntent): readonly string[] {
 }
 
 /** A link that is deleted or moved is locked under its own name, one that is written through under its target's. */
-function keyOf(world: World, path: string, change: FileIntent): string | undefined {
+function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'key' | 'folder'> | undefined {
   const links = change.kind === 'delete' || change.kind === 'move' ? 'parents' : 'all';
   const outcome = world.workspace.locate(path, 'status', links);
   if (!outcome.ok) return undefined;
   outcome.located.place.dir.close();
-  return outcome.located.place.path.key;
+  return { key: outcome.located.place.path.key, folder: missingFolder(outcome.located) };
 }
 
-function twice(path: string): Refusal {
-  const detail = { reason: 'the batch changes this file twice; join the changes into one' };
-  return { code: 'INVALID_ARGUMENT', action: 'overwrite', path, next: 'fix_argument', detail };
+/** The key of the outermost folder that is missing above a path. */
+export function missingFolder(located: Located): string | undefined {
+  if (located.exists || located.missing.length < 2) return undefined;
+  return located.place.path.key
+    .split('/')
+    .slice(0, 1 - located.missing.length)
+    .join('/');
+}
+
+/** The keys that are neither locked nor in a locked folder. */
+export function notLocked(keys: readonly string[], locked: readonly string[]): readonly string[] {
+  return keys.filter((key) => !locked.some((one) => key === one || key.startsWith(`${one}/`)));
+}
+
+function twice(path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action: 'overwrite', path, next: 'fix_argument', detail: { reason } };
 }

@@ -12,7 +12,7 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import type { World } from './world.ts';
-import { folderEffects } from './write-step.ts';
+import { folderEffects, madeEffects } from './write-step.ts';
 
 export interface Move {
   readonly source: Found;
@@ -33,34 +33,36 @@ export function moveStep(world: World, change: Move): Step {
   let to: Place | undefined;
   let moved = false;
 
-  const restoreDestination = async (): Promise<void> => {
-    if (change.overwrites === undefined || to === undefined) return;
-    await create(world.disk, to, { bytes: change.overwrites.bytes, mode: modeOf(change.overwrites.stats) });
+  const restoreDestination = async (): Promise<boolean> => {
+    const restored = to === undefined || (await putBack(world, to, change.overwrites));
+    folders?.undo();
+    return restored;
   };
 
   return {
     action: 'move',
     path: destination.place.path,
-    effects: effectsOf(change),
+    effects: [...folderEffects(destination), ...endsOf(change)],
     run: async () => {
-      const target = placeOf();
-      to = target;
-      const displaced = clear(world, target, change.overwrites);
+      to = placeOf();
+      const displaced = clear(world, to, change.overwrites);
       if ('reason' in displaced) return displaced;
-      const outcome = move(world.disk, from, target);
-      if (!outcome.ok) {
+      try {
+        const outcome = move(world.disk, from, to);
+        if (!outcome.ok) await restoreDestination();
+        if (!outcome.ok) return outcome;
+      } catch (error) {
         await restoreDestination();
-        folders?.undo();
-        return outcome;
+        throw error;
       }
       moved = true;
-      return done(change, displaced);
+      const effects = [...madeEffects(destination, folders), ...endsOf(change)];
+      return { ...done(change, displaced), effects };
     },
     revert: async () => {
-      if (!moved || to === undefined) return;
-      move(world.disk, to, from);
-      await restoreDestination();
-      folders?.undo();
+      if (!moved || to === undefined) return true;
+      const back = move(world.disk, to, from);
+      return (await restoreDestination()) && back.ok;
     },
     close: () => {
       folders?.close();
@@ -85,11 +87,18 @@ function clear(world: World, place: Place, overwrites: Snapshot | undefined): Di
   return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
 }
 
-function effectsOf({ source, destination, side, overwrites }: Move): Effect[] {
+/** Gives the overwritten file its place again. */
+async function putBack(world: World, place: Place, overwritten: Snapshot | undefined): Promise<boolean> {
+  if (overwritten === undefined) return true;
+  const { bytes, stats } = overwritten;
+  return (await create(world.disk, place, { bytes, mode: modeOf(stats) })).ok;
+}
+
+/** What happens at the old place and at the new one. */
+function endsOf({ source, destination, side, overwrites }: Move): Effect[] {
   const from = source.place.path;
   const to = destination.place.path;
   return [
-    ...folderEffects(destination),
     { key: from.key, relative: from.relative, before: side, after: ABSENT, movedTo: to.key },
     {
       key: to.key,

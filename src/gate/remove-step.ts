@@ -26,7 +26,8 @@ export function removeFileStep(world: World, located: Found, before: Snapshot): 
       return gone(place.path.given, place.path.key, displaced);
     },
     revert: async () => {
-      await create(world.disk, place, { bytes: before.bytes, mode: modeOf(before.stats) });
+      const made = await create(world.disk, place, { bytes: before.bytes, mode: modeOf(before.stats) });
+      return made.ok;
     },
     close: () => place.dir.close(),
   };
@@ -45,9 +46,7 @@ export function removeLinkStep(world: World, located: Found): Step {
       const outcome = target === '' ? conflict('changed') : removeLink(world.disk, place, target);
       return outcome.ok ? gone(place.path.given, place.path.key, []) : outcome;
     },
-    revert: async () => {
-      makeLink(world.disk, place, target);
-    },
+    revert: async () => makeLink(world.disk, place, target).ok,
     close: () => place.dir.close(),
   };
 }

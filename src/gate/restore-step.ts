@@ -1,18 +1,11 @@
-import { create } from '../disk/create.ts';
-import { makeFolders, removeFolder } from '../disk/folders.ts';
-import { makeLink } from '../disk/links.ts';
-import { move } from '../disk/move.ts';
-import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace } from '../disk/replace.ts';
-import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import type { Place, ResolvedPath } from '../model/path.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import type { Located } from '../workspace/workspace.ts';
+import { restore } from './restore.ts';
 import { ABSENT } from './sides.ts';
-import type { Displaced, Step } from './step.ts';
+import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Brings one thing back to what it was. It looks for its place when it runs: an earlier step may have to make it. */
@@ -33,13 +26,19 @@ export function restoreStep(world: World, step: UndoStep, path: ResolvedPath): S
       };
       const sightings = step.restore.kind === 'file' ? [baselineOf(world, step.key, step.restore)] : [];
       const tombstones = step.restore.kind === 'absent' ? [step.key] : [];
-      return { ok: true, result, sightings, tombstones, displaced: outcome.displaced };
+      const { stayed, idle, made, displaced } = outcome;
+      const effects = stayed || idle ? [] : [...made, ...effectsOf(step)];
+      const done = { ok: true, effects, result, sightings, displaced } as const;
+      return stayed ? { ...done, stayed: step.key, tombstones: [] } : { ...done, tombstones };
     },
-    revert: async () => {
-      await restore(world, { ...step, expect: step.restore, restore: step.expect });
-    },
+    revert: async () => (await restore(world, reversed(step))).ok,
     close: () => {},
   };
+}
+
+function reversed({ key, relative, expect, restore: after, from }: UndoStep): UndoStep {
+  if (from === undefined) return { key, relative, expect: after, restore: expect };
+  return { ...from, expect: ABSENT, restore: after, from: { key, relative } };
 }
 
 function effectsOf(step: UndoStep): Effect[] {
@@ -66,103 +65,4 @@ function baselineOf(world: World, key: string, side: Extract<Side, { kind: 'file
     atMs: world.now(),
     lost: 'forgotten',
   };
-}
-
-type Restored = { readonly ok: true; readonly displaced: readonly Displaced[] } | Conflict;
-
-async function restore(world: World, step: UndoStep): Promise<Restored> {
-  if (step.from === undefined && sameContent(step.expect, step.restore)) return { ok: true, displaced: [] };
-  const outcome = world.workspace.locate(step.key, 'undo', 'parents');
-  if (!outcome.ok) return conflict('changed');
-  const { located } = outcome;
-  try {
-    if (step.from !== undefined) return moveBack(world, step.from.key, located);
-    const taken = takeAway(world, located, step);
-    if (!taken.ok || step.restore.kind === 'absent') return taken;
-    const put = await putThere(world, located, step);
-    return put.ok ? { ok: true, displaced: [...taken.displaced, ...put.displaced] } : put;
-  } finally {
-    located.place.dir.close();
-  }
-}
-
-function moveBack(world: World, from: string, to: Located): Restored {
-  const source = world.workspace.locate(from, 'undo', 'parents');
-  if (!source.ok || !source.located.exists || to.exists) return conflict('changed');
-  const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
-  try {
-    const place = { path: to.place.path, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
-    const moved = move(world.disk, source.located.place, place);
-    if (!moved.ok) folders.undo();
-    return moved.ok ? { ok: true, displaced: [] } : moved;
-  } finally {
-    folders.close();
-    source.located.place.dir.close();
-  }
-}
-
-/** Removes what must make room. A file that is only replaced stays until its successor takes its place. */
-function takeAway(world: World, located: Located, { expect, restore: after }: UndoStep): Restored {
-  if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
-  switch (expect.kind) {
-    case 'absent':
-      return { ok: true, displaced: [] };
-    case 'directory': {
-      if (after.kind === 'directory') return { ok: true, displaced: [] };
-      const gone = removeFolder(world.disk, located.place);
-      // A folder in which someone has put something since stays, unless something else must take its place.
-      return gone || after.kind === 'absent' ? { ok: true, displaced: [] } : conflict('changed');
-    }
-    case 'link': {
-      const removed = removeLink(world.disk, located.place, expect.target);
-      return removed.ok ? { ok: true, displaced: [] } : removed;
-    }
-    case 'file': {
-      if (after.kind === 'file') return { ok: true, displaced: [] };
-      const removed = remove(world.disk, located.place, { fingerprint: expect.fingerprint });
-      if (!removed.ok) return removed;
-      return { ok: true, displaced: displacedOf(removed.displaced, expect) };
-    }
-    default:
-      return expect satisfies never;
-  }
-}
-
-function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file' }>): Displaced[] {
-  return file === undefined ? [] : [{ file, ...side.fingerprint }];
-}
-
-async function putThere(world: World, located: Located, step: UndoStep): Promise<Restored> {
-  const { expect, restore: after } = step;
-  const missing = located.exists ? [] : located.missing;
-  const folders = makeFolders(
-    world.disk,
-    located.place,
-    after.kind === 'directory' ? missing : missing.slice(0, -1),
-  );
-  try {
-    const place: Place = {
-      path: located.place.path,
-      dir: folders.dir,
-      name: missing.at(-1) ?? located.place.name,
-    };
-    if (after.kind === 'directory') return { ok: true, displaced: [] };
-    if (after.kind === 'link') {
-      const made = makeLink(world.disk, place, after.target);
-      return made.ok ? { ok: true, displaced: [] } : made;
-    }
-    if (after.kind !== 'file') return { ok: true, displaced: [] };
-    const bytes = await world.images.read(after.fingerprint);
-    if (expect.kind !== 'file') {
-      const made = await create(world.disk, place, { bytes, mode: after.mode });
-      return made.ok ? { ok: true, displaced: [] } : made;
-    }
-    const written = await replace(world.disk, place, {
-      bytes,
-      expected: { fingerprint: expect.fingerprint },
-    });
-    return written.ok ? { ok: true, displaced: displacedOf(written.displaced, expect) } : written;
-  } finally {
-    folders.close();
-  }
 }

@@ -13,16 +13,20 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** A bounded diff of what it will do to a text, for dry runs. */
   preview?(): string;
-  /** Changes the disk. A conflict means that nothing of this step was done. */
+  /** Changes the disk. After a conflict or a Fault nothing of this step is left. */
   run(): Promise<Done | Conflict>;
-  /** Takes it back, for a batch of which a later step failed. */
-  revert(): Promise<void>;
+  /** Takes it back, because a later step failed or nothing could be recorded; false if someone has changed it since. */
+  revert(): Promise<boolean>;
   /** Releases what it holds. */
   close(): void;
 }
 
 export interface Done {
   readonly ok: true;
+  /** What it did, as far as that is known better now than it was announced. */
+  readonly effects?: readonly Effect[];
+  /** The key of a folder that was to go and is still needed. */
+  readonly stayed?: string;
   readonly result: Omit<ChangeResult, 'change'>;
   /** What the session knows afterwards. */
   readonly sightings: readonly Sighting[];

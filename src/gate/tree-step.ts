@@ -1,4 +1,4 @@
-import { makeFolders, removeFolder } from '../disk/folders.ts';
+import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { makeLink } from '../disk/links.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { release } from '../disk/release.ts';
@@ -67,16 +67,8 @@ export function removeTreeStep(world: World, located: Found, doomed: readonly Do
       after: ABSENT,
     })),
     run: async () => {
-      for (const item of doomed) {
-        const outcome = await at<Removed | Conflict>(world, item.path, (place) =>
-          removeOne(world, place, item),
-        );
-        if ('reason' in outcome) {
-          await putBack(world, removed);
-          return outcome;
-        }
-        removed.push(outcome);
-      }
+      const stopped = await removeAll(world, doomed, removed);
+      if (stopped !== undefined) return stopped;
       const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
       return {
         ok: true,
@@ -89,6 +81,30 @@ export function removeTreeStep(world: World, located: Found, doomed: readonly Do
     revert: () => putBack(world, removed),
     close: () => located.place.dir.close(),
   };
+}
+
+/** Removes one after the other; if one cannot be removed, those before it come back. */
+async function removeAll(
+  world: World,
+  doomed: readonly Doomed[],
+  removed: Removed[],
+): Promise<Conflict | undefined> {
+  try {
+    for (const item of doomed) {
+      const outcome = await at<Removed | Conflict>(world, item.path, (place) =>
+        removeOne(world, place, item),
+      );
+      if ('reason' in outcome) {
+        await putBack(world, removed);
+        return outcome;
+      }
+      removed.push(outcome);
+    }
+    return undefined;
+  } catch (error) {
+    await putBack(world, removed);
+    throw error;
+  }
 }
 
 function displacedOf({ side, displaced }: Removed): Displaced[] {
@@ -116,15 +132,25 @@ function removeOne(world: World, place: Place, item: Doomed): Removed | Conflict
   }
 }
 
-/** Brings back what was removed so far, outermost first. */
-async function putBack(world: World, removed: readonly Removed[]): Promise<void> {
+/** Brings back what was removed so far, outermost first; false if something has a name by now. */
+async function putBack(world: World, removed: readonly Removed[]): Promise<boolean> {
+  let complete = true;
   for (const item of removed.toReversed()) {
-    await at(world, item.path, (place) => {
-      if (item.side.kind === 'directory') makeFolders(world.disk, place, [place.name]).close();
-      else if (item.side.kind === 'link') makeLink(world.disk, place, item.side.target);
-      else if (item.displaced !== undefined) release(item.displaced, place);
-    });
+    const back = await at(world, item.path, (place) => putOneBack(world, place, item));
+    complete &&= back === true;
   }
+  return complete;
+}
+
+function putOneBack(world: World, place: Place, { side, displaced }: Removed): boolean {
+  if (side.kind === 'link') return makeLink(world.disk, place, side.target).ok;
+  if (side.kind === 'directory') {
+    const made = makeFolders(world.disk, place, [place.name]);
+    setFolderMode(made.dir, side.mode);
+    made.close();
+    return true;
+  }
+  return displaced === undefined || release(displaced, place);
 }
 
 /** Does something at a path found by walking to it anew; a conflict if the way there is no longer open. */

@@ -15,6 +15,7 @@ import { decodeText } from '../text/decode.ts';
 import { merge3 } from '../text/merge.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import { carryOut } from './carry-out.ts';
+import { missingFolder, notLocked } from './keys.ts';
 import { lockKeys } from './recover.ts';
 import { restoreStep } from './restore-step.ts';
 import { sideOfLocated } from './side-at.ts';
@@ -29,20 +30,45 @@ export async function undo(
   ledger: Ledger,
   selection: UndoSelection,
 ): Promise<Outcome<UndoResult>> {
+  let planned = await plan(world, ledger, selection);
+  for (;;) {
+    if (!planned.ok) return planned;
+    const keys = keysOf(world, planned.plan);
+    const release = await lockKeys(world, keys);
+    if (release === undefined)
+      return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+    try {
+      // Once more, now that nobody can change these files: someone may have, or may have taken back the same.
+      const again = await plan(world, ledger, selection);
+      if (!again.ok) return again;
+      if (notLocked(keysOf(world, again.plan), keys).length === 0)
+        return await undoLocked(world, ledger, { plan: again.plan, selection, locked: keys });
+      planned = again;
+    } finally {
+      release();
+    }
+  }
+}
+
+async function plan(
+  world: World,
+  ledger: Ledger,
+  selection: UndoSelection,
+): Promise<Outcome<{ readonly plan: UndoPlan }>> {
   const target = await targetOf(world, ledger, selection);
   if (!target.ok) return target;
   const entries = await entriesForUndo(world.store, target.target);
-  const planned = planUndo(entries, target.target, { merge: selection.merge === true });
-  if (!planned.ok) return planned;
-  const { plan } = planned;
-  const keys = plan.steps.flatMap((step) => [step.key, ...(step.from === undefined ? [] : [step.from.key])]);
-  const release = await lockKeys(world, keys);
-  if (release === undefined) return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
-  try {
-    return await undoLocked(world, ledger, { plan, selection, locked: keys });
-  } finally {
-    release();
-  }
+  return planUndo(entries, target.target, { merge: selection.merge === true });
+}
+
+/** What the steps touch, and the folders that have to be made for them. */
+function keysOf(world: World, { steps }: UndoPlan): readonly string[] {
+  return steps.flatMap(({ key, from }) => {
+    const outcome = world.workspace.locate(key, 'undo', 'parents');
+    if (outcome.ok) outcome.located.place.dir.close();
+    const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
+    return [key, ...(from === undefined ? [] : [from.key]), ...(folder === undefined ? [] : [folder])];
+  });
 }
 
 async function targetOf(
@@ -92,8 +118,7 @@ async function undoLocked(
   const outcome = await carryOut(world, ledger, {
     steps: work,
     locked,
-    action: 'undo',
-    undone: plan.undone,
+    undo: plan,
   });
   if (!outcome.ok) return outcome;
   return {

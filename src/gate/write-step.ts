@@ -69,18 +69,22 @@ export function writeStep(world: World, change: NewBytes): Step {
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
-        return done(world, change, outcome);
+        const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
+        return { ...done(world, change, outcome), effects };
       } catch (error) {
         folders?.undo();
         throw error;
       }
     },
     revert: async () => {
-      if (committed === undefined) return;
+      if (committed === undefined) return true;
       const expected = { fingerprint, bytes: change.bytes };
-      if (before === undefined) remove(world.disk, place(), expected);
-      else await replace(world.disk, place(), { bytes: before.bytes, expected });
+      const outcome =
+        before === undefined
+          ? remove(world.disk, place(), { ...expected, ours: true })
+          : await replace(world.disk, place(), { bytes: before.bytes, expected, ours: true });
       folders?.undo();
+      return outcome.ok;
     },
     close: () => {
       folders?.close();
@@ -103,14 +107,14 @@ function commit(
   });
 }
 
-function effectOf(change: NewBytes, fingerprint: Fingerprint): Effect {
+function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {
   const { before, located } = change;
-  const mode = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
+  const announced = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
   return {
     key: located.place.path.key,
     relative: located.place.path.relative,
     before: before === undefined ? ABSENT : sideOf(before),
-    after: fileSide(fingerprint, mode, false),
+    after: fileSide(fingerprint, mode ?? announced, false),
   };
 }
 
@@ -126,6 +130,18 @@ export function folderEffects(located: Located): Effect[] {
     const key = path.key.split('/').slice(0, -depth).join('/');
     return { key, relative, before: ABSENT, after: { kind: 'directory', mode: 0o755 } };
   });
+}
+
+/** Those of them that we did make, the last so many: someone may have been faster with the others. */
+export function madeEffects(
+  located: Located,
+  folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
+): Effect[] {
+  if (folders === undefined || folders.made <= 0) return [];
+  const after = { kind: 'directory', mode: folders.mode() } as const;
+  return folderEffects(located)
+    .slice(-folders.made)
+    .map((effect) => ({ ...effect, after }));
 }
 
 function done(

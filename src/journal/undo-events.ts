@@ -1,5 +1,5 @@
 import type { Effect, Entry } from '../model/entry.ts';
-import { idleKeys, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
+import { idleKeys, isUndo, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
 import type { Selected } from './undo-selection.ts';
 
 /** One effect in the course of things; a moved folder's two effects are one event. */
@@ -21,9 +21,10 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
   const start = Math.min(...selection.map((each) => each.entry.seq));
   const since = history.changes.filter((entry) => entry.seq >= start);
   const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
-  const cancelsOut = (entry: Entry, { key }: Effect): boolean =>
-    history.undoerOf(entry, key) !== undefined ||
-    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), key));
+  const cancelsOut = (entry: Entry, effect: Effect): boolean =>
+    history.undoerOf(entry, effect.key) !== undefined ||
+    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key)) ||
+    (isUndo(entry) && isOnlyOfFolder(entry, effect));
   return since.flatMap((entry) =>
     eventsOf(entry, selected).filter((event) => event.selected || !cancelsOut(entry, event.effect)),
   );
@@ -95,6 +96,12 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   const { key } = event.effect;
   const places = [moved.effect.key, moved.folderTo.key];
   return places.some((place) => key === place || isUnder(key, place) || event.folderTo?.key === place);
+}
+
+/** Folders that an undo has made or left behind for what it brought back are nobody's change, and no obstacle to any. */
+function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
+  if (movedTo(entry, effect) !== undefined) return false;
+  return [effect.before, effect.after].every(({ kind }) => kind === 'absent' || kind === 'directory');
 }
 
 function touches(entry: Entry | undefined, key: string): boolean {

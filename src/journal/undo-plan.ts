@@ -13,6 +13,8 @@ export interface UndoPlan {
   readonly steps: readonly UndoStep[];
   /** For the journal's entry of this undo. */
   readonly undone: Undone;
+  /** Every key at which something is taken back. A folder that turns out to be needed still is none of them then. */
+  readonly keys: readonly string[];
 }
 
 export interface UndoOptions {
@@ -49,7 +51,7 @@ export function planUndo(
   if (lost !== undefined) return notKept(lost);
   return {
     ok: true,
-    plan: { steps: steps.map(asKept), undone: undoneBy(selection, history) },
+    plan: { steps: steps.map(asKept), undone: undoneBy(selection, history), keys: keysOf(selection) },
   };
 }
 
@@ -72,8 +74,11 @@ function asKept(step: UndoStep): UndoStep {
 function undoneBy(selection: readonly Selected[], history: UndoHistory): Undone {
   const changes = selection.map(({ entry }) => entry.change ?? '');
   if (!selection.some((each) => isPartial(each, history))) return { changes };
-  const keys = new Set(selection.flatMap(({ effects }) => effects.map((effect) => effect.key)));
-  return { changes, keys: [...keys] };
+  return { changes, keys: keysOf(selection) };
+}
+
+function keysOf(selection: readonly Selected[]): readonly string[] {
+  return [...new Set(selection.flatMap(({ effects }) => effects.map((effect) => effect.key)))];
 }
 
 function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {

@@ -122,7 +122,7 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
   const runs: Run[] = [];
   for (const event of events) {
     const last = runs.at(-1);
-    if (last !== undefined && sameContent(last.newest.effect.after, event.effect.before)) {
+    if (last !== undefined && continues(last.newest.effect, event.effect)) {
       runs[runs.length - 1] = { oldest: last.oldest, newest: event };
       continue;
     }
@@ -130,6 +130,15 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
     runs.push({ oldest: event, newest: event });
   }
   return runs;
+}
+
+/** A folder made or removed twice is no contradiction: it has no content of its own, and an undo may have found it as it was to be. */
+function continues(earlier: Effect, later: Effect): boolean {
+  return sameContent(earlier.after, later.before) || (isOfFolder(earlier) && isOfFolder(later));
+}
+
+function isOfFolder({ before, after }: Effect): boolean {
+  return [before, after].every(({ kind }) => kind === 'absent' || kind === 'directory');
 }
 
 function stepOf(oldest: Effect, newest: Effect): UndoStep {

@@ -1,0 +1,49 @@
+import type { Conflict } from '../disk/replace.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Step } from './step.ts';
+
+/** Someone was faster between the last look and the change; nothing of ours was done. */
+export function conflictRefusal(step: Step, conflict: Conflict): Refusal {
+  const base = { action: step.action, path: step.path.given };
+  switch (conflict.reason) {
+    case 'changed':
+      return {
+        ...base,
+        code: 'STALE',
+        next: 'read_again',
+        detail: { reason: 'it changed while it was being written' },
+      };
+    case 'missing':
+      return {
+        ...base,
+        code: 'DELETED',
+        next: 'read_again',
+        detail: { reason: 'it was deleted while it was being written' },
+      };
+    case 'exists':
+      return {
+        ...base,
+        code: 'ALREADY_EXISTS',
+        next: 'read',
+        detail: { reason: 'someone created it in this moment' },
+      };
+    case 'kind':
+      return {
+        ...base,
+        code: 'NOT_A_FILE',
+        next: 'other_path',
+        ...(conflict.kind === undefined ? {} : { detail: { kind: conflict.kind } }),
+      };
+    case 'read-only':
+      return { ...base, code: 'READ_ONLY', next: 'ask_human' };
+    case 'denied':
+      return {
+        ...base,
+        code: 'UNVERIFIABLE',
+        next: 'ask_human',
+        ...(conflict.errno === undefined ? {} : { detail: { errno: conflict.errno } }),
+      };
+    default:
+      return conflict.reason satisfies never;
+  }
+}

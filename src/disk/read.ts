@@ -52,7 +52,7 @@ export interface ReadLimits {
   /** What a look at the place just showed: a small file that still is this one is read with two looks less. */
   readonly seen?: BigIntStats;
   /** An earlier, not racy reading: if the stamp is still the same, its fingerprint is taken and nothing is hashed. */
-  readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint };
+  readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
 }
 
 /**
@@ -102,7 +102,7 @@ function whyNot(error: unknown): Unreadable {
  * Reads a whole file with its fingerprint and stamp from one handle; again if it changed meanwhile.
  * The bytes are one state of the file unless a writer outpaced every try, which `racy` then covers.
  */
-export async function readSnapshot(place: Place, limits: ReadLimits): Promise<Snapshot | Unreadable> {
+export function readSnapshot(place: Place, limits: ReadLimits): Snapshot | Promise<Snapshot | Unreadable> {
   const { seen } = limits;
   return (seen && readUnchanged(place, seen, limits)) ?? readSettled(place, limits);
 }

@@ -1,15 +1,9 @@
-import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { isReadOnly, kindOf, stampOf } from '../disk/stats.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import {
-  type Fingerprint,
-  revisionOf,
-  type Stamp,
-  sameFingerprint,
-  sameStamp,
-} from '../model/fingerprint.ts';
+import { revisionOf, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -139,8 +133,9 @@ async function readBytes(
   { located, known, action }: { located: Found; known: Sighting | undefined; action: JudgedAction },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
   // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
-  const spare = action === 'edit' || action === 'insert' ? spared(known) : {};
-  const snapshot = await readSnapshot(located.place, { clock: world.disk.clock, ...spare });
+  const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
+  const { clock } = world.disk;
+  const snapshot = await readSnapshot(located.place, { clock, seen: located.stats, known: sparing });
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
   }
@@ -152,11 +147,14 @@ async function readBytes(
 }
 
 /** A reading whose fingerprint need not be computed again if the stamp is the same. */
-export function spared(
-  known: Sighting | undefined,
-): { readonly known: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } } | Record<string, never> {
-  if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return {};
-  return { known: { stamp: known.stamp, fingerprint: known.fingerprint } };
+export function spared(known: Sighting | undefined): Pick<ReadLimits, 'known'> {
+  return { known: trusted(known) };
+}
+
+/** The stamp and fingerprint of a sighting, if the one may stand for the other. */
+export function trusted(known: Sighting | undefined): ReadLimits['known'] {
+  if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return undefined;
+  return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
 function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {

@@ -70,7 +70,7 @@ export class Ledger {
    * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
    * one who recalled `earlier` before.
    */
-  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
+  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Sighting | Promise<Sighting> {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
       return this.#noteOn(earlier, next, entry);
     return this.#inTurn(async () => {
@@ -174,11 +174,11 @@ export class Ledger {
     return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
 
-  async #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Promise<Sighting> {
+  #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Sighting | Promise<Sighting> {
     const sighting = mergeSighting(old, next);
     this.#recalled.delete(next.key);
-    await this.#store.note({ sightings: [{ session: this.session, sighting }], entries: [entry] });
-    return sighting;
+    const noted = this.#store.note({ sightings: [{ session: this.session, sighting }], entries: [entry] });
+    return noted === undefined ? sighting : noted.then(() => sighting);
   }
 
   /** Takes the room if it is there without counting or evicting anything. */

@@ -1,6 +1,6 @@
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { kindOf } from '../disk/stats.ts';
-import { spared } from '../gate/look.ts';
+import { trusted } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
@@ -11,7 +11,7 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import { readHuge } from './read-huge.ts';
-import { type Reading, rangeOf, recordShown, type Shown } from './reading.ts';
+import { entryOf, type Reading, rangeOf, readResult, type Shown } from './reading.ts';
 import {
   EAGER_BYTES,
   type FileText,
@@ -44,22 +44,25 @@ export async function readFile(
     const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = request.options;
     if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
     const earlier = await ledger.recall(located.place.path.key);
-    const reading: Reading = { world, ledger, ...request, located, earlier };
+    const { options, pageEnds } = request;
+    const reading: Reading = { world, ledger, path, options, located, earlier, pageEnds };
     const huge = sizeBytes > world.policy.hugeBytes;
-    const shown = huge ? await readHuge(reading) : await readWhole(reading);
-    return 'code' in shown ? refused(shown) : await recordShown(reading, shown);
+    const shown = huge ? await readHuge(reading) : showWhole(reading, await snapshotOf(reading));
+    if ('code' in shown) return refused(shown);
+    const known = await ledger.note(shown.sighting, earlier, entryOf(reading, shown));
+    return readResult(reading, shown, known);
   } finally {
     located.place.dir.close();
   }
 }
 
-async function readWhole(reading: Reading): Promise<Shown | Refusal> {
-  const { world, located, earlier, path } = reading;
-  const snapshot = await readSnapshot(located.place, {
-    clock: world.disk.clock,
-    seen: located.stats,
-    ...spared(earlier),
-  });
+function snapshotOf({ world, located, earlier }: Reading): ReturnType<typeof readSnapshot> {
+  const { clock } = world.disk;
+  return readSnapshot(located.place, { clock, seen: located.stats, known: trusted(earlier) });
+}
+
+function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | Refusal {
+  const { world, path } = reading;
   if ('problem' in snapshot) return unreadable(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);

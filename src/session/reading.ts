@@ -59,14 +59,13 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
   };
 }
 
-/** Records what was shown, with its line in the journal, and says whether the session has now seen the whole file. */
-export async function recordShown(reading: Reading, shown: Shown): Promise<{ ok: true } & ReadResult> {
-  const { ledger, earlier, path } = reading;
-  const { sighting, result } = shown;
-  const known = await ledger.note(sighting, earlier, entryOf(reading, shown));
-  const { fingerprint, flags } = known;
-  const complete =
-    known.coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
+/** What the session gets of a read, now that this is `known`: whether it has seen the whole file, and its proof. */
+export function readResult(
+  { path }: Reading,
+  { result }: Shown,
+  { coverage, fingerprint, flags }: Sighting,
+): { ok: true } & ReadResult {
+  const complete = coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
   // Added to the same object: copying it would make its text, which not everyone needs.
   return complete
     ? Object.assign(result, { ok: true as const, path, complete, revision: revisionOf(fingerprint) })
@@ -74,7 +73,7 @@ export async function recordShown(reading: Reading, shown: Shown): Promise<{ ok:
 }
 
 /** The journal's line of a read. Its keys stand in order, which the journal would otherwise have to put them in. */
-function entryOf({ ledger, located }: Reading, { sighting, result }: Shown): NewEntry {
+export function entryOf({ ledger, located }: Reading, { sighting, result }: Shown): NewEntry {
   const entry: NewEntry = {
     action: 'read',
     atMs: sighting.atMs,

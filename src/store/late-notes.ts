@@ -32,13 +32,10 @@ export class LateNotes implements Store {
     this.#withinMs = withinMs;
   }
 
-  async note(notes: Notes): Promise<void> {
-    if (this.#closed) throw new Fault('MISUSE', 'the store was closed');
-    if (this.#failed) await this.#written();
-    this.#waiting.add(notes);
-    if (this.#waiting.size >= AT_MOST) await this.#written();
-    // A failure is told by the next call, which tries again.
-    else this.#timer ??= setTimeout(() => this.#written().catch(() => undefined), this.#withinMs);
+  note(notes: Notes): Promise<void> | undefined {
+    if (this.#closed) return Promise.reject(new Fault('MISUSE', 'the store was closed'));
+    if (this.#failed) return this.#written().then(() => this.#add(notes));
+    return this.#add(notes);
   }
 
   recall(session: string, key: string): Promise<Sighting | undefined> {
@@ -94,6 +91,14 @@ export class LateNotes implements Store {
     } finally {
       await this.#store.close();
     }
+  }
+
+  #add(notes: Notes): Promise<void> | undefined {
+    this.#waiting.add(notes);
+    if (this.#waiting.size >= AT_MOST) return this.#written();
+    // A failure is told by the next call, which tries again.
+    this.#timer ??= setTimeout(() => this.#written().catch(() => undefined), this.#withinMs);
+    return undefined;
   }
 
   /** Resolves when every note so far is in the store. */

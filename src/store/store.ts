@@ -16,8 +16,9 @@ export interface Store {
   /**
    * Records what nobody waits for: whoever holds this store sees it at once, other processes within a few milliseconds.
    * A process that dies in between loses it, so only what can be had again may be noted: what a session was shown.
+   * Undefined: there is nothing to wait for.
    */
-  note(notes: Notes): Promise<void>;
+  note(notes: Notes): Promise<void> | undefined;
   /** Entries that match, newest first unless `order` says otherwise. */
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, whoever made it. */

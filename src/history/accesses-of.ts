@@ -25,11 +25,11 @@ export interface ToolCall {
 export type Locate = (given: string, cwd: string | undefined) => string | undefined;
 
 /** What a call touches, as far as its arguments tell. Empty for tools that show no file and for calls we cannot be sure of. */
-export function accessesOf(call: ToolCall, locate: Locate): readonly Access[] {
+export function accessesOf(call: ToolCall, cwd: string | undefined, locate: Locate): readonly Access[] {
   const kind = toolKind(call.name);
   if (kind === undefined) return [];
   const args = argumentsOf(call.args, kind);
-  return args === undefined ? [] : accessesByKind(kind, { args, cwd: call.cwd, locate });
+  return args === undefined ? [] : accessesByKind(kind, { args, cwd, locate });
 }
 
 interface Scene {

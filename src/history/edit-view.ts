@@ -1,27 +1,26 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
-import { lineCount, sliceLines, splitLines } from '../text/lines.ts';
-import type { HistorySighting } from './history-sighting.ts';
+import { lineCount, splitLines } from '../text/lines.ts';
 import { newSides } from './patch-text.ts';
 import { shownText } from './shown-text.ts';
 import type { Edited, FileChange } from './tool-result.ts';
-import { verifiedRanges } from './verify.ts';
-import { pageView, type View } from './view.ts';
+import { ComparedText } from './verify.ts';
+import { bareView, pageOf, pageView, type View } from './view.ts';
 
 /** How many earlier views of a file are carried over an edit, newest first; a whole view ends the search earlier. */
-const MAX_CARRIED = 16;
+const MAX_CARRIED = 8;
 
 /**
  * What the model knows of a file after its own edit, when the transcript holds the text on both sides: the lines it had
  * seen of the old text, at the places they have in the new one, and the lines it replaced if it had seen what was there.
  */
-export function carriedView(path: string, earlier: readonly HistorySighting[], edited: Edited): View {
-  const { before, after } = edited;
-  const totalBefore = lineCount(before);
-  const totalLines = lineCount(after);
-  const seen = seenOf(before, totalBefore, earlier);
+export function carriedView(path: string, earlier: readonly View[], edited: Edited): View {
+  const before = new ComparedText(edited.before);
+  const after = new ComparedText(edited.after);
+  const { totalLines } = after;
+  const seen = seenOf(before, earlier);
+  if (seen.length === 0 && before.totalLines > 0) return bareView(path, { how: 'edit', totalLines });
   const coverage = linesCoverage(carried(seen, changedLines(edited)), totalLines);
-  const ranges = rangesOf(coverage, totalLines);
-  const shown = ranges.map((range) => shownText(sliceLines(after, range), range));
+  const shown = rangesOf(coverage, totalLines).map((range) => shownText(after.slice(range), range));
   const [whole] = coverage.kind === 'whole' ? shown : [];
   return {
     path,
@@ -39,8 +38,8 @@ export function carriedView(path: string, earlier: readonly HistorySighting[], e
 export function changeView(change: FileChange): View {
   if (change.kind === 'added') {
     const to = lineCount(change.content);
-    const page = { text: change.content, from: 1, to, totalLines: to };
-    return { ...pageView(change.path, page, 'exact'), how: 'write' };
+    const page = pageOf(change.content, { from: 1, to, totalLines: to }, 'exact');
+    return { ...pageView(change.path, page), how: 'write' };
   }
   const hunks = newSides(change.diff).map((hunk) => {
     const range = { from: hunk.from, to: hunk.from + hunk.lines.length - 1 };
@@ -54,11 +53,12 @@ export function changeView(change: FileChange): View {
   return { path: change.path, coverage, shown, how: 'edit', clamped: false, redacted: false };
 }
 
-function seenOf(text: string, totalLines: number, earlier: readonly HistorySighting[]): readonly LineRange[] {
+function seenOf(before: ComparedText, earlier: readonly View[]): readonly LineRange[] {
   const ranges: LineRange[] = [];
-  for (const sighting of earlier.slice(-MAX_CARRIED).reverse()) {
-    ranges.push(...verifiedRanges(sighting, { text, totalLines }));
-    if (linesCoverage(ranges, totalLines) === WHOLE) return rangesOf(WHOLE, totalLines);
+  const { totalLines } = before;
+  for (const view of earlier.slice(-MAX_CARRIED).reverse()) {
+    ranges.push(...before.rangesShown(view));
+    if (ranges.length > 0 && linesCoverage(ranges, totalLines) === WHOLE) return rangesOf(WHOLE, totalLines);
   }
   return mergeRanges(ranges);
 }

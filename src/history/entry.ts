@@ -1,11 +1,12 @@
 import type { Access } from './access.ts';
 import type { HistorySighting } from './history-sighting.ts';
+import type { View } from './view.ts';
 
-/** A sighting and where in the conversation it stands. Plain JSON. */
+/** A view and where in the conversation it stands. Plain JSON. */
 export interface SeenEntry {
-  readonly sighting: HistorySighting;
-  /** Counts up; older entries have lower numbers. */
-  readonly order: number;
+  readonly view: View;
+  readonly callId: string;
+  readonly atMs?: number;
   /** Position of its result in the conversation; what positions count is the format's business. */
   readonly place: number;
   /** How many calls came before its own. */
@@ -17,10 +18,17 @@ export interface SeenEntry {
 
 /** A call that waits for its result. Plain JSON. */
 export interface WaitingCall {
+  readonly id: string;
   readonly accesses: readonly Access[];
   readonly ordinal: number;
   readonly place: number;
   readonly message?: string;
   /** Two different calls with this id in one record: a result could belong to either, so it counts for neither. */
   readonly ambiguous?: true;
+}
+
+/** An entry as the world outside gets it. */
+export function sightingOf(entry: SeenEntry): HistorySighting {
+  const { view, callId, atMs } = entry;
+  return atMs === undefined ? { ...view, callId } : { ...view, atMs, callId };
 }

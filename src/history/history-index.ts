@@ -1,6 +1,7 @@
 import { Fault } from '../model/fault.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
+import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { FormatName, Reader } from './format.ts';
 import type { HistoryOptions, HistorySighting, Skipped } from './history-sighting.ts';
@@ -114,20 +115,19 @@ export class HistoryIndex {
   hasFileBeenRead(path: string): boolean {
     const known = this.#fold.options.paths === 'exact' ? path : this.#place(path);
     return (
-      known !== undefined &&
-      this.#fold.some(known, ({ sighting: { how } }) => how === 'read' || how === 'write')
+      known !== undefined && this.#fold.some(known, ({ view: { how } }) => how === 'read' || how === 'write')
     );
   }
 
   /** What the model has seen of one file, oldest first. */
   seen(path: string): readonly HistorySighting[] {
     const known = this.#place(path);
-    return known === undefined ? [] : this.#fold.of(known).map((entry) => entry.sighting);
+    return known === undefined ? [] : this.#fold.of(known).map(sightingOf);
   }
 
   /** All that the model has seen and still has, oldest first. */
   sightings(): readonly HistorySighting[] {
-    return this.#fold.entries().map((entry) => entry.sighting);
+    return this.#fold.entries().map(sightingOf);
   }
 
   /** Before the format is clear, nothing counts as taken in: `offset` is where to begin again. */

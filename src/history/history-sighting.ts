@@ -9,6 +9,8 @@ export interface ShownText {
   /** Lower-case hex, of the text as UTF-8 with the line endings it was shown with. */
   readonly sha256: string;
   readonly size: number;
+  /** Hash and size are of the text as JSON writes it, without the quotes: it stands so in the transcript, and was not decoded. */
+  readonly form?: 'json';
 }
 
 /** How a view came to be in a conversation. */
@@ -28,7 +30,7 @@ export interface HistorySighting {
   readonly revision?: string;
   /** Absent where the transcript keeps no text. */
   readonly shown?: readonly ShownText[];
-  /** Of the whole file, where the transcript holds its exact content. */
+  /** Of the whole file, where the transcript holds its exact content and it had to be decoded. */
   readonly fingerprint?: Fingerprint;
   readonly how: HistoryHow;
   readonly atMs?: number;

@@ -3,7 +3,7 @@ import { type Fingerprint, revisionOf, type Stamp, sameFingerprint } from '../mo
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { decodeText } from '../text/decode.ts';
 import type { HistorySighting } from './history-sighting.ts';
-import { type Compared, verifiedRanges } from './verify.ts';
+import { ComparedText } from './verify.ts';
 
 /** A file as it is on the disk now. */
 export interface DiskFile {
@@ -63,21 +63,21 @@ interface Confirmed {
 }
 
 /** Text that was compared is as it is on the disk, so marks in it are the file's own; a revision says nothing about marks. */
-function confirm(sighting: HistorySighting, disk: DiskFile, compared: Compared | undefined): Confirmed[] {
+function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;
   const { totalLines } = disk;
   const clean = { clamped: false, redacted: false };
   if (fingerprint !== undefined && sameFingerprint(fingerprint, disk.fingerprint))
     return [{ coverage: linesCoverage([{ from: 1, to: totalLines }], totalLines), ...clean }];
-  const ranges = compared === undefined ? [] : verifiedRanges(sighting, compared);
+  const ranges = compared === undefined ? [] : compared.rangesShown(sighting);
   if (ranges.length > 0) return [{ coverage: linesCoverage(ranges, totalLines), ...clean }];
   if (revision === undefined || revision !== revisionOf(disk.fingerprint)) return [];
   return coverage.kind === 'none' ? [] : [{ coverage: bounded(coverage, totalLines), clamped, redacted }];
 }
 
-function comparedOf(disk: DiskFile): Compared | undefined {
+function comparedOf(disk: DiskFile): ComparedText | undefined {
   const text = disk.bytes === undefined ? undefined : decodeText(disk.bytes)?.text;
-  return text === undefined ? undefined : { text, totalLines: disk.totalLines };
+  return text === undefined ? undefined : new ComparedText(text);
 }
 
 function sightingOf(

@@ -32,10 +32,13 @@ export function integerIn(value: JsonObject, key: string): number | undefined {
 
 /** Milliseconds since 1970 of a time written as such or as ISO 8601. */
 export function timeIn(value: JsonObject, key: string): number | undefined {
-  const field = value[key];
-  if (typeof field === 'number') return Number.isFinite(field) ? field : undefined;
-  if (typeof field !== 'string') return undefined;
-  const parsed = Date.parse(field);
+  return timeOf(value[key]);
+}
+
+export function timeOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const parsed = Date.parse(value);
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 

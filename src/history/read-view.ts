@@ -5,12 +5,12 @@ import { isBlanked } from './blanked.ts';
 import { type NumberedText, parseNumbered } from './numbered.ts';
 import { type Receipt, takeReceipts } from './receipt.ts';
 import type { ToolResult } from './tool-result.ts';
-import { bareView, pageView, type View } from './view.ts';
+import { bareView, pageOf, pageView, type View } from './view.ts';
 
 /** What a successful read showed; undefined when its result does not prove that it showed the file. */
 export function readView(access: ReadAccess, result: ToolResult): View | undefined {
   const { shell } = access;
-  if (result.page !== undefined && shell !== true) return pageView(access.path, result.page, 'exact');
+  if (result.page !== undefined && shell !== true) return pageView(access.path, result.page);
   const text = shell === true ? (result.stdout ?? result.text) : result.text;
   if (text === undefined) return result.flagged ? unrecorded(access) : undefined;
   const view = shell === true ? bodyView(access, result, text) : textView(access, result, text);
@@ -60,8 +60,9 @@ function receiptView(access: ReadAccess, receipt: Receipt, body: string): View |
   }
   const numbered = parseNumbered(body);
   if (!showsAll(range, numbered, body)) return undefined;
-  const page = { text: numbered?.text ?? body, ...range, ...known };
-  return { ...pageView(access.path, page, numbered === undefined ? 'exact' : 'lines'), ...proof };
+  const exact = numbered === undefined ? 'exact' : 'lines';
+  const page = pageOf(numbered?.text ?? body, { ...range, ...known }, exact);
+  return { ...pageView(access.path, page), ...proof };
 }
 
 /** Is every line of the receipt still there? */
@@ -74,11 +75,12 @@ function numberedView(access: ReadAccess, result: ToolResult, body: string): Vie
   const numbered = parseNumbered(undecorated(body));
   if (numbered === undefined) return undefined;
   const { from, to, text } = numbered;
-  if (!endsThere(access, from, to)) return pageView(access.path, numbered, 'lines');
+  if (!endsThere(access, from, to)) return pageView(access.path, pageOf(text, { from, to }, 'lines'));
   const emptyEnd = result.countsEmptyEnd === true && text.endsWith('\n');
-  return emptyEnd
-    ? pageView(access.path, { text, from, to: to - 1, totalLines: to - 1 }, 'exact')
-    : pageView(access.path, { ...numbered, totalLines: to }, 'lines');
+  const page = emptyEnd
+    ? pageOf(text, { from, to: to - 1, totalLines: to - 1 }, 'exact')
+    : pageOf(text, { from, to, totalLines: to }, 'lines');
+  return pageView(access.path, page);
 }
 
 function rawView(access: ReadAccess, text: string): View | undefined {
@@ -89,17 +91,19 @@ function rawView(access: ReadAccess, text: string): View | undefined {
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const ends = endsThere(access, from, last);
-  const page = { text, from, to: last, ...(ends ? { totalLines: last } : {}) };
-  return pageView(access.path, page, precision(access, text));
+  const shown = { from, to: last, ...(ends ? { totalLines: last } : {}) };
+  return pageView(access.path, pageOf(text, shown, precision(access, text)));
 }
 
 /** As many lines as asked for end the file at a line that only the disk can number; fewer are all of it. */
 function tailView(access: ReadAccess, text: string, lines: number): View | undefined {
   const asked = -(access.from ?? 0);
   if (lines > asked) return undefined;
-  return lines < asked
-    ? pageView(access.path, { text, from: 1, to: lines, totalLines: lines }, precision(access, text))
-    : pageView(access.path, { text, from: -asked, to: -1 }, 'lines');
+  const page =
+    lines < asked
+      ? pageOf(text, { from: 1, to: lines, totalLines: lines }, precision(access, text))
+      : pageOf(text, { from: -asked, to: -1 }, 'lines');
+  return pageView(access.path, page);
 }
 
 /** The end of what was shown is the end of the file: no end was asked for, or it came before the one asked for. */

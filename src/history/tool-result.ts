@@ -1,3 +1,6 @@
+import type { ShownText } from './history-sighting.ts';
+import type { Marks } from './shown-text.ts';
+
 /** The result of a tool call, in no host's words. */
 export interface ToolResult {
   readonly id: string;
@@ -23,12 +26,13 @@ export interface ToolResult {
   readonly message?: string | undefined;
 }
 
-/** Lines of a file; `totalLines` only when it is certain, counted without an empty line after a final newline. */
-export interface Page {
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
+/** Lines of a file that were shown. */
+export interface Page extends Marks {
+  readonly shown: ShownText;
+  /** Only when it is certain; counted without an empty line after a final newline. */
   readonly totalLines?: number;
+  /** The text is the file's own to the byte: if it is all of the file, its hash is the file's. */
+  readonly exact: boolean;
 }
 
 /** A file's whole text before and after an edit. */

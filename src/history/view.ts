@@ -7,23 +7,38 @@ import type { Page } from './tool-result.ts';
 /** A sighting before it is known which call it belongs to. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
 
-/**
- * The view of a page. `exact`: its text is the file's own to the byte, so that what looks like a mark is none; and should
- * it turn out to be all of the file, its hash is the file's.
- */
-export function pageView(path: string, page: Page, exact: 'exact' | 'lines'): View {
-  const { from, to, text, totalLines } = page;
-  const coverage = coverageOf(page);
+/** Which lines a text is; see Page. */
+export interface PageLines {
+  readonly from: number;
+  readonly to: number;
+  readonly totalLines?: number;
+}
+
+/** The page that a text is. `exact`: it is the file's own to the byte, so that what looks like a mark in it is none. */
+export function pageOf(text: string, lines: PageLines, exact: 'exact' | 'lines'): Page {
+  const { from, to, totalLines } = lines;
+  const isExact = exact === 'exact';
+  const { clamped, redacted } = isExact ? NO_MARKS : marksIn(text);
   const shown = shownText(text, { from, to });
+  return totalLines === undefined
+    ? { shown, exact: isExact, clamped, redacted }
+    : { shown, totalLines, exact: isExact, clamped, redacted };
+}
+
+/** The view of a page. */
+export function pageView(path: string, page: Page): View {
+  const { shown, totalLines, clamped, redacted } = page;
+  const coverage = coverageOf(page);
   const { sha256, size } = shown;
   return {
     path,
     coverage,
-    ...(totalLines === undefined ? {} : { totalLines }),
+    ...(totalLines === undefined ? undefined : { totalLines }),
     shown: [shown],
-    ...(exact === 'exact' && coverage.kind === 'whole' ? { fingerprint: { sha256, size } } : {}),
+    ...(page.exact && coverage.kind === 'whole' ? { fingerprint: { sha256, size } } : undefined),
     how: 'read',
-    ...(exact === 'exact' ? NO_MARKS : marksIn(text)),
+    clamped,
+    redacted,
   };
 }
 
@@ -33,8 +48,9 @@ export function bareView(path: string, extra: Partial<View>): View {
 }
 
 /** Lines counted from the end are not known by number until the disk says how many there are. */
-function coverageOf(page: Page): Coverage {
-  if (page.totalLines === 0) return WHOLE;
-  if (page.from < 1 || page.to < page.from) return NOTHING;
-  return linesCoverage([{ from: page.from, to: page.to }], page.totalLines ?? Number.POSITIVE_INFINITY);
+function coverageOf({ shown, totalLines }: Page): Coverage {
+  const { from, to } = shown;
+  if (totalLines === 0 || (from === 1 && to === totalLines)) return WHOLE;
+  if (from < 1 || to < from) return NOTHING;
+  return linesCoverage([{ from, to }], totalLines ?? Number.POSITIVE_INFINITY);
 }

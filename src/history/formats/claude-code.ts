@@ -1,11 +1,14 @@
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn, timeOf } from '../json-value.ts';
 import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
+import { skimCalls } from './claude-call.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
-import { holdsMoreResults, skimClaude } from './claude-skim.ts';
+import { skimPage } from './claude-page.ts';
+import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
+import { keyOf, type NameKey } from './name-table.ts';
 import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
 
 /** Types of records without a uuid, which tell this format from others when they come first. */
@@ -59,26 +62,31 @@ class ClaudeReader implements Reader {
       this.#compacted(record, uuid);
       return;
     }
-    if (this.#chain.knows(uuid)) return;
+    const key = keyOf(uuid);
+    if (this.#chain.knows(key)) return;
     const message = objectIn(record, 'message') ?? {};
     const blocks = blocksOf(message);
-    this.#link(record, uuid, kindOf(record, blocks));
-    const place = { cwd: stringIn(record, 'cwd'), atMs: timeIn(record, 'timestamp'), message: uuid };
+    this.#link(record, key, kindOf(record, blocks));
+    const atMs = timeIn(record, 'timestamp');
+    const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
     for (const block of blocks) {
-      if (isCall(block)) callBlock(this.#fold, block, place);
+      // Results carry the names that compactions keep; calls need none.
+      if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }
   }
 
   skim(bytes: Buffer, start: number, end: number): boolean {
     const line = skimClaude(bytes, start, end);
-    if (line.kind === 'read') return true;
-    if (line.kind === 'nameless') return false;
-    const { result, rest } = line;
-    if (result !== undefined && this.#fold.isWaiting)
-      if (this.#fold.awaits(result) || holdsMoreResults(bytes, rest, end)) return true;
-    if (this.#isOurs(line.side)) this.#linkTo(line.parent, line.link);
+    if (line === 'read') return true;
+    if (line === 'nameless' || !this.#isOurs(line.side)) return false;
+    if (line.calls) return !this.#skimCalls(bytes, line, end);
+    if (line.result !== undefined && this.#fold.isWaiting) {
+      if (this.#fold.awaits(line.result)) return !this.#skimResult(bytes, line, end);
+      if (holdsMoreResults(bytes, line.rest, end)) return true;
+    }
+    this.#linkTo(line.parent, line.link);
     return false;
   }
 
@@ -99,24 +107,46 @@ class ClaudeReader implements Reader {
     this.#boundary = boundary ?? undefined;
   }
 
+  /** Takes calls without parsing the whole line; false if the line is not as expected. */
+  #skimCalls(bytes: Buffer, line: LinkedLine, end: number): boolean {
+    const found = skimCalls(bytes, line.rest, end);
+    const key = found === undefined ? undefined : keyOf(found.uuid);
+    if (found === undefined || key === undefined || this.#chain.knows(key)) return false;
+    this.#linkTo(line.parent, 'message', key);
+    const place = { atMs: timeOf(found.timestamp), cwd: found.cwd };
+    for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, place);
+    return true;
+  }
+
+  /** Takes a read's page without parsing the line; false if the line is another. */
+  #skimResult(bytes: Buffer, line: LinkedLine, end: number): boolean {
+    const { result: id, parent, rest } = line;
+    const found = id === undefined ? undefined : skimPage(bytes, rest, end);
+    if (id === undefined || found === undefined) return false;
+    const { uuid, page, timestamp } = found;
+    const key = keyOf(uuid);
+    if (this.#chain.knows(key)) return false;
+    this.#linkTo(parent, 'result', key);
+    this.#fold.result({ id, ok: true, flagged: true, page, atMs: timeOf(timestamp), message: uuid });
+    return true;
+  }
+
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */
   #isOurs(side: boolean): boolean {
     this.#side ??= side;
     return side === this.#side;
   }
 
-  #link(record: JsonObject, uuid: string, kind: LinkKind): void {
+  #link(record: JsonObject, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
-    this.#linkTo(parent, kind, uuid);
+    this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
     // A summary without a boundary before it is a compaction all the same.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
-  #linkTo(parent: string | undefined, kind: LinkKind, uuid?: string): void {
-    const link = this.#chain.link(parent ?? null, kind, uuid);
-    this.#fold.place = link.place;
-    // What came before a record whose parent we never saw is not known to lead here.
-    if (link.unknown) this.#fold.compact();
+  #linkTo(parent: NameKey | null, kind: LinkKind, key?: NameKey): void {
+    this.#fold.place = this.#chain.link(parent, kind, key);
+    if (this.#chain.isAdrift) this.#fold.compact();
   }
 
   #result(block: JsonObject, record: JsonObject, place: BlockPlace): void {
@@ -135,14 +165,14 @@ class ClaudeReader implements Reader {
     const page = file === undefined || content?.['type'] !== 'text' ? undefined : claudePage(file);
     const uuid = place.message;
     if (path === undefined || page === undefined || uuid === undefined) return;
-    this.#fold.show(uuid, pageView(path, page, 'exact'), { atMs: place.atMs, message: uuid });
+    this.#fold.show(uuid, pageView(path, page), { atMs: place.atMs, message: uuid });
   }
 
   #compacted(record: JsonObject, uuid: string): void {
     const metadata = objectIn(record, 'compactMetadata') ?? {};
     const preserved = preservedIn(metadata);
     this.#boundary = uuid;
-    this.#chain.beginAnew(uuid, preserved);
+    this.#chain.beginAnew(keyOf(uuid), [...preserved].map(keyOf));
     this.#fold.place = this.#chain.tip;
     this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
   }

@@ -1,6 +1,6 @@
-import { lineCount } from '../../text/lines.ts';
 import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
 import type { Edited, Page, ToolResult } from '../tool-result.ts';
+import { type PageLines, pageOf } from '../view.ts';
 
 /** What Claude Code recorded of a result beside its text. */
 export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'changes'> & { readonly failed: boolean };
@@ -16,29 +16,37 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
   return { failed: false, changes: rewrittenIn(detail) };
 }
 
-/**
- * The page of a read. `totalLines` there counts the empty line after a final newline, so where the page reaches the end
- * the lines are counted from its text, and elsewhere the total is not known.
- */
+/** The page of a read, as it is recorded. */
 export function claudePage(file: JsonObject): Page | undefined {
   const text = stringIn(file, 'content');
-  const from = integerIn(file, 'startLine');
-  const lines = integerIn(file, 'numLines');
-  const total = integerIn(file, 'totalLines');
+  const numbers = ['startLine', 'numLines', 'totalLines'].map((key) => integerIn(file, key));
+  const [from, lines, total] = numbers;
   if (text === undefined || from === undefined || lines === undefined || total === undefined)
     return undefined;
+  const shown = claudeLines({ from, lines, total }, text === '' || text.endsWith('\n'));
+  return shown === undefined ? undefined : pageOf(text, shown, 'exact');
+}
+
+/**
+ * The lines of a page. `total` counts the empty line after a final newline, so where the page reaches the end that line
+ * is left out, and elsewhere the total is not known.
+ */
+export function claudeLines(
+  said: { readonly from: number; readonly lines: number; readonly total: number },
+  endsInNewline: boolean,
+): PageLines | undefined {
+  const { from, lines, total } = said;
   if (from < 1 || lines < 0) return undefined;
-  if (from + lines - 1 < total) return { text, from, to: from + lines - 1 };
-  const last = from - 1 + lineCount(text);
-  return { text, from, to: last, totalLines: last };
+  if (from + lines - 1 < total) return { from, to: from + lines - 1 };
+  const last = from - 1 + lines - (endsInNewline ? 1 : 0);
+  return { from, to: last, totalLines: last };
 }
 
 /** Counts only if the model was shown the lines, and not a note in their place. */
 function pageIn(detail: JsonObject, text: string | undefined): Page | undefined {
   const file = objectIn(detail, 'file');
-  const page = file === undefined ? undefined : claudePage(file);
-  if (page === undefined || page.text === '') return page;
-  return text === undefined || /^ *\d+[\t→]/.test(text) ? page : undefined;
+  const empty = file?.['content'] === '';
+  return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
 /** Nothing on the standard error, not interrupted, not still running. */

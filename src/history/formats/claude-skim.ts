@@ -1,57 +1,111 @@
+import { callsFile } from './claude-call.ts';
+import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
 
-/** What a line is, as far as its first bytes tell. */
-export type Skimmed =
-  /** Must be parsed. */
-  | { readonly kind: 'read' }
-  /** No record of a conversation. */
-  | { readonly kind: 'nameless' }
-  /** Shows no file; only its place in the conversation counts. */
-  | {
-      readonly kind: 'linked';
-      readonly parent: string | undefined;
-      readonly side: boolean;
-      readonly link: LinkKind;
-      /** The call it is the result of: it matters if that call waits. */
-      readonly result: string | undefined;
-      /** Where the rest of the line begins, which may hold more results. */
-      readonly rest: number;
-    };
+/** What a line is, as far as its first bytes tell: to be parsed, no record of a conversation, or one that shows no file. */
+export type Skimmed = 'read' | 'nameless' | LinkedLine;
 
-/** Records begin with these keys in this order; a line that does not is parsed. */
-const HEAD =
-  /^\{"parentUuid":(?:null|"([0-9a-f-]{36})"),"isSidechain":(?:(true)|false),(?:"(?:promptId|agentId)":"[\w-]*",)*(?:"attachment":\{"type":"(\w+)"|"(message)":\{|"type":"user","message":\{"role":"user","content":\[\{"tool_use_id":"([\w-]+)","type":"tool_result",)/;
-const HEAD_BYTES = 400;
+/** A line of which only the place in the conversation counts, unless a call waits for it. */
+export interface LinkedLine {
+  readonly parent: NameKey | null;
+  readonly side: boolean;
+  readonly link: LinkKind;
+  /** The call it is the result of. */
+  readonly result: string | undefined;
+  /** It is a message of the model that calls a tool for files. */
+  readonly calls: boolean;
+  /** Where the rest of the line begins. */
+  readonly rest: number;
+}
+
+/** As much of a line after the parent's name as holds all that comes before the first content. */
+const HEAD_BYTES = 224;
+const UUID_LENGTH = 36;
+const PARENT = Buffer.from('{"parentUuid":');
+const QUOTE = 34;
+const NULL_LENGTH = 'null'.length;
+const MAIN = ',"isSidechain":false,';
+const SIDE = ',"isSidechain":true,';
+const OPTIONAL = ['"promptId":"', '"agentId":"'];
+const ATTACHMENT = '"attachment":{"type":"';
+const MESSAGE = '"message":{';
+const USER = '"type":"user","message":{"role":"user","content":[{"tool_use_id":"';
+const RESULT = ',"type":"tool_result",';
+const TYPE = Buffer.from('{"type":"');
 const NAMELESS = /^\{"type":"([\w-]+)"/;
+const NAMELESS_BYTES = 48;
 /** Types of records that may have a name although they begin with their type. */
 const NAMED = new Set(['user', 'assistant', 'system', 'attachment', 'progress', 'content-replacement']);
-const CALL = Buffer.from('"type":"tool_use"');
-const RESULT = Buffer.from('"tool_use_id":');
-const READ: Skimmed = { kind: 'read' };
-const SKIPPED: Skimmed = { kind: 'nameless' };
+const INITIALS = new Set([...NAMED].map((type) => Buffer.from(type).readUInt16BE()));
 
-/** Looks at the beginning of a line, and in a message of the model for the mark of a call. */
+/**
+ * Looks at the beginning of a line, and in a message of the model for calls. Records begin with the same keys in the
+ * same order; a line that does not is parsed.
+ */
 export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
-  const head = bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES));
-  const match = HEAD.exec(head);
-  if (match === null) return withoutHead(head);
-  const [whole, parent, sidechain, attachment, message, result] = match;
-  const rest = start + whole.length;
-  const side = sidechain !== undefined;
-  if (attachment !== undefined)
-    return attachment === 'file' ? READ : { kind: 'linked', parent, side, link: 'aside', result, rest };
-  if (message === undefined) return { kind: 'linked', parent, side, link: 'result', result, rest };
-  return bytes.subarray(rest, end).includes(CALL)
-    ? READ
-    : { kind: 'linked', parent, side, link: 'message', result, rest };
+  if (!startsWith(bytes, PARENT, start)) return withoutParent(bytes, start, end);
+  const value = start + PARENT.length;
+  const parented = bytes[value] === QUOTE;
+  const parent = parented ? keyAt(bytes, value + 1, value + 1 + UUID_LENGTH) : null;
+  const from = value + (parented ? UUID_LENGTH + 2 : NULL_LENGTH);
+  const head = bytes.toString('latin1', from, Math.min(end, from + HEAD_BYTES));
+  const side = head.startsWith(SIDE);
+  if (!side && !head.startsWith(MAIN)) return 'read';
+  const body = pastOptional(head, side ? SIDE.length : MAIN.length);
+  if (head.startsWith(USER, body)) {
+    const id = body + USER.length;
+    const closed = head.indexOf('"', id);
+    if (closed === -1 || !head.startsWith(RESULT, closed + 1)) return 'read';
+    const rest = from + closed + 1 + RESULT.length;
+    return { parent, side, link: 'result', result: head.slice(id, closed), calls: false, rest };
+  }
+  const link = linkOf(head, body);
+  const rest = from + body;
+  if (link === undefined) return 'read';
+  return {
+    parent,
+    side,
+    link,
+    result: undefined,
+    calls: link === 'message' && callsFile(bytes, rest, end),
+    rest,
+  };
 }
+
+function startsWith(bytes: Uint8Array, prefix: Uint8Array, start: number): boolean {
+  for (let at = 0; at < prefix.length; at += 1) if (bytes[start + at] !== prefix[at]) return false;
+  return true;
+}
+
+/** Attachments that are no file, and messages of the model. */
+function linkOf(head: string, at: number): LinkKind | undefined {
+  if (head.startsWith(MESSAGE, at)) return 'message';
+  if (!head.startsWith(ATTACHMENT, at)) return undefined;
+  return head.startsWith('file"', at + ATTACHMENT.length) ? undefined : 'aside';
+}
+
+function pastOptional(head: string, start: number): number {
+  let at = start;
+  for (const key of OPTIONAL) {
+    if (!head.startsWith(key, at)) continue;
+    const end = head.indexOf('",', at + key.length);
+    if (end !== -1) at = end + 2;
+  }
+  return at;
+}
+
+function withoutParent(bytes: Buffer, start: number, end: number): Skimmed {
+  // Most of these lines are not even looked at: their type does not begin like one that matters.
+  if (startsWith(bytes, TYPE, start) && !INITIALS.has(bytes.readUInt16BE(start + TYPE.length)))
+    return 'nameless';
+  const head = bytes.toString('latin1', start, Math.min(end, start + NAMELESS_BYTES));
+  const type = NAMELESS.exec(head)?.[1];
+  return type === undefined || NAMED.has(type) ? 'read' : 'nameless';
+}
+
+const SECOND = Buffer.from('"tool_use_id":');
 
 /** Is there another result in the rest of a line? */
 export function holdsMoreResults(bytes: Buffer, rest: number, end: number): boolean {
-  return bytes.subarray(rest, end).includes(RESULT);
-}
-
-function withoutHead(head: string): Skimmed {
-  const type = NAMELESS.exec(head)?.[1];
-  return type === undefined || NAMED.has(type) ? READ : SKIPPED;
+  return bytes.subarray(rest, end).includes(SECOND);
 }

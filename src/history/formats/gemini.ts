@@ -3,6 +3,7 @@ import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import type { Edited, Page, ToolResult } from '../tool-result.ts';
+import { pageOf } from '../view.ts';
 import { geminiOutput } from './command-output.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
@@ -127,9 +128,9 @@ function pageIn(output: string): Page | undefined {
   const start = output.indexOf(PAGE_TEXT);
   if (from === undefined || start === -1) return undefined;
   const text = output.slice(start + PAGE_TEXT.length);
-  if (Number(to) < Number(total)) return { text, from: Number(from), to: Number(to) };
+  if (Number(to) < Number(total)) return pageOf(text, { from: Number(from), to: Number(to) }, 'lines');
   const last = Number(from) - 1 + lineCount(text);
-  return { text, from: Number(from), to: last, totalLines: last };
+  return pageOf(text, { from: Number(from), to: last, totalLines: last }, 'lines');
 }
 
 /** Not when the user changed what the model had proposed. */

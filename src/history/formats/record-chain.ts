@@ -1,23 +1,15 @@
 import { BranchLog, type BranchState } from './branch-log.ts';
+import { type NameKey, NameTable } from './name-table.ts';
 
 /** What kind of record is linked; it decides what going back means. */
 export type LinkKind = 'message' | 'result' | 'aside';
 
 export interface ChainState {
   readonly log: BranchState;
-  readonly places: readonly (readonly [string, number])[];
-  readonly tipName: string | null;
+  readonly places: readonly [readonly number[], readonly number[]];
+  readonly tip: NameKey | null;
   readonly runStart: number;
   readonly lostTip: boolean;
-}
-
-/** Records whose names are remembered; going back further than this is going back to the unknown. */
-const MAX_NAMES = 8192;
-
-/** Where a record belongs, and whether the conversation before it is unknown. */
-export interface Link {
-  readonly place: number;
-  readonly unknown: boolean;
 }
 
 /**
@@ -25,10 +17,12 @@ export interface Link {
  * is learnt from the next record that names them as its parent.
  */
 export class RecordChain {
+  /** The record linked last names a parent that is not known: what came before it is not known to lead to it. */
+  isAdrift = false;
   readonly #log = new BranchLog();
-  readonly #places = new Map<string, number>();
+  readonly #places = new NameTable();
   /** Name of the last record; undefined while it is not known. */
-  #tipName: string | undefined;
+  #tipKey: NameKey | undefined;
   /** Beginning of the run of results at the end: parallel results name different parents and belong together. */
   #runStart = 0;
   /** A branch was left whose last record's name was never learnt. */
@@ -42,32 +36,33 @@ export class RecordChain {
     return place < 0 || this.#log.holds(place);
   }
 
-  knows(name: string): boolean {
-    return this.#places.has(name);
+  knows(key: NameKey): boolean {
+    return this.#places.get(key) !== undefined;
   }
 
-  /** Links a record to its parent; null is the parent of a beginning. */
-  link(parent: string | null, kind: LinkKind, name?: string): Link {
-    const link = this.#link(parent, kind);
-    if (name !== undefined) this.#name(name, link.place);
-    return link;
+  /** Links a record to its parent; null is the parent of a beginning. Tells its place; see `isAdrift`. */
+  link(parent: NameKey | null, kind: LinkKind, key?: NameKey): number {
+    this.isAdrift = false;
+    const place = this.#link(parent, kind);
+    if (key !== undefined) this.#name(key, place);
+    return place;
   }
 
   /** All that came before is gone; these names stand for the record that says so. */
-  beginAnew(name: string | undefined, names: Iterable<string>): void {
+  beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
     this.#places.clear();
     this.#lostTip = false;
     const place = this.#log.appendAfter(-1);
-    this.#moved(name, 'message');
-    for (const other of names) this.#name(other, place);
-    if (name !== undefined) this.#name(name, place);
+    this.#moved('message');
+    for (const other of keys) this.#name(other, place);
+    this.#name(key, place);
   }
 
   state(): ChainState {
     return {
       log: this.#log.state(),
-      places: [...this.#places],
-      tipName: this.#tipName ?? null,
+      places: this.#places.state(),
+      tip: this.#tipKey ?? null,
       runStart: this.#runStart,
       lostTip: this.#lostTip,
     };
@@ -75,65 +70,66 @@ export class RecordChain {
 
   restore(state: ChainState): void {
     this.#log.restore(state.log);
-    this.#places.clear();
-    for (const [name, place] of state.places) this.#places.set(name, place);
-    this.#tipName = state.tipName ?? undefined;
+    this.#places.restore(state.places);
+    this.#tipKey = state.tip ?? undefined;
     this.#runStart = state.runStart;
     this.#lostTip = state.lostTip;
   }
 
-  #link(parent: string | null, kind: LinkKind): Link {
+  #link(parent: NameKey | null, kind: LinkKind): number {
     if (parent === null) return this.#begin(kind);
     const place = this.#placeOf(parent);
-    if (place === undefined)
-      return kind === 'aside' ? this.#follow(kind) : { ...this.#begin(kind), unknown: true };
     if (place === this.#log.tip) return this.#follow(kind);
+    if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
     // Something said aside changes nothing about where the conversation stands.
-    if (kind === 'aside') return { place, unknown: false };
-    if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : { place, unknown: false };
+    if (kind === 'aside') return place;
+    if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
     return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);
   }
 
-  #placeOf(parent: string): number | undefined {
+  #placeOf(parent: NameKey): number | undefined {
+    if (parent === this.#tipKey) return this.#log.tip;
     const place = this.#places.get(parent);
-    if (place !== undefined || this.#tipName !== undefined || this.#log.tip < 0) return place;
+    if (place !== undefined || this.#tipKey !== undefined || this.#log.tip < 0) return place;
     // The last record's name was secret until now, unless it could as well be that of a branch left behind.
     if (this.#lostTip) return undefined;
-    this.#name(parent, this.#log.tip);
+    this.#places.set(parent, this.#log.tip);
     return this.#log.tip;
   }
 
-  #begin(kind: LinkKind): Link {
+  #drift(kind: LinkKind): number {
+    this.isAdrift = true;
+    return this.#begin(kind);
+  }
+
+  #begin(kind: LinkKind): number {
     const first = this.#log.tip < 0;
-    this.#lostTip ||= !first && this.#tipName === undefined;
+    this.#lostTip ||= !first && this.#tipKey === undefined;
     const place = first ? this.#log.append() : this.#log.appendAfter(-1);
-    this.#moved(undefined, kind);
-    return { place, unknown: false };
+    this.#moved(kind);
+    return place;
   }
 
-  #follow(kind: LinkKind): Link {
+  #follow(kind: LinkKind): number {
     const place = this.#log.append();
-    this.#moved(undefined, kind);
-    return { place, unknown: false };
+    this.#moved(kind);
+    return place;
   }
 
-  #goBack(place: number, kind: LinkKind): Link {
-    this.#lostTip ||= this.#tipName === undefined;
+  #goBack(place: number, kind: LinkKind): number {
+    this.#lostTip ||= this.#tipKey === undefined;
     const next = this.#log.appendAfter(place);
-    this.#moved(undefined, kind);
-    return { place: next, unknown: false };
+    this.#moved(kind);
+    return next;
   }
 
-  #moved(name: string | undefined, kind: LinkKind): void {
-    this.#tipName = name;
+  #moved(kind: LinkKind): void {
+    this.#tipKey = undefined;
     if (kind !== 'result') this.#runStart = this.#log.tip;
   }
 
-  #name(name: string, place: number): void {
-    if (place === this.#log.tip) this.#tipName = name;
-    this.#places.set(name, place);
-    if (this.#places.size <= MAX_NAMES) return;
-    const [oldest] = this.#places.keys();
-    if (oldest !== undefined) this.#places.delete(oldest);
+  #name(key: NameKey, place: number): void {
+    if (place === this.#log.tip) this.#tipKey = key;
+    this.#places.set(key, place);
   }
 }

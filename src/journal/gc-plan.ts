@@ -1,5 +1,6 @@
 import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
 import type { Store } from '../store/store.ts';
+import { idleSessions } from './idle-sessions.ts';
 import { imagesOfPending, imagesSeen, lastUses } from './image-use.ts';
 
 export interface GcLimits {
@@ -57,7 +58,7 @@ export async function planGc({ store, images }: GcSetting, limits: GcLimits, now
     throughSeq,
     entries: throughSeq - checkpoint.seq,
     images: going,
-    sessions: await idleSessions(store, limits, nowMs),
+    sessions: await idleUnnamed(store, limits, nowMs),
     frees: usageOf(going),
     leaves: usageOf(staying),
     headSeq: head.seq,
@@ -130,12 +131,10 @@ function cutForQuota(
   return cut;
 }
 
-async function idleSessions(store: Store, limits: GcLimits, nowMs: number): Promise<string[]> {
+async function idleUnnamed(store: Store, limits: GcLimits, nowMs: number): Promise<string[]> {
   if (limits.sessionIdleMs === 0) return [];
-  const sessions = await store.sessions();
-  return sessions
-    .filter((session) => !session.named && session.lastMs < nowMs - limits.sessionIdleMs)
-    .map((session) => session.id);
+  const idle = await idleSessions(store, nowMs - limits.sessionIdleMs);
+  return idle.filter((session) => !session.named).map((session) => session.id);
 }
 
 function sizeOf(images: readonly KeptImage[]): number {

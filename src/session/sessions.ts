@@ -6,6 +6,7 @@ import type { World } from '../gate/world.ts';
 import { Fault } from '../model/fault.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import { expireSessions } from './expire.ts';
 import { GatedSession, type SessionHost } from './gated-session.ts';
 import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
 
@@ -30,6 +31,8 @@ export class Sessions implements SessionHost {
   readonly #close: () => Promise<void>;
   readonly #ending: Ending;
   readonly #open = new Map<string, GatedSession>();
+  /** Done once, before the first session. */
+  #expired: Promise<void> | undefined;
 
   private constructor(world: OpenWorld, ending: Ending) {
     this.world = world;
@@ -75,6 +78,8 @@ export class Sessions implements SessionHost {
   }
 
   async #begin(session: GatedSession, parent: string | undefined): Promise<void> {
+    this.#expired ??= expireSessions(this.world);
+    await this.#expired;
     const kept = session.named ? await this.#kept(session.id) : undefined;
     const now = this.world.now();
     const record: SessionRecord = {

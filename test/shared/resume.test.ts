@@ -1,0 +1,155 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok, refusal } from '../support/desk.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+import { openRemote } from './remote.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function withFiles(...names: readonly string[]): Scratch {
+  const places = scratch();
+  for (const name of names) writeFileSync(join(places.root, name), `${name}\n`);
+  return places;
+}
+
+/** Another start on the same state. */
+function start({ root, home }: Scratch, nowMs?: number): Promise<Sessions> {
+  return Sessions.open({ roots: [root], home, ...(nowMs === undefined ? {} : { now: () => nowMs }) });
+}
+
+async function texts(sessions: Sessions, session: string): Promise<(string | undefined)[]> {
+  const entries = await sessions.world.store.entries({ session, kinds: ['session'], order: 'oldest' });
+  return entries.map((entry) => entry.text);
+}
+
+describe('a named session', () => {
+  it.each(['closed', 'killed'] as const)(
+    'comes back with what it has seen after its process was %s',
+    async (how) => {
+      const places = withFiles('a.txt');
+      const { root, home } = places;
+      const first = await openRemote({ roots: [root], home, session: 'agent' });
+      await ok(first.call('read', 'a.txt'));
+      // A question to the store: whatever was shown before is in it then.
+      await ok(first.call('status'));
+      await (how === 'closed' ? first.close() : first.kill());
+      const second = await openRemote({ roots: [root], home, session: 'agent' });
+      await ok(second.call('write', 'a.txt', 'two\n'));
+    },
+  );
+
+  it('drops what is no longer true when it is resumed', async () => {
+    const places = withFiles('same.txt', 'other.txt', 'gone.txt');
+    let sessions = await start(places);
+    const first = await sessions.session('agent');
+    for (const name of ['same.txt', 'other.txt']) await ok(first.read(name));
+    await sessions.close();
+    writeFileSync(join(places.root, 'other.txt'), 'by hand\n');
+
+    sessions = await start(places);
+    const second = await sessions.session('agent');
+    await second.resumed();
+    await ok(second.write('same.txt', 'two\n'));
+    await refusal(second.write('other.txt', 'two\n'), 'NOT_READ');
+    expect(await texts(sessions, 'agent')).toEqual(['opened', 'resumed', 'resumed']);
+    await sessions.close();
+  });
+
+  it('is refused as stale, with what changed, if nobody asked to drop it', async () => {
+    const places = withFiles('a.txt');
+    let sessions = await start(places);
+    await ok((await sessions.session('agent')).read('a.txt'));
+    await sessions.close();
+    writeFileSync(join(places.root, 'a.txt'), 'by hand\n');
+    sessions = await start(places);
+    const { detail } = await refusal((await sessions.session('agent')).write('a.txt', 'two\n'), 'STALE');
+    expect(detail?.diff).toContain('+by hand');
+    await sessions.close();
+  });
+
+  it('has seen nothing once it was forgotten', async () => {
+    const places = withFiles('a.txt');
+    const sessions = await start(places);
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    await session.forget();
+    await refusal(session.write('a.txt', 'two\n'), 'NOT_READ');
+    await sessions.close();
+  });
+});
+
+it('an unnamed session is forgotten when it is closed', async () => {
+  const places = withFiles('a.txt');
+  const { root, home } = places;
+  const session = await openRemote({ roots: [root], home });
+  await ok(session.call('read', 'a.txt'));
+  await session.close();
+  const sessions = await start(places);
+  expect(await sessions.world.store.sessions()).toEqual([]);
+  expect(await sessions.world.store.sightings(session.id)).toEqual([]);
+  await sessions.close();
+});
+
+describe('a session that nobody has used for longer than the policy says', () => {
+  const NOW = Date.now();
+  const rows = [
+    ['named', 'agent', NOW + 8 * DAY_MS, 'NOT_READ'],
+    ['named and not yet idle', 'agent', NOW + 6 * DAY_MS, undefined],
+  ] as const;
+
+  it.each(rows)('%s', async (_what, name, laterMs, code) => {
+    const places = withFiles('a.txt');
+    let sessions = await start(places, NOW);
+    await ok((await sessions.session(name)).read('a.txt'));
+    await sessions.close();
+    sessions = await start(places, laterMs);
+    const session = await sessions.session(name);
+    if (code === undefined) await ok(session.write('a.txt', 'two\n'));
+    else await refusal(session.write('a.txt', 'two\n'), code);
+    const told = await texts(sessions, name);
+    expect(told).toEqual(code === undefined ? ['opened', 'resumed'] : ['opened', 'expired', 'opened']);
+    await sessions.close();
+  });
+
+  it('is forgotten by any other session’s start, named or killed without a name', async () => {
+    const places = withFiles('a.txt');
+    const { root, home } = places;
+    const killed = await openRemote({ roots: [root], home });
+    await ok(killed.call('read', 'a.txt'));
+    await ok(killed.call('status'));
+    await killed.kill();
+    const sessions = await start(places, NOW + 30 * DAY_MS);
+    await sessions.session('new');
+    expect((await sessions.world.store.sessions()).map(({ id }) => id)).toEqual(['new']);
+    expect(await sessions.world.store.sightings(killed.id)).toEqual([]);
+    await sessions.close();
+  });
+
+  it('stays as long as it sees something, though it was opened long ago', async () => {
+    const places = withFiles('a.txt');
+    let nowMs = NOW;
+    const { root, home } = places;
+    const long = await Sessions.open({ roots: [root], home, now: () => nowMs });
+    const session = await long.session();
+    nowMs += 6 * DAY_MS;
+    await ok(session.read('a.txt'));
+    const other = await start(places, NOW + 12 * DAY_MS);
+    await other.session();
+    await ok(session.write('a.txt', 'two\n'));
+    await other.close();
+    await long.close();
+  });
+
+  it('stays if it is another workspace’s', async () => {
+    const [one, two] = [withFiles('a.txt'), withFiles('b.txt')];
+    const sessions = await start(one, NOW);
+    await sessions.session('agent');
+    const other = await Sessions.open({ roots: [two.root], home: one.home, now: () => NOW + 30 * DAY_MS });
+    await other.session();
+    expect((await sessions.world.store.sessions()).map(({ id }) => id)).toContain('agent');
+    await other.close();
+    await sessions.close();
+  });
+});

@@ -12,7 +12,11 @@ const options = JSON.parse(process.argv[2] ?? '') as SessionOptions;
 const session = await openSession(options);
 let turn: Promise<unknown> = Promise.resolve();
 process.on('message', (text: string) => {
-  turn = turn.then(async () => process.send?.(await answer(JSON.parse(text) as Call)));
+  turn = turn.then(async () => {
+    const call = JSON.parse(text) as Call;
+    process.send?.(await answer(call));
+    if (call.method === 'close') process.disconnect();
+  });
 });
 process.send?.({ id: session.id });
 
@@ -21,7 +25,6 @@ async function answer({ method, args }: Call): Promise<object> {
     // The parent names a method of a session; what it may be given is the parent's affair.
     const work = session[method as keyof GatedSession] as (...given: unknown[]) => unknown;
     const value = await work.apply(session, [...args]);
-    if (method === 'close') process.disconnect();
     return { value: value ?? null };
   } catch (error) {
     if (error instanceof Fault) return { fault: { code: error.code, message: error.message } };

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Effect, Entry, Side } from '../../src/model/entry.ts';
+
+/** Files by their path below the root, each with its bytes' hash. */
+export type Files = Map<string, string>;
+
+/**
+ * What the journal says the files of a tree are, from how they were at the beginning, and where it contradicts itself: a change whose
+ * `before` is not what the changes before it left. Folders count only as far as they carry files along.
+ */
+export function replay(
+  entries: readonly Entry[],
+  start: Files,
+): { readonly files: Files; readonly breaks: string[] } {
+  const files = new Map(start);
+  const breaks: string[] = [];
+  for (const entry of entries.filter((each) => each.kind === 'change').sort((a, b) => a.seq - b.seq)) {
+    for (const effect of entry.effects ?? []) {
+      if (effect.before.kind === 'directory' || effect.after.kind === 'directory')
+        moveFolder(files, effect, entry.root);
+      const expected = effect.before.kind === 'file' ? effect.before.fingerprint.sha256 : undefined;
+      const found = files.get(effect.relative);
+      if (found !== expected)
+        breaks.push(
+          `${entry.seq} ${entry.action} ${effect.relative}: before ${short(expected)}, was ${short(found)}`,
+        );
+      if (effect.after.kind === 'file') files.set(effect.relative, effect.after.fingerprint.sha256);
+      else files.delete(effect.relative);
+    }
+  }
+  return { files, breaks };
+}
+
+function moveFolder(files: Files, { relative, movedTo }: Effect, root: string): void {
+  if (movedTo === undefined) return;
+  const to = movedTo.slice(root.length + 1);
+  for (const [path, sha256] of [...files]) {
+    if (!path.startsWith(`${relative}/`)) continue;
+    files.delete(path);
+    files.set(`${to}${path.slice(relative.length)}`, sha256);
+  }
+}
+
+function short(sha256: string | undefined): string {
+  return sha256 === undefined ? 'nothing' : sha256.slice(0, 8);
+}
+
+/** The files that are there. */
+export function filesIn(root: string): Files {
+  const files: Files = new Map();
+  for (const path of pathsIn(root))
+    if (statSync(join(root, path)).isFile())
+      files.set(
+        path,
+        createHash('sha256')
+          .update(readFileSync(join(root, path)))
+          .digest('hex'),
+      );
+  return files;
+}
+
+export function pathsIn(root: string): string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
+}
+
+/** Every file with its mode and text; folders by name. */
+export function treeWithModes(root: string): string[] {
+  return pathsIn(root).map((path) => {
+    const stats = statSync(join(root, path));
+    if (!stats.isFile()) return `${path}/`;
+    return `${path} ${(stats.mode & 0o777).toString(8)} ${readFileSync(join(root, path), 'utf8')}`;
+  });
+}
+
+/**
+ * What a tree lacks of an earlier one, and what it has besides. An empty folder more is no difference: of several who made
+ * and removed it, each has found it as it was to be.
+ */
+export function difference(before: readonly string[], after: readonly string[]): string[] {
+  const [then, now] = [new Set(before), new Set(after)];
+  return [
+    ...before.filter((line) => !now.has(line)).map((line) => `- ${line.slice(0, 60)}`),
+    ...after.filter((line) => !then.has(line) && !line.endsWith('/')).map((line) => `+ ${line.slice(0, 60)}`),
+  ];
+}
+
+/** One line for each change, for whoever has to find out what went wrong. */
+export function story(entries: readonly Entry[]): string {
+  return entries
+    .map((entry) => {
+      const undone = entry.undone === undefined ? '' : ` of ${entry.undone.changes.join(' ')}`;
+      const effects = (entry.effects ?? []).map(({ relative, before, after, movedTo }) => {
+        const to = movedTo === undefined ? '' : ` to ${movedTo}`;
+        return `${relative}: ${sideText(before)} > ${sideText(after)}${to}`;
+      });
+      const how = entry.recovered === true ? ' (recovered)' : '';
+      return `${entry.seq} ${entry.change} ${entry.session} ${entry.action}${undone}${how}: ${effects.join(', ')}`;
+    })
+    .join('\n');
+}
+
+function sideText(side: Side): string {
+  return side.kind === 'file' ? side.fingerprint.sha256.slice(0, 6) : side.kind;
+}

@@ -45,7 +45,8 @@ export class LegacyClient {
       response.writeHead(202, this.#headers).end();
       return;
     }
-    const reply = new Reply(response, { headers: this.#headers, modern: false });
+    const streams = /text\/event-stream/.test(response.req.headers.accept ?? '');
+    const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
     const token = idKey(metaOf(message)['progressToken']);
     this.#posts.set(key, { reply, token });
     // Going away does not cancel in this era: the answer is then nobody's.

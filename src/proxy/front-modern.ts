@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import type { FrontConnection } from './front-connection.ts';
+import { ModernCheck, type Problem } from './front-modern-check.ts';
 import { Reply } from './front-reply.ts';
 import { errorLine, INTERNAL_ERROR, idKey, metaOf, paramsOf, parseLine } from './rpc.ts';
 
@@ -19,11 +20,17 @@ interface OpenPost {
 export class ModernClients {
   readonly #open: () => FrontConnection;
   readonly #posts = new Map<number, OpenPost>();
+  readonly #check = new ModernCheck();
   #connection: FrontConnection | undefined;
   #next = 1;
 
   constructor(open: (toClient: (line: Buffer) => void) => FrontConnection) {
     this.#open = () => open((line) => this.#route(line));
+  }
+
+  /** What is wrong with a request before it is passed on. */
+  problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
+    return this.#check.problemWith(message, headers);
   }
 
   post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
@@ -34,7 +41,7 @@ export class ModernClients {
       return;
     }
     const ours = this.#next++;
-    const reply = new Reply(response, { headers: {}, modern: true });
+    const reply = new Reply(response, { headers: {}, modern: true, streams: false });
     this.#posts.set(ours, { reply, id: message['id'], token: metaOf(message)['progressToken'] });
     reply.onGone(() => {
       if (!this.#posts.delete(ours)) return;
@@ -73,6 +80,7 @@ export class ModernClients {
       return;
     }
     this.#posts.delete(ours ?? 0);
+    this.#check.learn(message['result']);
     post.reply.finish(text);
   }
 }

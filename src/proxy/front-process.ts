@@ -7,9 +7,8 @@ import { LegacyClient } from './front-legacy.ts';
 import { ModernClients } from './front-modern.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf } from './http-exchange.ts';
-import { headerMismatch } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, isModern, PARSE_ERROR, parseLine } from './rpc.ts';
+import { INVALID_REQUEST, isModern, PARSE_ERROR, parseLine } from './rpc.ts';
 import { onOneLine } from './sse.ts';
 import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
 
@@ -22,7 +21,6 @@ export interface ProcessEndpointOptions {
 const IDLE_MS = 30 * 60_000;
 const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
-const HEADER_MISMATCH = -32020;
 
 /** Offers servers started as processes: one for each client with a session, one for all without. */
 export class ProcessEndpoint implements Endpoint {
@@ -78,15 +76,11 @@ export class ProcessEndpoint implements Endpoint {
   }
 
   #postModern(req: IncomingMessage, res: ServerResponse, post: Post): void {
-    const asks = post.message['id'] !== undefined && typeof post.message['method'] === 'string';
-    if (asks && !isModern(post.message)) {
-      const message = 'the request has no protocol version in its _meta';
-      reject(res, { status: 400, code: INVALID_PARAMS, message });
-      return;
-    }
-    const wrong = asks ? headerMismatch(req.headers, post.message) : undefined;
-    if (wrong === undefined) this.#modern.post(post.line, post.message, res);
-    else reject(res, { status: 400, code: HEADER_MISMATCH, message: wrong });
+    const { id, method } = post.message;
+    const asks = id !== undefined && typeof method === 'string';
+    const problem = asks ? this.#modern.problemWith(post.message, req.headers) : undefined;
+    if (problem === undefined) this.#modern.post(post.line, post.message, res);
+    else reject(res, { status: 400, id, ...problem });
   }
 
   #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {

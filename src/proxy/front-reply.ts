@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { parseLine } from './rpc.ts';
 
 /** A client must not wait for headers for long; then they go out, and the answer comes as an event. */
@@ -19,6 +19,8 @@ export interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Errors get a status of their own: only in the era that says so. */
   readonly modern: boolean;
+  /** Begin with a stream, as servers of the old era do for clients that take one. */
+  readonly streams: boolean;
 }
 
 /** The answer to one posted request: JSON if it is all there is to say, a stream of events if something comes before. */
@@ -32,6 +34,7 @@ export class Reply {
     this.#response = response;
     this.#options = options;
     this.#timer = setTimeout(() => this.#open(), HEADERS_AFTER_MS);
+    if (options.streams) this.#open();
   }
 
   /** Called when the client goes away before its answer. */
@@ -94,10 +97,16 @@ export function writeEvent(response: ServerResponse, line: Buffer): void {
 /** A plain error answer, as JSON-RPC where the reader may expect it. */
 export function reject(
   response: ServerResponse,
-  error: { readonly status: number; readonly code: number; readonly message: string },
+  error: {
+    readonly status: number;
+    readonly code: number;
+    readonly message: string;
+    readonly id?: unknown;
+    readonly data?: JsonRecord;
+  },
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const { status, code, message } = error;
+  const { status, id = null, ...rest } = error;
   response.writeHead(status, { ...headers, 'content-type': 'application/json' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, error: rest }));
 }

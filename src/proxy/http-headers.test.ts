@@ -49,11 +49,12 @@ describe('headerMismatch', () => {
   it.each([
     ['what the body says', good, undefined],
     ['the same in its wrapped form', { ...good, 'mcp-name': '=?base64?cmVhZA==?=' }, undefined],
+    ['a wrapped form that is none', { ...good, 'mcp-name': '=?base64?cmVhZA=?=' }, 'mcp-name'],
     ['another method', { ...good, 'mcp-method': 'tools/list' }, 'mcp-method'],
     ['another name', { ...good, 'mcp-name': 'write' }, 'mcp-name'],
     ['no version', { ...good, 'mcp-protocol-version': undefined }, 'mcp-protocol-version'],
   ])('%s', (_what, headers, wrong) => {
-    const mismatch = headerMismatch(headers, call('read'));
+    const mismatch = headerMismatch(headers, call('read'), []);
     if (wrong === undefined) expect(mismatch).toBeUndefined();
     else expect(mismatch).toContain(wrong);
   });

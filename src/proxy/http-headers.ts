@@ -65,8 +65,9 @@ function scalarText(value: unknown): string | undefined {
 export function headerMismatch(
   headers: Readonly<Record<string, unknown>>,
   message: JsonRecord,
+  parameters: readonly HeaderParameter[],
 ): string | undefined {
-  for (const [name, wanted] of Object.entries(modernHeaders(message, []))) {
+  for (const [name, wanted] of Object.entries(modernHeaders(message, parameters))) {
     const given = headers[name];
     if (given === undefined) return `the header ${name} is missing`;
     if (typeof given !== 'string' || decoded(given) !== decoded(wanted))
@@ -75,9 +76,12 @@ export function headerMismatch(
   return undefined;
 }
 
-function decoded(value: string): string {
+/** Undefined: marked as base64, and not base64. */
+function decoded(value: string): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
-  return base64 === undefined ? value.trim() : Buffer.from(base64, 'base64').toString('utf8');
+  if (base64 === undefined) return value.trim();
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64) || base64.length % 4 !== 0) return undefined;
+  return Buffer.from(base64, 'base64').toString('utf8');
 }
 
 /** A text as a header may carry it: printable ASCII as it is, anything else as base64 in a marked form. */

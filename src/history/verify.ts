@@ -10,19 +10,20 @@ export class ComparedText {
   readonly totalLines: number;
   /** With their endings; made when a part of the text is first asked for. */
   #lines: readonly string[] | undefined;
-  /** All of the text in the ways it may have been shown; most views are of all of it. */
-  #whole: readonly Candidate[] | undefined;
+  /** All of the text; most views are of all of it. */
+  readonly #whole: SizedText;
 
   constructor(text: string) {
     this.text = text;
     this.totalLines = lineCount(text);
+    this.#whole = new SizedText(text);
   }
 
   /** The lines of this text that a view showed exactly as they are here. Line endings and a final newline may differ: reads do not show them. */
   rangesShown(view: Pick<View, 'shown'>): readonly LineRange[] {
     return (view.shown ?? []).flatMap((shown) => {
       const range = this.#rangeOf(shown);
-      return range !== undefined && isAmong(shown, this.#candidates(range)) ? [range] : [];
+      return range !== undefined && isShown(shown, this.#sized(range)) ? [range] : [];
     });
   }
 
@@ -33,10 +34,9 @@ export class ComparedText {
     return this.#lines.slice(from - 1, to).join('');
   }
 
-  #candidates(range: LineRange): readonly Candidate[] {
-    if (range.from !== 1 || range.to !== this.totalLines) return candidatesFor(this.slice(range));
-    this.#whole ??= candidatesFor(this.text);
-    return this.#whole;
+  #sized(range: LineRange): SizedText {
+    const isWhole = range.from === 1 && range.to === this.totalLines;
+    return isWhole ? this.#whole : new SizedText(this.slice(range));
   }
 
   /** Where lines counted from the end are; one past the last is the empty one that some hosts count after a final newline. */
@@ -49,33 +49,37 @@ export class ComparedText {
   }
 }
 
-/** One way in which a text may have been shown, and its sizes. */
-interface Candidate {
+/** A text and how long it is, as it is or as JSON writes it. */
+class SizedText {
   readonly text: string;
-  readonly size: number;
-  /** As JSON writes it, without the quotes; made when first asked for. */
-  json?: { readonly text: string; readonly size: number };
-}
+  readonly #size: number;
+  #json: string | undefined;
+  #jsonSize = 0;
 
-/** As it is, and with the line endings and without the final newline that reads do not show. */
-function candidatesFor(text: string): readonly Candidate[] {
-  const unix = toLf(text);
-  const texts = new Set([text, unix, text.replace(/\r?\n$/, ''), unix.replace(/\n$/, '')]);
-  return [...texts].map((candidate) => ({ text: candidate, size: Buffer.byteLength(candidate) }));
-}
-
-/** The size rules out most candidates before anything is hashed. */
-function isAmong(shown: ShownText, candidates: readonly Candidate[]): boolean {
-  return candidates.some((candidate) => {
-    const { text, size } = shown.form === 'json' ? jsonOf(candidate) : candidate;
-    return size === shown.size && hash('sha256', text) === shown.sha256;
-  });
-}
-
-function jsonOf(candidate: Candidate): { readonly text: string; readonly size: number } {
-  if (candidate.json === undefined) {
-    const text = JSON.stringify(candidate.text).slice(1, -1);
-    candidate.json = { text, size: Buffer.byteLength(text) };
+  constructor(text: string) {
+    this.text = text;
+    this.#size = Buffer.byteLength(text);
   }
-  return candidate.json;
+
+  as(form: ShownText['form']): { readonly text: string; readonly size: number } {
+    if (form === undefined) return { text: this.text, size: this.#size };
+    if (this.#json === undefined) {
+      this.#json = JSON.stringify(this.text).slice(1, -1);
+      this.#jsonSize = Buffer.byteLength(this.#json);
+    }
+    return { text: this.#json, size: this.#jsonSize };
+  }
+}
+
+/** As it is, or with the line endings or without the final newline that reads do not show. The size rules most out unhashed. */
+function isShown(shown: ShownText, sized: SizedText): boolean {
+  const { text, size } = sized.as(shown.form);
+  if (size === shown.size) return hash('sha256', text) === shown.sha256;
+  if (shown.size > size) return false;
+  const newline = shown.form === undefined ? 1 : 2;
+  if (size - newline === shown.size && sized.text.endsWith('\n') && !sized.text.endsWith('\r\n'))
+    return hash('sha256', text.slice(0, -newline)) === shown.sha256;
+  if (!sized.text.includes('\r\n')) return false;
+  const bare = sized.text.endsWith('\r\n') ? [sized.text.slice(0, -2)] : [];
+  return [toLf(sized.text), ...bare].some((other) => isShown(shown, new SizedText(other)));
 }

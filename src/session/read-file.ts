@@ -90,12 +90,11 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
       sizeBytes: snapshot.fingerprint.size,
       encoding: text.encoding,
     }),
-    sighting: {
-      ...sightingBase(reading, snapshot),
+    sighting: sightingOf(reading, snapshot, {
       coverage: all ? WHOLE : linesCoverage([range], totalLines),
       totalLines,
       flags: flagsOf(lines),
-    },
+    }),
   };
 }
 
@@ -163,12 +162,7 @@ function showAll(
       encoding: text.encoding,
       clamped: lines.clamped,
     },
-    sighting: {
-      ...sightingBase(reading, snapshot),
-      coverage: WHOLE,
-      totalLines: known,
-      flags: flagsOf(lines),
-    },
+    sighting: sightingOf(reading, snapshot, { coverage: WHOLE, totalLines: known, flags: flagsOf(lines) }),
   };
 }
 
@@ -193,25 +187,27 @@ function describe(reading: Reading, snapshot: Snapshot, media: string | undefine
       ...(reading.options.raw === true ? { bytes: snapshot.bytes } : {}),
       media: { mimeType, ...(small ? { base64: snapshot.bytes.toString('base64') } : {}) },
     },
-    sighting: {
-      ...sightingBase(reading, snapshot),
+    sighting: sightingOf(reading, snapshot, {
       coverage: WHOLE,
       totalLines: undefined,
       flags: { ...NO_FLAGS, notText: true },
-    },
+    }),
   };
 }
 
-function sightingBase(
+function sightingOf(
   reading: Reading,
-  snapshot: Snapshot,
-): Pick<Sighting, 'key' | 'fingerprint' | 'stamp' | 'racy' | 'how' | 'atMs'> {
-  const { fingerprint, stamp, racy } = snapshot;
+  { fingerprint, stamp, racy }: Snapshot,
+  { coverage, totalLines, flags }: Pick<Sighting, 'coverage' | 'totalLines' | 'flags'>,
+): Sighting {
   return {
     key: reading.located.place.path.key,
     fingerprint,
     stamp,
     racy,
+    coverage,
+    totalLines,
+    flags,
     how: 'read',
     atMs: reading.world.now(),
   };

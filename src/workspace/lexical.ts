@@ -45,6 +45,9 @@ function cleanParts(parts: readonly string[], absolute: boolean): string[] | und
 
 /** The parts of `path` below `root`, or undefined. Compared part by part, so `/w-evil` is not below `/w`. */
 export function partsBelow(root: string, path: string, folding: Folding): string[] | undefined {
+  const rest = path.startsWith(root) && path[root.length] === '/' ? path.slice(root.length + 1) : '';
+  // The usual case: spelled like the root, and clean.
+  if (rest !== '' && !rest.endsWith('/') && !rest.includes('//')) return rest.split('/');
   const above = namesOf(root);
   const names = namesOf(path);
   if (names.length < above.length) return undefined;

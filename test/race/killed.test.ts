@@ -83,8 +83,10 @@ describe('kill -9 before any step, and the next start', () => {
     '%s by %s: the old state or the new one, nothing lost, nothing left',
     async (name, commit, rows) => {
       expect(await stepsOf(name, commit)).toEqual(rows.map(([step]) => step));
-      for (const [step, state] of rows)
-        expect([step, await killAt(step, { name, commit })]).toEqual([step, state]);
+      // Until the new bytes are published both kinds do the same; once is enough.
+      const told = commit === 'claim' ? rows.filter((row) => !TEMP.includes(row)) : rows;
+      const states = await Promise.all(told.map(([step]) => killAt(step, { name, commit })));
+      expect(told.map(([step], index) => [step, states[index]])).toEqual(told);
     },
   );
 });

@@ -3,7 +3,7 @@ import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
 import { attackPath, type SwapVariant } from '../support/swap-attack.ts';
 import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 
-const TRIES = 800;
+const TRIES = 500;
 
 // Elsewhere the guarantee is `best-effort`, and LIMITS.md says that such an attacker can win.
 describe.skipIf(strongestGuarantee() !== 'walk')('while another process swaps a folder for a link', () => {

@@ -1,0 +1,117 @@
+// Changes files while the disk of our own state fails: one of its own, mounted for this process only. Tells how each
+// change ended, and whether the tree then was what the answer said.
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../src/model/fault.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import type { Outcome } from '../../src/model/verdict.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { treeWithModes } from '../shared/replay.ts';
+
+interface Settings {
+  readonly root: string;
+  /** The mount point; our state is in a folder there. */
+  readonly disk: string;
+  readonly fails: 'read-only' | 'full';
+  readonly auditFailure: Policy['auditFailure'];
+  /** Bytes that are left on a full disk, one try for each. */
+  readonly room: readonly number[];
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as Settings;
+const { root, disk } = settings;
+const home = join(disk, 'home');
+const filler = join(disk, 'filler');
+const OLD = 'old\n'.repeat(300);
+const NEW = 'new\n'.repeat(400);
+
+type Change = (session: GatedSession) => Promise<Outcome<object>>;
+const CHANGES: Readonly<Record<string, Change>> = {
+  overwrite: (session) => session.write('f', NEW),
+  create: (session) => session.write('new/deep/g', NEW),
+  delete: (session) => session.delete('f'),
+  move: (session) => session.move('f', 'g'),
+  batch: (session) =>
+    session.apply([
+      { kind: 'write', path: 'f', content: NEW },
+      { kind: 'write', path: 'h', content: NEW },
+    ]),
+  undo: (session) => session.undo({}),
+};
+
+const told: object[] = [];
+for (const name of Object.keys(CHANGES)) for (const room of settings.room) told.push(await attempt(name, room));
+process.send?.(told);
+process.disconnect();
+
+async function attempt(name: string, room: number): Promise<object> {
+  for (const folder of [root, home]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [root, home]) mkdirSync(folder);
+  writeFileSync(join(root, 'f'), OLD.slice(1), { mode: 0o600 });
+  const session = await open();
+  await session.read('f');
+  await session.write('f', OLD);
+  const before = treeWithModes(root);
+  fail(room);
+  const ended = await endOf(() => CHANGES[name]?.(session));
+  heal();
+  const after = treeWithModes(root);
+  await session.close().catch(() => undefined);
+  const isAsBefore = JSON.stringify(before) === JSON.stringify(after);
+  return { name, room, ended, isAsBefore, ...(await afterwards(before)) };
+}
+
+function open(): Promise<GatedSession> {
+  const options = { roots: [root], home, policy: { auditFailure: settings.auditFailure } };
+  return Sessions.open(options).then((sessions) => sessions.session('agent'));
+}
+
+async function endOf(change: () => Promise<Outcome<object>> | undefined): Promise<string> {
+  try {
+    const outcome = await change();
+    if (outcome === undefined) return 'nothing';
+    if (!outcome.ok) return outcome.refusal.code;
+    return JSON.stringify(outcome).includes('not-recorded') ? 'not recorded' : 'done';
+  } catch (error) {
+    return error instanceof Fault ? error.code : String(error);
+  }
+}
+
+/** What the next start makes of it: nothing may be left to settle, and what is in the journal can be undone. */
+async function afterwards(before: readonly string[]): Promise<object> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const { store } = sessions.world;
+  const pending = (await store.pending()).length;
+  const changes = (await store.entries({ kinds: ['change'], order: 'oldest' })).slice(1);
+  const session = await sessions.session('later');
+  const undone = changes.length === 0 ? undefined : await endOf(() => session.undo({ change: changes[0]?.change ?? '' }));
+  const isBack = JSON.stringify(before) === JSON.stringify(treeWithModes(root));
+  await sessions.close();
+  return { pending, journalled: changes.length, undone, isBack };
+}
+
+function fail(room: number): void {
+  if (settings.fails === 'read-only') execFileSync('mount', ['-o', 'remount,ro', disk]);
+  else fill(room);
+}
+
+function heal(): void {
+  if (settings.fails === 'read-only') execFileSync('mount', ['-o', 'remount,rw', disk]);
+  else rmSync(filler);
+}
+
+function fill(room: number): void {
+  writeFileSync(filler, '');
+  for (const size of [65_536, 4096]) {
+    try {
+      for (;;) appendFileSync(filler, Buffer.alloc(size));
+    } catch {
+      // Full for this size; smaller ones may still fit.
+    }
+  }
+  const { length } = readFileSync(filler);
+  rmSync(filler);
+  writeFileSync(filler, Buffer.alloc(Math.max(0, length - room)));
+}

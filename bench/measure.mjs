@@ -1,14 +1,14 @@
 // How everything here is measured: side by side in one run, in turns, as medians; only ratios are worth quoting.
 
 /**
- * Median time of each task in microseconds. The tasks take turns, and each round starts with another one, so that
- * what the machine does besides falls on all of them. `before` runs ahead of every task and is not counted.
+ * Median time of each task in microseconds. The tasks take turns in another order each round, so that what the machine
+ * does besides, and what one leaves to the next to clean up, falls on all of them. `before` runs ahead of every task
+ * and is not counted.
  */
 export async function interleaved(tasks, { rounds, before, warmup = Math.min(rounds, 50) }) {
   const times = tasks.map(() => []);
   for (let round = -warmup; round < rounds; round += 1) {
-    for (let turn = 0; turn < tasks.length; turn += 1) {
-      const index = (turn + Math.abs(round)) % tasks.length;
+    for (const index of shuffled(tasks.length)) {
       await before?.(index);
       const start = process.hrtime.bigint();
       const done = tasks[index]();
@@ -18,6 +18,15 @@ export async function interleaved(tasks, { rounds, before, warmup = Math.min(rou
     }
   }
   return times.map(median);
+}
+
+function shuffled(count) {
+  const order = Array.from({ length: count }, (_, index) => index);
+  for (let left = count - 1; left > 0; left -= 1) {
+    const other = Math.floor(Math.random() * (left + 1));
+    [order[left], order[other]] = [order[other], order[left]];
+  }
+  return order;
 }
 
 export function median(values) {

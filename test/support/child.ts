@@ -4,12 +4,15 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 // Inside the project, so that the bundles find its packages; per process, so that test files do not meet.
 const bundles = join(project, `node_modules/.cache/lookfirst-children/${process.pid}`);
 const ready = new Map<string, Promise<string>>();
+
+// With the test file that imports this; its process may be ended without an exit of its own.
+afterAll(() => rmSync(bundles, { recursive: true, force: true }));
 
 /**
  * A child process of a test: `test/children/NAME.ts`, given one JSON argument, run from the sources as they are now
@@ -90,7 +93,6 @@ export class Child {
 
 async function bundled(name: string): Promise<string> {
   mkdirSync(bundles, { recursive: true });
-  process.once('exit', () => rmSync(bundles, { recursive: true, force: true }));
   const file = join(bundles, `${name}.mjs`);
   await build({
     input: join(project, `test/children/${name}.ts`),

@@ -43,12 +43,12 @@ export class LineReader {
 }
 
 /**
- * Writes lines to a stream. All lines of one turn of the event loop leave in one gathered write.
+ * Writes lines to a stream. The first of a turn of the event loop leaves at once, the others together at its end.
  * A broken stream swallows what is written to it: its reader is gone, and the other end learns so from its own stream.
  */
 export class LineWriter {
   readonly #stream: Writable;
-  #corked = false;
+  #turn: 'none' | 'written' | 'corked' = 'none';
   #passing = false;
   #waiting: Buffer[] = [];
   #onDrain: (() => void)[] = [];
@@ -72,19 +72,21 @@ export class LineWriter {
       return;
     }
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
-    this.#cork();
+    this.#gather();
     if (line.length <= COPY_BYTES) {
       this.#stream.write(Buffer.concat([line, NEWLINE], line.length + 1));
       return;
     }
+    this.#stream.cork();
     this.#stream.write(line);
     this.#stream.write(NEWLINE);
+    this.#stream.uncork();
   }
 
   /** A piece of somebody else's line, with its newline if it has one. */
   pass(piece: Buffer): void {
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
-    this.#cork();
+    this.#gather();
     this.#stream.write(piece);
     this.#passing = piece.at(-1) !== NEWLINE[0];
     if (this.#passing || this.#waiting.length === 0) return;
@@ -112,14 +114,20 @@ export class LineWriter {
     });
   }
 
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#stream.cork();
-    process.nextTick(() => {
-      this.#corked = false;
-      this.#stream.uncork();
-    });
+  /** A single message must not wait, many must not cost a system call each. */
+  #gather(): void {
+    if (this.#turn === 'none') {
+      this.#turn = 'written';
+      process.nextTick(() => this.#endTurn());
+    } else if (this.#turn === 'written') {
+      this.#turn = 'corked';
+      this.#stream.cork();
+    }
+  }
+
+  #endTurn(): void {
+    if (this.#turn === 'corked') this.#stream.uncork();
+    this.#turn = 'none';
   }
 
   #drained(): void {

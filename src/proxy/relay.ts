@@ -40,14 +40,23 @@ export class Relay {
   }
 
   push(chunk: Buffer): void {
+    const finished: Received[] = [];
+    /** Where the bytes begin that are to be passed on; they go out together. */
+    let passing = 0;
     for (let from = 0; from < chunk.length; ) {
       this.#mode ??= this.#begin(chunk[from]);
       const newline = chunk.indexOf(NEWLINE, from);
       const end = newline < 0 ? chunk.length : newline + 1;
-      this.#take(chunk.subarray(from, end));
-      if (newline >= 0) this.#finish();
+      if (this.#mode !== 'pass') {
+        if (passing < from) this.#client.pass(chunk.subarray(passing, from));
+        passing = end;
+      }
+      this.#take(chunk, from, end);
+      if (newline >= 0) this.#finish(finished);
       from = end;
     }
+    if (passing < chunk.length) this.#client.pass(passing === 0 ? chunk : chunk.subarray(passing));
+    for (const message of finished) this.#judge.received(message);
   }
 
   #begin(first: number | undefined): Mode {
@@ -56,14 +65,13 @@ export class Relay {
     return this.#judge.holds ? 'hold' : 'pass';
   }
 
-  #take(piece: Buffer): void {
-    if (this.#mode === 'pass') this.#client.pass(piece);
-    this.#bytes += piece.length;
+  #take(chunk: Buffer, from: number, end: number): void {
+    this.#bytes += end - from;
     if (this.#bytes > this.#limit.maxBytes) this.#limit.onTooLong();
-    if (this.#mode !== 'pass' || this.#listening) this.#parts.push(piece);
+    if (this.#mode !== 'pass' || this.#listening) this.#parts.push(chunk.subarray(from, end));
   }
 
-  #finish(): void {
+  #finish(finished: Received[]): void {
     const mode = this.#mode;
     const parts = this.#parts;
     this.#mode = undefined;
@@ -77,6 +85,6 @@ export class Relay {
     if (parts.length === 0) return;
     const last = parts.length - 1;
     const lines = parts.map((part, index) => (index === last ? part.subarray(0, -1) : part));
-    this.#judge.received(new Received(lines, { forwarded: mode === 'pass' }));
+    finished.push(new Received(lines, { forwarded: mode === 'pass' }));
   }
 }

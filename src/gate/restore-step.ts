@@ -31,7 +31,7 @@ export function restoreStep(world: World, step: UndoStep, path: ResolvedPath): S
       const done = { ok: true, effects, result, sightings, displaced } as const;
       return stayed ? { ...done, stayed: step.key, tombstones: [] } : { ...done, tombstones };
     },
-    revert: async () => (await restore(world, reversed(step))).ok,
+    revert: async () => (await restore(world, reversed(step), 'ours')).ok,
     close: () => {},
   };
 }

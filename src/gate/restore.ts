@@ -27,10 +27,14 @@ interface RestoredOk {
 }
 type Restored = RestoredOk | Conflict;
 
+/** `ours`: what is there was put there by us just now, and is given up if there is no room to keep it. */
+type Whose = 'ours';
+type Taking = UndoStep & { readonly whose: Whose | undefined };
+
 const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
 
 /** Brings one thing back, if what is there is what the step expects. After a conflict or a Fault everything is as it was. */
-export async function restore(world: World, step: UndoStep): Promise<Restored> {
+export async function restore(world: World, step: UndoStep, whose?: Whose): Promise<Restored> {
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
   const outcome = world.workspace.locate(step.key, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
@@ -39,9 +43,9 @@ export async function restore(world: World, step: UndoStep): Promise<Restored> {
     if (step.from !== undefined) return moveBack(world, step.from.key, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };
-    const taken = takeAway(world, located, step);
+    const taken = takeAway(world, located, { ...step, whose });
     if (!taken.ok || step.restore.kind === 'absent') return taken;
-    const put = await putThere(world, located, step);
+    const put = await putThere(world, located, { ...step, whose });
     return put.ok ? { ...put, displaced: [...taken.displaced, ...put.displaced] } : put;
   } finally {
     located.place.dir.close();
@@ -88,7 +92,7 @@ function changeMode({ place }: Located, { expect, restore: after }: UndoStep): R
 }
 
 /** Removes what must make room. A file that is only replaced stays until its successor takes its place. */
-function takeAway(world: World, located: Located, { expect, restore: after }: UndoStep): Restored {
+function takeAway(world: World, located: Located, { expect, restore: after, whose }: Taking): Restored {
   if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
   switch (expect.kind) {
     case 'absent':
@@ -103,14 +107,21 @@ function takeAway(world: World, located: Located, { expect, restore: after }: Un
       const removed = removeLink(world.disk, located.place, expect.target);
       return removed.ok ? RESTORED : removed;
     }
-    case 'file': {
-      if (after.kind === 'file') return RESTORED;
-      const removed = remove(world.disk, located.place, { fingerprint: expect.fingerprint });
-      return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, expect) } : removed;
-    }
+    case 'file':
+      return after.kind === 'file' ? RESTORED : takeFile(world, located.place, { side: expect, whose });
     default:
       return expect satisfies never;
   }
+}
+
+function takeFile(
+  world: World,
+  place: Place,
+  { side, whose }: { side: Extract<Side, { kind: 'file' }>; whose: Whose | undefined },
+): Restored {
+  const ours = whose === undefined ? {} : ({ ours: true } as const);
+  const removed = remove(world.disk, place, { fingerprint: side.fingerprint, ...ours });
+  return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, side) } : removed;
 }
 
 function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file' }>): Displaced[] {
@@ -118,7 +129,7 @@ function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file
 }
 
 /** Puts it there. If that fails, what had to make room for it comes back. */
-async function putThere(world: World, located: Located, step: UndoStep): Promise<Restored> {
+async function putThere(world: World, located: Located, step: Taking): Promise<Restored> {
   const { expect, restore: after } = step;
   const madeRoom = expect.kind !== 'absent' && !(expect.kind === 'file' && after.kind === 'file');
   const giveBack = async (): Promise<void> => {
@@ -134,7 +145,7 @@ async function putThere(world: World, located: Located, step: UndoStep): Promise
   }
 }
 
-async function put(world: World, located: Located, step: UndoStep): Promise<Restored> {
+async function put(world: World, located: Located, step: Taking): Promise<Restored> {
   const names = located.exists ? [located.place.name] : located.missing;
   const above = step.restore.kind === 'directory' ? names : names.slice(0, -1);
   const folders = makeFolders(world.disk, located.place, above);
@@ -157,7 +168,11 @@ async function put(world: World, located: Located, step: UndoStep): Promise<Rest
   }
 }
 
-async function putFile(world: World, place: Place, { expect, restore: after }: UndoStep): Promise<Restored> {
+async function putFile(
+  world: World,
+  place: Place,
+  { expect, restore: after, whose }: Taking,
+): Promise<Restored> {
   if (after.kind === 'link') {
     const made = makeLink(world.disk, place, after.target);
     return made.ok ? RESTORED : made;
@@ -171,7 +186,8 @@ async function putFile(world: World, place: Place, { expect, restore: after }: U
   }
   // Permissions that someone has given the file since stay, unless it was our change that gave it others.
   const permissions = mode === expect.mode ? {} : { mode };
+  const ours = whose === undefined ? {} : ({ ours: true } as const);
   const expected = { fingerprint: expect.fingerprint };
-  const written = await replace(world.disk, place, { bytes, fingerprint, expected, ...permissions });
+  const written = await replace(world.disk, place, { bytes, fingerprint, expected, ...permissions, ...ours });
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
 }

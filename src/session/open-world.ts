@@ -8,6 +8,8 @@ import { Baselines } from '../gate/baselines.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { Locks } from '../lock/locks.ts';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { FileImages } from '../store/image-files.ts';
@@ -36,8 +38,26 @@ export interface OpenWorld extends World {
 
 /** Opens everything a gate works with, cleans up after processes that died, and returns it; the only wiring. */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
-  const { policy } = options;
   const home = prepareHome(options.home ?? defaultHome());
+  const opened: Closing[] = [];
+  try {
+    const world = await assemble({ ...options, home }, opened);
+    await recoverWorld(world);
+    return world;
+  } catch (error) {
+    // What led here is told, not that something does not close either.
+    await closeAll(opened).catch(() => undefined);
+    throw stateFault(error, home);
+  }
+}
+
+type Closing = () => void | Promise<void>;
+
+async function assemble(
+  options: WorldOptions & { readonly home: string },
+  opened: Closing[],
+): Promise<OpenWorld> {
+  const { policy, home } = options;
   const url = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
   const owner = ownerOfThisProcess();
   const tag = newTag(owner);
@@ -46,13 +66,18 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
     protectFolders: [home],
     ...(options.require === undefined ? {} : { require: options.require }),
   });
+  opened.push(() => workspace.close());
   const disk = openDisk({ home, owner: tag, durability: policy.durability });
+  opened.push(() => disk.close());
   const locks = new Locks({ home, owner: tag, isAlive: isTagAlive });
+  opened.push(() => locks.close());
   const shared = url !== 'memory:';
   const images = shared ? new FileImages(home, { durability: policy.durability }) : new MemoryImages();
   const store = await openStore(url);
+  opened.push(() => store.close());
   const baselines = new Baselines(images, { share: shared });
-  const world: OpenWorld = {
+  opened.push(() => baselines.settled());
+  return {
     workspace,
     disk,
     locks,
@@ -66,16 +91,29 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
       recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
     },
     now: options.now ?? Date.now,
-    close: async () => {
-      await baselines.settled();
-      await store.close();
-      locks.close();
-      disk.close();
-      workspace.close();
-    },
+    close: () => closeAll(opened),
   };
-  await recoverWorld(world);
-  return world;
+}
+
+/** The last opened first, and all of them whatever happens; the first failure is told. */
+async function closeAll(opened: readonly Closing[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of opened.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** A system error on the way is one of our own folder: the workspace tells its own. */
+function stateFault(error: unknown, home: string): unknown {
+  const errno = errnoOf(error);
+  if (error instanceof Fault || errno === undefined) return error;
+  const message = `the state folder cannot be used: ${home} (${errno})`;
+  return new Fault('STORE_FAILED', message, { cause: error, path: home, reason: errno });
 }
 
 /** A folder that a dead process wrote to, if it is in this workspace. */

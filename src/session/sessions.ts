@@ -66,15 +66,22 @@ export class Sessions implements SessionHost {
   async closed(session: GatedSession): Promise<void> {
     this.#open.delete(session.id);
     const { store } = this.world;
-    if (!session.named) await store.record({ dropSession: session.id });
-    else await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
-    this.#ending.onClosed?.(session.id);
-    if (this.#ending.withLast && this.#open.size === 0) await this.#close();
+    try {
+      if (!session.named) await store.record({ dropSession: session.id });
+      else
+        await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
+    } finally {
+      this.#ending.onClosed?.(session.id);
+      if (this.#ending.withLast && this.#open.size === 0) await this.#close();
+    }
   }
 
   async close(): Promise<void> {
-    for (const session of [...this.#open.values()]) await session.close();
-    await this.#close();
+    try {
+      for (const session of [...this.#open.values()]) await session.close();
+    } finally {
+      await this.#close();
+    }
   }
 
   async #begin(session: GatedSession, parent: string | undefined): Promise<void> {

@@ -1,12 +1,12 @@
-// Changes files while the disk of our own state fails: one of its own, mounted for this process only. Tells how each
+// Changes files while the disk of our own state is full: one of its own, mounted for this process only. Tells how each
 // change ended, and whether the tree then was what the answer said.
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
+import { openSession } from '../../src/session/open-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { treeWithModes } from '../shared/replay.ts';
 
@@ -14,9 +14,8 @@ interface Settings {
   readonly root: string;
   /** The mount point; our state is in a folder there. */
   readonly disk: string;
-  readonly fails: 'read-only' | 'full';
   readonly auditFailure: Policy['auditFailure'];
-  /** Bytes that are left on a full disk, one try for each. */
+  /** Bytes that are left on it, one try for each. */
   readonly room: readonly number[];
 }
 
@@ -42,7 +41,8 @@ const CHANGES: Readonly<Record<string, Change>> = {
 };
 
 const told: object[] = [];
-for (const name of Object.keys(CHANGES)) for (const room of settings.room) told.push(await attempt(name, room));
+for (const name of Object.keys(CHANGES))
+  for (const room of settings.room) told.push(await attempt(name, room));
 process.send?.(told);
 process.disconnect();
 
@@ -54,9 +54,9 @@ async function attempt(name: string, room: number): Promise<object> {
   await session.read('f');
   await session.write('f', OLD);
   const before = treeWithModes(root);
-  fail(room);
+  fill(room);
   const ended = await endOf(() => CHANGES[name]?.(session));
-  heal();
+  rmSync(filler);
   const after = treeWithModes(root);
   await session.close().catch(() => undefined);
   const isAsBefore = JSON.stringify(before) === JSON.stringify(after);
@@ -64,8 +64,8 @@ async function attempt(name: string, room: number): Promise<object> {
 }
 
 function open(): Promise<GatedSession> {
-  const options = { roots: [root], home, policy: { auditFailure: settings.auditFailure } };
-  return Sessions.open(options).then((sessions) => sessions.session('agent'));
+  const { auditFailure } = settings;
+  return openSession({ roots: [root], home, session: 'agent', policy: { auditFailure } });
 }
 
 async function endOf(change: () => Promise<Outcome<object>> | undefined): Promise<string> {
@@ -79,39 +79,24 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
   }
 }
 
-/** What the next start makes of it: nothing may be left to settle, and what is in the journal can be undone. */
+/** What the next one who comes to these files makes of it: nothing may be left to settle, and all can be undone. */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;
-  const pending = (await store.pending()).length;
-  const changes = (await store.entries({ kinds: ['change'], order: 'oldest' })).slice(1);
   const session = await sessions.session('later');
-  const undone = changes.length === 0 ? undefined : await endOf(() => session.undo({ change: changes[0]?.change ?? '' }));
+  for (const name of ['f', 'g', 'h', 'new']) {
+    await session.move(name, `${name}.aside`);
+    await session.undo({});
+  }
+  const pending = (await store.pending()).length;
+  const [, change] = await store.entries({ kinds: ['change'], session: 'agent', order: 'oldest' });
+  if (change?.change !== undefined) await session.undo({ change: change.change });
   const isBack = JSON.stringify(before) === JSON.stringify(treeWithModes(root));
   await sessions.close();
-  return { pending, journalled: changes.length, undone, isBack };
-}
-
-function fail(room: number): void {
-  if (settings.fails === 'read-only') execFileSync('mount', ['-o', 'remount,ro', disk]);
-  else fill(room);
-}
-
-function heal(): void {
-  if (settings.fails === 'read-only') execFileSync('mount', ['-o', 'remount,rw', disk]);
-  else rmSync(filler);
+  return { pending, journalled: change !== undefined, isBack };
 }
 
 function fill(room: number): void {
-  writeFileSync(filler, '');
-  for (const size of [65_536, 4096]) {
-    try {
-      for (;;) appendFileSync(filler, Buffer.alloc(size));
-    } catch {
-      // Full for this size; smaller ones may still fit.
-    }
-  }
-  const { length } = readFileSync(filler);
-  rmSync(filler);
-  writeFileSync(filler, Buffer.alloc(Math.max(0, length - room)));
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - room)));
 }

@@ -1,12 +1,81 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Fault } from '../../src/model/fault.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import { openSession } from '../../src/session/open-session.ts';
+import { loadSqlite } from '../../src/store/sqlite-driver.ts';
 import { startChild } from '../support/child.ts';
+import { desk, ok } from '../support/desk.ts';
+import { asNobody } from '../support/nobody.ts';
 import { scratch } from '../support/tree.ts';
 
-const mount = 'mount -t tmpfs -o size=4m lookfirst-test "$0" && exec "$@"';
+const STORE_FAILED = expect.objectContaining({ code: 'STORE_FAILED' });
+
+function databaseIn(home: string): string {
+  return join(home, 'lookfirst.db');
+}
+
+describe('a database that cannot be used', () => {
+  it.each([
+    ['is not a database', (file: string) => writeFileSync(file, 'not a database '.repeat(500))],
+    ['is a folder', (file: string) => mkdirSync(file)],
+  ])('%s: nothing opens, and it is left as it is', async (_what, damage) => {
+    const { root, home } = scratch();
+    damage(databaseIn(home));
+    await expect(openSession({ roots: [root], home })).rejects.toEqual(STORE_FAILED);
+    expect(() => readFileSync(databaseIn(home), 'utf8')).not.toThrow(/ENOENT/);
+  });
+
+  it('may not be written: nothing opens', async () => {
+    const { base, root, home } = scratch();
+    chmodSync(base, 0o755);
+    chmodSync(home, 0o755);
+    writeFileSync(databaseIn(home), '', { mode: 0o444 });
+    const error = await asNobody(() => openSession({ roots: [root], home }).catch((fault: unknown) => fault));
+    expect(error).toBeInstanceOf(Fault);
+    expect(error).toEqual(STORE_FAILED);
+  });
+
+  it('is damaged inside: nothing is changed, and it says so', async () => {
+    const t = await desk();
+    await ok(t.session.write('a.txt', 'one\n'));
+    const raw = (await loadSqlite())(databaseIn(t.home));
+    raw.exec('pragma wal_checkpoint(truncate)');
+    raw.close();
+    const { home } = scratch();
+    // The first page, which says what the file is, stays.
+    writeFileSync(databaseIn(home), readFileSync(databaseIn(t.home)).fill('x', 4096));
+    const change = t.open({ home }).then((session) => session.write('new.txt', 'two\n'));
+    await expect(change).rejects.toEqual(STORE_FAILED);
+    await expect(change).rejects.toThrow(/it is damaged; move it away/);
+    expect(readdirSync(t.root)).toEqual(['a.txt']);
+  });
+
+  it.each(['refuse', 'allow'] as const)(
+    'is removed while in use, and the policy says %s',
+    async (auditFailure) => {
+      const t = await desk({ policy: { auditFailure } });
+      await t.put('a.txt', 'one\n');
+      await ok(t.session.read('a.txt'));
+      rmSync(databaseIn(t.home));
+      const change = t.session.write('a.txt', 'two\n');
+      if (auditFailure === 'refuse') {
+        await expect(change).rejects.toEqual(STORE_FAILED);
+        expect(t.text('a.txt')).toBe('one\n');
+        return;
+      }
+      expect((await ok(change)).notices).toEqual([{ kind: 'not-recorded' }]);
+      expect(t.text('a.txt')).toBe('two\n');
+    },
+  );
+});
+
+const mount = 'mount -t tmpfs -o size=24m lookfirst-test "$0" && exec "$@"';
 const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
+/** Every amount of room at which another step is the one that fails. */
+const ROOM = [0, 4, 8, 12, 16, 20, 24, 28, 32, 64].map((kilobytes) => kilobytes * 1024);
 
 interface Told {
   readonly name: string;
@@ -14,24 +83,43 @@ interface Told {
   readonly ended: string;
   readonly isAsBefore: boolean;
   readonly pending: number;
-  readonly journalled: number;
-  readonly undone?: string;
+  readonly journalled: boolean;
   readonly isBack: boolean;
 }
 
-async function onFailingDisk(settings: object): Promise<Told[]> {
+async function onFullDisk(auditFailure: Policy['auditFailure']): Promise<Told[]> {
   const { base, root } = scratch();
   const disk = join(base, 'disk');
   mkdirSync(disk);
-  const child = await startChild('session-faults', { root, disk, ...settings }, ['unshare', '-Urm', 'sh', '-c', mount, disk]);
+  const within = ['unshare', '-Urm', 'sh', '-c', mount, disk];
+  const child = await startChild('session-faults', { root, disk, auditFailure, room: ROOM }, within);
   return child.message<Told[]>();
 }
 
-describe.skipIf(!canMount)('the disk of our state', () => {
-  it('debug', async () => {
-    console.table(await onFailingDisk({ fails: 'read-only', auditFailure: 'refuse', room: [0] }));
-    console.table(await onFailingDisk({ fails: 'read-only', auditFailure: 'allow', room: [0] }));
-    console.table(await onFailingDisk({ fails: 'full', auditFailure: 'refuse', room: Array.from({ length: 20 }, (_, i) => i * 8192) }));
-    expect(1).toBe(1);
+describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of its own)', () => {
+  it('refuses every kind of change at every step, leaves everything as it was, and nothing to settle', async () => {
+    const told = await onFullDisk('refuse');
+    const failed = told.filter(({ ended }) => ended !== 'done');
+    expect(failed.length).toBeGreaterThan(12);
+    for (const each of failed)
+      expect(each).toMatchObject({
+        ended: expect.stringMatching(/^(STORE|IO)_FAILED$/),
+        isAsBefore: true,
+        journalled: false,
+        pending: 0,
+      });
+    for (const each of told) expect(each).toMatchObject({ pending: 0, isBack: true });
+  });
+
+  it('lets a change through without a record if the policy says so, but not without keeping what it replaces', async () => {
+    const told = await onFullDisk('allow');
+    const ends = new Set(told.map(({ ended }) => ended));
+    expect([...ends].sort()).toEqual(['IO_FAILED', 'done', 'not recorded']);
+    for (const each of told) {
+      if (each.ended === 'IO_FAILED') expect(each).toMatchObject({ isAsBefore: true });
+      else expect(each).toMatchObject({ isAsBefore: false });
+      // What could be announced is in the journal as soon as there is room again.
+      expect(each).toMatchObject({ pending: 0, ...(each.journalled ? { isBack: true } : {}) });
+    }
   });
 });

@@ -35,14 +35,14 @@ export async function rows({ only = '', quick = false } = {}) {
 const ROWS = [
   ['cold start to the tools list', '<= 0.50', (bench) => bench.coldStart()],
   ['cold start to the first read', '<= 0.75', (bench) => bench.coldStart({ read: true })],
-  ['read 1 KB, p50', '<= 0.35', (bench) => bench.read({ bytes: KB, calls: 400 })],
-  ['read 64 KB, p50', '<= 0.45', (bench) => bench.read({ bytes: 64 * KB, calls: 200 })],
-  ['read 1 MB, p50', '<= 0.60', (bench) => bench.read({ bytes: MB, calls: 40 })],
+  ['read 1 KB, p50', '<= 0.35', (bench) => bench.read({ bytes: KB, turns: 50, burst: 20 })],
+  ['read 64 KB, p50', '<= 0.45', (bench) => bench.read({ bytes: 64 * KB, turns: 40, burst: 10 })],
+  ['read 1 MB, p50', '<= 0.60', (bench) => bench.read({ bytes: MB, turns: 15, burst: 4 })],
   ['first 100 lines of a 100 MB file', '<= 1.3', (bench) => bench.head()],
-  ['write 1 KB, p50', '<= 0.60', (bench) => bench.write({ bytes: KB, calls: 200 })],
-  ['write 64 KB, p50', '<= 0.75', (bench) => bench.write({ bytes: 64 * KB, calls: 150 })],
-  ['edit in 64 KB, p50', '<= 0.50', (bench) => bench.edit({ bytes: 64 * KB, calls: 100 })],
-  ['edit in 5 MB, p50', '<= 0.20', (bench) => bench.edit({ bytes: 5 * MB, calls: 10 })],
+  ['write 1 KB, p50', '<= 0.60', (bench) => bench.write({ bytes: KB, turns: 40, burst: 10 })],
+  ['write 64 KB, p50', '<= 0.75', (bench) => bench.write({ bytes: 64 * KB, turns: 30, burst: 10 })],
+  ['edit in 64 KB, p50', '<= 0.50', (bench) => bench.edit({ bytes: 64 * KB, turns: 30, burst: 10 })],
+  ['edit in 5 MB, p50', '<= 0.20', (bench) => bench.edit({ bytes: 5 * MB, turns: 6, burst: 2 })],
   ['list 10,000 entries', '<= 1.0', (bench) => bench.list()],
   ['list 10,000 entries, the same answer', '<= 1.0', (bench) => bench.list({ dialect: 'filesystem' })],
   ['find by name over 100,000 files', '<= 0.03', (bench) => bench.find()],
@@ -76,14 +76,16 @@ class Bench {
       if (read) await client.text(readCall(which, path));
       const ms = performance.now() - start;
       await client.close();
-      return ms;
+      return [ms];
     });
     return ratio(ours, official);
   }
 
-  async read({ bytes, calls }) {
-    const path = this.#file(bytes);
-    return this.#compare({ calls, path, call: (which) => readCall(which, path), mustSay: 'line' });
+  /** Several files, so that nobody reads the same one all the time. */
+  async read({ bytes, turns, burst }) {
+    const paths = this.#someFiles(bytes);
+    const call = (which, n) => readCall(which, paths[n % paths.length]);
+    return this.#compare({ turns, burst, call, mustSay: 'line' });
   }
 
   async head() {
@@ -91,11 +93,11 @@ class Bench {
     const call = (which) => {
       return which === 'ours' ? ['read_file', { path, limit: 100 }] : ['read_text_file', { path, head: 100 }];
     };
-    return this.#compare({ calls: 60, call, mustSay: 'line' });
+    return this.#compare({ turns: 15, burst: 4, call, mustSay: 'line' });
   }
 
   /** Each server overwrites a file of its own, with other bytes every time. */
-  async write({ bytes, calls }) {
+  async write({ bytes, turns, burst }) {
     const paths = { ours: this.#file(bytes), official: this.#file(bytes) };
     const { ours } = await this.#open();
     await ours.text(['read_file', { path: paths.ours, limit: bytes }]);
@@ -103,11 +105,11 @@ class Bench {
       'write_file',
       { path: paths[which], content: `${String(n).padStart(9)}${text(bytes - 9)}` },
     ];
-    return this.#compare({ calls, call, mustSay: 'ote' });
+    return this.#compare({ turns, burst, call, mustSay: 'ote' });
   }
 
   /** Each server changes one line in the middle of a file of its own, there and back. */
-  async edit({ bytes, calls }) {
+  async edit({ bytes, turns, burst }) {
     const half = text(bytes / 2);
     const paths = { ours: this.#file(0), official: this.#file(0) };
     for (const path of Object.values(paths)) writeFileSync(path, `${half}the one state0\n${half}`);
@@ -120,7 +122,7 @@ class Bench {
         ? ['edit_file', { path, old_string: from, new_string: to }]
         : ['edit_file', { path, edits: [{ oldText: from, newText: to }] }];
     };
-    return this.#compare({ calls, call, mustSay: '' });
+    return this.#compare({ turns, burst, call, mustSay: '' });
   }
 
   async list({ dialect = 'lookfirst' } = {}) {
@@ -128,12 +130,12 @@ class Bench {
     makeFolder(path, 10_000);
     const call = () => ['list_directory', { path }];
     const mustSay = 'entry-0';
-    if (dialect === 'lookfirst') return this.#compare({ calls: 30, call, mustSay });
+    if (dialect === 'lookfirst') return this.#compare({ turns: 12, burst: 3, call, mustSay });
     const other = this.#start('ours', ['--dialect', dialect]);
     await other.open();
     try {
       const clients = { ours: other, official: (await this.#open()).official };
-      return await this.#compare({ calls: 30, call, mustSay, clients });
+      return await this.#compare({ turns: 12, burst: 3, call, mustSay, clients });
     } finally {
       await other.close();
     }
@@ -151,21 +153,21 @@ class Bench {
         ? ['find_files', { path, pattern: '**/needle*' }]
         : ['search_files', { path, pattern: '**/needle*' }];
     };
-    return this.#compare({ calls: 5, call, mustSay: 'needle.txt' });
+    return this.#compare({ turns: 5, call, mustSay: 'needle.txt' });
   }
 
   async throughput() {
-    const path = this.#file(KB);
+    const paths = this.#someFiles(KB);
     const clients = await this.#open();
     const { ours, official } = await this.#turns(15, async (which) => {
       const total = 640;
       let left = total;
       const worker = async () => {
-        while (left-- > 0) await clients[which].call(readCall(which, path));
+        while (left-- > 0) await clients[which].call(readCall(which, paths[left % paths.length]));
       };
       const start = performance.now();
       await Promise.all(Array.from({ length: 32 }, worker));
-      return total / (performance.now() - start);
+      return [total / (performance.now() - start)];
     });
     return ratio(ours, official);
   }
@@ -178,7 +180,7 @@ class Bench {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const bytes = client.memory();
       await client.close();
-      return bytes / MB;
+      return [bytes / MB];
     });
     return ratio(ours, official);
   }
@@ -188,8 +190,8 @@ class Bench {
     await Promise.all([ours?.close(), official?.close()]);
   }
 
-  /** Measures a call in both servers, in turns, once it is known to do what it should. */
-  async #compare({ calls, call, mustSay, clients }) {
+  /** Measures a call in both servers, a few at a time in turns, once it is known to do what it should. */
+  async #compare({ turns, burst = 1, call, mustSay, clients }) {
     const both = clients ?? (await this.#open());
     const counts = { ours: 0, official: 0 };
     const check = async (which) => {
@@ -197,25 +199,29 @@ class Bench {
       if (!said.includes(mustSay)) throw new Error(`${which} said: ${said.slice(0, 200)}`);
     };
     for (const which of ['ours', 'official']) await check(which);
-    const { ours, official } = await this.#turns(calls, async (which) => {
-      const made = call(which, counts[which]++);
-      const start = performance.now();
-      await both[which].call(made);
-      return performance.now() - start;
+    const { ours, official } = await this.#turns(turns, async (which) => {
+      const times = [];
+      for (let n = 0; n < burst; n++) {
+        const made = call(which, counts[which]++);
+        const start = performance.now();
+        await both[which].call(made);
+        times.push(performance.now() - start);
+      }
+      return times;
     });
     for (const which of ['ours', 'official']) await check(which);
     return ratio(ours, official);
   }
 
   /** Samples of both; who goes first changes every time. A fifth of the turns only warms up. */
-  async #turns(count, sample) {
+  async #turns(count, take) {
     const samples = { ours: [], official: [] };
     const turns = Math.max(3, Math.round(count * this.#scale));
     const warm = Math.ceil(turns / 5);
     for (let turn = -warm; turn < turns; turn++) {
       for (const which of turn % 2 === 0 ? ['ours', 'official'] : ['official', 'ours']) {
-        const value = await sample(which);
-        if (turn >= 0) samples[which].push(value);
+        const taken = await take(which);
+        if (turn >= 0) samples[which].push(...taken);
       }
     }
     return samples;
@@ -237,6 +243,10 @@ class Bench {
     return new RawClient([process.execPath, OURS, 'serve', this.#root, ...policy, ...flags], {
       LOOKFIRST_HOME: join(this.#base, 'state'),
     });
+  }
+
+  #someFiles(bytes) {
+    return Array.from({ length: bytes < MB ? 32 : 4 }, () => this.#file(bytes));
   }
 
   #file(bytes) {

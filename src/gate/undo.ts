@@ -107,6 +107,7 @@ async function undoLocked(
     if (!found.ok) return found;
     checked.push(found);
   }
+  for (const { step } of checked) if (!(await canRestore(world, step))) return refused(notKept(step));
   // After the checks: a step may restore the very bytes that another one has just kept.
   const diffs: string[] = [];
   for (const found of checked) diffs.push(...(await preview(world, found)));
@@ -158,6 +159,16 @@ async function check(world: World, step: UndoStep, selection: UndoSelection): Pr
   } finally {
     outcome.located.place.dir.close();
   }
+}
+
+async function canRestore(world: World, { expect, restore }: UndoStep): Promise<boolean> {
+  if (restore.kind !== 'file' || sameContent(expect, restore)) return true;
+  return world.images.has(restore.fingerprint.sha256);
+}
+
+function notKept({ relative }: UndoStep): Refusal {
+  const detail = { reason: 'its earlier bytes are no longer kept' };
+  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'none', detail };
 }
 
 /** What the undo will do to one file, as a bounded diff under its name; nothing for folders and links. */

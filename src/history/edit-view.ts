@@ -2,12 +2,9 @@ import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../
 import { lineCount, splitLines } from '../text/lines.ts';
 import { newSides } from './patch-text.ts';
 import { shownText } from './shown-text.ts';
-import type { Edited, FileChange } from './tool-result.ts';
+import type { Edited } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
 import { bareView, pageOf, pageView, type View } from './view.ts';
-
-/** How many earlier views of a file are carried over an edit, newest first; a whole view ends the search earlier. */
-const MAX_CARRIED = 8;
 
 /**
  * What the model knows of a file after its own edit, when the transcript holds the text on both sides: the lines it had
@@ -34,6 +31,11 @@ export function carriedView(path: string, earlier: readonly View[], edited: Edit
   };
 }
 
+/** What a host recorded of one file of a patch. */
+export type FileChange =
+  | { readonly kind: 'added'; readonly path: string; readonly content: string }
+  | { readonly kind: 'updated'; readonly path: string; readonly diff: string };
+
 /** What a patch wrote: a whole file, or the new side of its hunks, which the model itself spelt out. */
 export function changeView(change: FileChange): View {
   if (change.kind === 'added') {
@@ -56,7 +58,7 @@ export function changeView(change: FileChange): View {
 function seenOf(before: ComparedText, earlier: readonly View[]): readonly LineRange[] {
   const ranges: LineRange[] = [];
   const { totalLines } = before;
-  for (const view of earlier.slice(-MAX_CARRIED).reverse()) {
+  for (const view of earlier.toReversed()) {
     ranges.push(...before.rangesShown(view));
     if (ranges.length > 0 && linesCoverage(ranges, totalLines) === WHOLE) return rangesOf(WHOLE, totalLines);
   }

@@ -8,7 +8,7 @@ import { isInside, locate } from './paths.ts';
 import { SeenList } from './seen-list.ts';
 import type { ToolResult } from './tool-result.ts';
 import type { View } from './view.ts';
-import { changeViews, viewsOf } from './views-of.ts';
+import { viewsOf } from './views-of.ts';
 
 /** The state of a fold, as plain JSON. */
 export interface FoldState {
@@ -21,6 +21,8 @@ export interface FoldState {
 
 /** Calls that may wait at once; real conversations have a few, and of an endless list of unanswered ones the oldest are given up. */
 const MAX_WAITING = 10_000;
+/** Views of a file that are carried over an edit. */
+const MAX_CARRIED = 8;
 
 /**
  * What the model of a conversation has in its context, folded from calls and results as formats hand them in: one pass,
@@ -54,6 +56,13 @@ export class Fold {
     return this.#waiting.size > 0;
   }
 
+  /** The one file that a waiting call edits, and the last of what was seen of it before. */
+  awaitedEdit(id: string): { readonly path: string; readonly earlier: readonly View[] } | undefined {
+    const accesses = this.#waiting.get(id)?.accesses;
+    const access = accesses?.length === 1 ? accesses[0] : undefined;
+    return access?.kind === 'edit' ? { path: access.path, earlier: this.#lastViews(access.path) } : undefined;
+  }
+
   call(call: ToolCall): void {
     const ordinal = this.#calls;
     this.#calls += 1;
@@ -83,7 +92,7 @@ export class Fold {
     }
     this.#waiting.delete(result.id);
     if (!result.ok || call.ambiguous === true) return;
-    if (result.changes !== undefined) this.#addAll(changeViews(result), result, call);
+    if (result.views !== undefined) this.#addAll(result.views, result, call);
     else for (const access of call.accesses) this.#addAll(this.#viewsOf(access, result), result, call);
   }
 
@@ -167,6 +176,12 @@ export class Fold {
     this.#calls = state.calls;
   }
 
+  /** Of a file that is read over and over, only the last views are carried over an edit. */
+  #lastViews(path: string): readonly View[] {
+    const last = this.#seen.ofPath(path).slice(-MAX_CARRIED);
+    return last.filter(this.sees).map((entry) => entry.view);
+  }
+
   #giveUpOldest(): void {
     const [oldest] = this.#waiting.keys();
     if (oldest !== undefined) this.#waiting.delete(oldest);
@@ -180,8 +195,7 @@ export class Fold {
 
   #viewsOf(access: Access, result: ToolResult): readonly View[] {
     if (access.kind !== 'edit' || result.edited === undefined) return viewsOf(access, result, this.#locate);
-    const earlier = this.of(access.path).map((entry) => entry.view);
-    return [carriedView(access.path, earlier, result.edited)];
+    return [carriedView(access.path, this.#lastViews(access.path), result.edited)];
   }
 
   #addAll(views: readonly View[], result: ToolResult, call: WaitingCall): void {

@@ -1,5 +1,6 @@
 import type { ShownText } from './history-sighting.ts';
 import type { Marks } from './shown-text.ts';
+import type { View } from './view.ts';
 
 /** The result of a tool call, in no host's words. */
 export interface ToolResult {
@@ -17,8 +18,8 @@ export interface ToolResult {
   readonly page?: Page | undefined;
   /** The file around an edit, where the host recorded it. */
   readonly edited?: Edited | undefined;
-  /** The files a patch changed, where the host recorded them; they replace what the call's arguments promise. */
-  readonly changes?: readonly FileChange[] | undefined;
+  /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
+  readonly views?: readonly View[] | undefined;
   /** From the machine data of our own tools. */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;
@@ -40,7 +41,3 @@ export interface Edited {
   readonly before: string;
   readonly after: string;
 }
-
-export type FileChange =
-  | { readonly kind: 'added'; readonly path: string; readonly content: string }
-  | { readonly kind: 'updated'; readonly path: string; readonly diff: string };

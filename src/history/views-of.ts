@@ -1,7 +1,6 @@
 import { WHOLE } from '../model/coverage.ts';
 import type { Access, EditAccess, WriteAccess } from './access.ts';
 import type { Locate } from './accesses-of.ts';
-import { changeView } from './edit-view.ts';
 import { readView } from './read-view.ts';
 import { changedRevision } from './receipt.ts';
 import { searchViews } from './search-view.ts';
@@ -28,11 +27,6 @@ export function viewsOf(access: Access, result: ToolResult, locate: Locate): rea
     default:
       return access satisfies never;
   }
-}
-
-/** What the host recorded of a patch, instead of what its text promised. */
-export function changeViews(result: ToolResult): readonly View[] {
-  return (result.changes ?? []).map(changeView);
 }
 
 function isDone(result: ToolResult): boolean {

@@ -1,21 +1,21 @@
 import { isObject, type JsonObject, parseJson } from '../json-value.ts';
 import { toolKind } from '../tool-kind.ts';
 
-const CALL = Buffer.from('"type":"tool_use"');
-const CALL_BYTES = 256;
-const CALLED = /^"type":"tool_use","id":"[\w-]+","name":"(\w+)"(?:,"input":\{"command":"(\w*))?/;
+const FIRST =
+  /"content":\[\{"type":"(\w+)"(?:,"id":"[\w-]+","name":"(\w+)"(?:,"input":\{"command":"(\w*))?)?/;
+const FIRST_BYTES = 512;
 
-/** Does a message of the model call a tool that may show a file? Of commands only those do that begin as such. */
+/**
+ * Does a message of the model call a tool that may show a file? The host writes every block of a message as a record of
+ * its own, so the first block tells. Of commands only those may that begin as such.
+ */
 export function callsFile(bytes: Buffer, start: number, end: number): boolean {
-  const line = bytes.subarray(start, end);
-  for (let at = line.indexOf(CALL); at !== -1; at = line.indexOf(CALL, at + CALL.length)) {
-    const [, name, command] = CALLED.exec(line.toString('latin1', at, at + CALL_BYTES)) ?? [];
-    const kind = name === undefined ? 'read' : toolKind(name);
-    if (kind === 'shell' && command !== undefined) {
-      if (/^(?:cat|sed|head|tail)$/.test(command)) return true;
-    } else if (kind !== undefined) return true;
-  }
-  return false;
+  const [, type, name, command] =
+    FIRST.exec(bytes.toString('latin1', start, Math.min(end, start + FIRST_BYTES))) ?? [];
+  if (type !== undefined && type !== 'tool_use') return false;
+  const kind = name === undefined ? 'read' : toolKind(name);
+  if (kind !== 'shell' || command === undefined) return kind !== undefined;
+  return /^(?:cat|sed|head|tail)$/.test(command);
 }
 
 /** A message of the model, as far as it matters. */

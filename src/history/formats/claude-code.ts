@@ -2,10 +2,12 @@ import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn, timeOf } from '../json-value.ts';
-import { pageView } from '../view.ts';
+import { pageView, type View } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { skimCalls } from './claude-call.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
+import { carriedEdit, skimEdit } from './claude-edit.ts';
+import type { Named } from './claude-name.ts';
 import { skimPage } from './claude-page.ts';
 import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
@@ -118,17 +120,30 @@ class ClaudeReader implements Reader {
     return true;
   }
 
-  /** Takes a read's page without parsing the line; false if the line is another. */
+  /** Takes the result of a read or an edit without parsing its line; false if it must be parsed. */
   #skimResult(bytes: Buffer, line: LinkedLine, end: number): boolean {
     const { result: id, parent, rest } = line;
-    const found = id === undefined ? undefined : skimPage(bytes, rest, end);
-    if (id === undefined || found === undefined) return false;
-    const { uuid, page, timestamp } = found;
+    if (id === undefined) return false;
+    const edit = this.#fold.awaitedEdit(id);
+    const found =
+      edit === undefined ? skimPage(bytes, rest, end) : this.#skimEdit(bytes.subarray(rest, end), edit);
+    if (found === undefined) return false;
+    const { uuid, timestamp, ...shown } = found;
     const key = keyOf(uuid);
     if (this.#chain.knows(key)) return false;
     this.#linkTo(parent, 'result', key);
-    this.#fold.result({ id, ok: true, flagged: true, page, atMs: timeOf(timestamp), message: uuid });
+    this.#fold.result({ id, ok: true, flagged: true, ...shown, atMs: timeOf(timestamp), message: uuid });
     return true;
+  }
+
+  #skimEdit(
+    line: Buffer,
+    edit: { path: string; earlier: readonly View[] },
+  ): (Named & { views: View[] }) | undefined {
+    const found = skimEdit(line);
+    const view = found === undefined ? undefined : carriedEdit(edit.path, edit.earlier, found);
+    if (found === undefined || view === undefined) return undefined;
+    return { uuid: found.uuid, timestamp: found.timestamp, views: [view] };
   }
 
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */

@@ -1,9 +1,10 @@
+import { changeView } from '../edit-view.ts';
 import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
 import type { Edited, Page, ToolResult } from '../tool-result.ts';
 import { type PageLines, pageOf } from '../view.ts';
 
 /** What Claude Code recorded of a result beside its text. */
-export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'changes'> & { readonly failed: boolean };
+export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'views'> & { readonly failed: boolean };
 
 /** Reads `toolUseResult`. Sub-agents have none; an error is a string. */
 export function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
@@ -13,7 +14,7 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
   if (typeof detail['stdout'] === 'string') return { failed: !isQuiet(detail) };
   const edited = editedIn(detail);
   if (edited !== undefined) return { failed: false, edited };
-  return { failed: false, changes: rewrittenIn(detail) };
+  return { failed: false, views: rewrittenIn(detail) };
 }
 
 /** The page of a read, as it is recorded. */
@@ -72,9 +73,9 @@ function editedIn(detail: JsonObject): Edited | undefined {
 }
 
 /** A write whose content the user changed before it was made. */
-function rewrittenIn(detail: JsonObject): ToolResult['changes'] {
+function rewrittenIn(detail: JsonObject): ToolResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');
   if (detail['userModified'] !== true || path === undefined || content === undefined) return undefined;
-  return [{ kind: 'added', path, content }];
+  return [changeView({ kind: 'added', path, content })];
 }

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Page } from '../tool-result.ts';
 import { claudeLines } from './claude-detail.ts';
+import { type Named, nameBefore } from './claude-name.ts';
+import { endsInNewline } from './json-literal.ts';
 
 /** A read's result, taken from its line without parsing it. */
-export interface SkimmedPage {
-  readonly uuid: string;
-  readonly timestamp: string;
+export interface SkimmedPage extends Named {
   readonly page: Page;
 }
 
@@ -14,15 +14,10 @@ const SHOWN = /^"content":" *\d+(?:\\t|→)/;
 const SHOWN_BYTES = 32;
 const PAGE = Buffer.from(',"toolUseResult":{"type":"text","file":{"filePath":"');
 const CONTENT = Buffer.from('","content":"');
-const NAME = /"uuid":"[0-9a-f-]{36}","timestamp":"([0-9TZ:.-]{20,32})"$/;
-const NAME_BYTES = 128;
-const UUID_LENGTH = 36;
-/** A quote inside the text is escaped, so these cannot stand in it. */
+/** A quote inside a text is escaped, so these cannot stand in one. */
 const CONTENT_END = Buffer.from('","numLines":');
 const NUMBERS = /^","numLines":(\d{1,12}),"startLine":(\d{1,12}),"totalLines":(\d{1,12})[,}]/;
 const NUMBERS_BYTES = 100;
-const BACKSLASH = 92;
-const LETTER_N = 110;
 
 /**
  * The page in the rest of a result's line. The line shows the same text twice, once with line numbers and once as it is
@@ -33,19 +28,16 @@ export function skimPage(bytes: Buffer, rest: number, end: number): SkimmedPage 
   if (!SHOWN.test(bytes.toString('utf8', rest, rest + SHOWN_BYTES))) return undefined;
   const at = bytes.indexOf(PAGE, rest);
   if (at === -1 || at >= end) return undefined;
-  const match = NAME.exec(bytes.toString('latin1', Math.max(rest, at - NAME_BYTES), at));
-  const timestamp = match?.[1];
+  const named = nameBefore(bytes, at);
   const page = pageAt(bytes, at + PAGE.length, end);
-  if (match === null || timestamp === undefined || page === undefined) return undefined;
-  const named = at - match[0].length + '"uuid":"'.length;
-  // Copied out of the bytes: a piece of a longer string would keep all of it alive.
-  return { uuid: bytes.toString('latin1', named, named + UUID_LENGTH), timestamp, page };
+  return named === undefined || page === undefined ? undefined : { ...named, page };
 }
 
 function pageAt(bytes: Buffer, file: number, end: number): Page | undefined {
   const content = bytes.indexOf(CONTENT, file);
-  const closed = content === -1 ? -1 : bytes.indexOf(CONTENT_END, content);
-  if (closed === -1 || closed >= end) return undefined;
+  // From the end: what follows the text is short.
+  const closed = content === -1 ? -1 : bytes.lastIndexOf(CONTENT_END, end);
+  if (closed < content || content === -1) return undefined;
   const [, lines, from, total] = NUMBERS.exec(bytes.toString('latin1', closed, closed + NUMBERS_BYTES)) ?? [];
   if (from === undefined) return undefined;
   const text = bytes.subarray(content + CONTENT.length, closed);
@@ -60,12 +52,4 @@ function pageAt(bytes: Buffer, file: number, end: number): Page | undefined {
     ...page,
     ...(totalLines === undefined ? undefined : { totalLines }),
   };
-}
-
-/** Does a text as JSON writes it end in `\\n`? After an even number of backslashes the letter means itself. */
-function endsInNewline(text: Buffer): boolean {
-  let at = text.length - 1;
-  if (text[at] !== LETTER_N) return false;
-  while (at > 0 && text[at - 1] === BACKSLASH) at -= 1;
-  return (text.length - 1 - at) % 2 === 1;
 }

@@ -46,7 +46,7 @@ export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
   if (!startsWith(bytes, PARENT, start)) return withoutParent(bytes, start, end);
   const value = start + PARENT.length;
   const parented = bytes[value] === QUOTE;
-  const parent = parented ? keyAt(bytes, value + 1, value + 1 + UUID_LENGTH) : null;
+  const parent = parented ? keyAt(bytes, value + 1) : null;
   const from = value + (parented ? UUID_LENGTH + 2 : NULL_LENGTH);
   const head = bytes.toString('latin1', from, Math.min(end, from + HEAD_BYTES));
   const side = head.startsWith(SIDE);

@@ -1,3 +1,4 @@
+import { changeView, type FileChange } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import {
@@ -10,7 +11,6 @@ import {
   timeIn,
 } from '../json-value.ts';
 import { enterDirectory } from '../paths.ts';
-import type { FileChange } from '../tool-result.ts';
 import { readItem } from './openai-items.ts';
 
 const TYPES = new Set([
@@ -103,10 +103,10 @@ class CodexReader implements Reader {
   #changed(item: JsonObject, atMs: number | undefined): void {
     const id = stringIn(item, 'id');
     if (id === undefined) return;
-    const changes = Object.entries(objectIn(item, 'changes') ?? {}).flatMap(([path, change]) =>
-      isObject(change) ? changeOf(path, change) : [],
+    const views = Object.entries(objectIn(item, 'changes') ?? {}).flatMap(([path, change]) =>
+      isObject(change) ? changesOf(path, change).map(changeView) : [],
     );
-    this.#fold.result({ id, ok: item['status'] === 'completed', flagged: true, changes, atMs });
+    this.#fold.result({ id, ok: item['status'] === 'completed', flagged: true, views, atMs });
   }
 
   #compacted(payload: JsonObject): void {
@@ -123,7 +123,7 @@ class CodexReader implements Reader {
   }
 }
 
-function changeOf(path: string, change: JsonObject): FileChange[] {
+function changesOf(path: string, change: JsonObject): FileChange[] {
   const content = stringIn(change, 'content');
   if (change['type'] === 'add' && content !== undefined) return [{ kind: 'added', path, content }];
   const diff = stringIn(change, 'unified_diff');

@@ -85,26 +85,34 @@ class Generation {
   }
 }
 
-/** Two sums of 26 bits with different factors. */
+const UUID_LENGTH = 36;
+
+/** The key of a name. Of a uuid the groups at both ends are enough. */
 export function keyOf(name: string): NameKey {
-  let one = name.length;
-  let two = 7;
-  for (let at = 0; at < name.length; at += 1) {
-    const unit = name.charCodeAt(at);
-    one = (Math.imul(one, 31) + unit) & 0x3ffffff;
-    two = (Math.imul(two, 131) + unit) & 0x3ffffff;
-  }
-  return one * LOW + two || 1;
+  const bytes = Buffer.from(name, 'utf8');
+  return bytes.length === UUID_LENGTH
+    ? keyAt(bytes, 0)
+    : keyBetween(bytes, { start: 0, end: bytes.length }, 0);
 }
 
-/** The key of a name of ASCII characters, without making a string of it. */
-export function keyAt(bytes: Uint8Array, start: number, end: number): NameKey {
-  let one = end - start;
-  let two = 7;
-  for (let at = start; at < end; at += 1) {
+/** The key of a uuid in bytes, without making a string of it. */
+export function keyAt(bytes: Uint8Array, start: number): NameKey {
+  const half = keyBetween(bytes, { start, end: start + 8 }, 0);
+  return keyBetween(bytes, { start: start + 24, end: start + UUID_LENGTH }, half);
+}
+
+/** Two sums of 26 bits with different factors, continued. */
+function keyBetween(
+  bytes: Uint8Array,
+  span: { readonly start: number; readonly end: number },
+  key: NameKey,
+): NameKey {
+  let one = Math.floor(key / LOW);
+  let two = key - one * LOW;
+  for (let at = span.start; at < span.end; at += 1) {
     const unit = bytes[at] ?? 0;
-    one = (Math.imul(one, 31) + unit) & 0x3ffffff;
-    two = (Math.imul(two, 131) + unit) & 0x3ffffff;
+    one = (Math.imul(one, 31) + unit) & (LOW - 1);
+    two = (Math.imul(two, 131) + unit + 1) & (LOW - 1);
   }
   return one * LOW + two || 1;
 }

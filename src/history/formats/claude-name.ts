@@ -1,0 +1,20 @@
+/** A record's name and time. */
+export interface Named {
+  readonly uuid: string;
+  readonly timestamp: string;
+}
+
+const NAME = /"uuid":"[0-9a-f-]{36}","timestamp":"([0-9TZ:.-]{20,32})"$/;
+const NAME_BYTES = 128;
+const UUID_LENGTH = 36;
+
+/** The name and time of a record that stand right before a position in its line. */
+export function nameBefore(bytes: Buffer, at: number): Named | undefined {
+  if (at < 0) return undefined;
+  const match = NAME.exec(bytes.toString('latin1', Math.max(0, at - NAME_BYTES), at));
+  const timestamp = match?.[1];
+  if (match === null || timestamp === undefined) return undefined;
+  const named = at - match[0].length + '"uuid":"'.length;
+  // Copied out of the bytes: a piece of a longer string would keep all of it alive.
+  return { uuid: bytes.toString('latin1', named, named + UUID_LENGTH), timestamp };
+}

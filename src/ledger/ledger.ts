@@ -1,8 +1,10 @@
 import { isStub } from '../judge/knowledge.ts';
 import type { NewEntry } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
+import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
@@ -46,6 +48,7 @@ export class Ledger {
   #turns = 0;
   /** What was recalled since the last change through this ledger. */
   readonly #recalled = new Map<string, Sighting | undefined>();
+  readonly #earlier = new EarlierSightings();
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
@@ -54,8 +57,14 @@ export class Ledger {
   }
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
-  async recall(key: string): Promise<Sighting | undefined> {
-    const known = await this.#store.recall(this.session, key);
+  recall(key: string): ReturnType<Store['recall']> {
+    const found = this.#store.recall(this.session, key);
+    return found instanceof Promise
+      ? found.then((known) => this.#recall(key, known))
+      : this.#recall(key, found);
+  }
+
+  #recall(key: string, known: Sighting | undefined): Sighting | undefined {
     if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
     this.#recalled.set(key, known);
     return known;
@@ -99,6 +108,7 @@ export class Ledger {
     for (const next of sightings) {
       const old = merged.get(next.key) ?? (await this.recall(next.key));
       if (isAdded(next, old)) added++;
+      if (next.how !== 'read') this.#earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
     }
     return joinWrites(await this.#makeRoom(added, merged), this.#write([...merged.values()]));
@@ -106,8 +116,21 @@ export class Ledger {
 
   /** The writes that leave a tombstone: this session deleted the file. */
   tombstoneWrites(key: string, atMs: number): Writes {
+    this.#earlier.keep(this.#recalled.get(key));
     this.#recalled.delete(key);
     return this.#write([tombstoneOf(key, atMs)]);
+  }
+
+  /**
+   * What this session had seen of a file when it held these bytes, if it was all of it and the session has had no other
+   * event since. For an undo, which brings back bytes that an own change has replaced.
+   */
+  async seenBefore(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
+    const seen = this.#earlier.of(key, fingerprint);
+    if (seen === undefined) return undefined;
+    // Another process may have told of a compaction.
+    const since = { session: this.session, kinds: ['session'], sinceMs: seen.atMs, limit: 1 } as const;
+    return (await this.#store.entries(since)).length === 0 ? seen : undefined;
   }
 
   /** The writes that let another session begin with what this one has seen. */
@@ -119,6 +142,7 @@ export class Ledger {
   /** Forgets one file, leaving only the word that it was forgotten; without a key, everything without a trace. */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
+      this.#earlier.clear();
       if (key === undefined) await this.#store.record({ forget: [{ session: this.session }] });
       else await this.#rewrite([await this.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
     });
@@ -215,6 +239,7 @@ export class Ledger {
     sightings: readonly (Sighting | undefined)[],
     change: (sighting: Sighting) => Sighting,
   ): Promise<void> {
+    this.#earlier.clear();
     const changed = sightings.filter((sighting) => sighting !== undefined).map(change);
     if (changed.length > 0) await this.#store.record(this.#write(changed));
   }

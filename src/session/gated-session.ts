@@ -69,8 +69,9 @@ export class GatedSession implements Session {
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
     const outcome = await readFile(this.#world(), this.#ledger, { path, options, pageEnds: this.#pageEnds });
-    if (outcome.ok) this.#gate.refusals.reset(path);
-    return this.#noted(outcome);
+    if (!outcome.ok) return this.#noted(outcome);
+    this.#gate.refusals.reset(path);
+    return outcome;
   }
 
   write(
@@ -200,6 +201,7 @@ export class GatedSession implements Session {
 
   /** Forgets everything this session has seen. */
   async forget(): Promise<void> {
+    await this.#ledger.forget();
     await this.#host.world.store.record({ dropSession: this.id });
   }
 

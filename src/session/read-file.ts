@@ -43,14 +43,20 @@ export async function readFile(
     const sizeBytes = Number(located.stats.size);
     const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = request.options;
     if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
-    const earlier = await ledger.recall(located.place.path.key);
+    const recalled = ledger.recall(located.place.path.key);
+    const earlier = recalled instanceof Promise ? await recalled : recalled;
     const { options, pageEnds } = request;
     const reading: Reading = { world, ledger, path, options, located, earlier, pageEnds };
     const huge = sizeBytes > world.policy.hugeBytes;
-    const shown = huge ? await readHuge(reading) : showWhole(reading, await snapshotOf(reading));
+    // Small files are read on the spot: to wait for what is there already takes longer than the rest of such a read.
+    const snapshot = huge ? undefined : snapshotOf(reading);
+    const shown =
+      snapshot === undefined
+        ? await readHuge(reading)
+        : showWhole(reading, snapshot instanceof Promise ? await snapshot : snapshot);
     if ('code' in shown) return refused(shown);
-    const known = await ledger.note(shown.sighting, earlier, entryOf(reading, shown));
-    return readResult(reading, shown, known);
+    const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
+    return readResult(reading, shown, noted instanceof Promise ? await noted : noted);
   } finally {
     located.place.dir.close();
   }

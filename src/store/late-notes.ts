@@ -38,9 +38,9 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  recall(session: string, key: string): Promise<Sighting | undefined> {
+  recall(session: string, key: string): ReturnType<Store['recall']> {
     const noted = this.#waiting.recall(session, key) ?? this.#leaving?.recall(session, key);
-    return noted === undefined ? this.#store.recall(session, key) : Promise.resolve(noted);
+    return noted ?? this.#store.recall(session, key);
   }
 
   async record(writes: Writes): Promise<void> {

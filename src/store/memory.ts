@@ -2,7 +2,7 @@ import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { CHAIN_START, canonicalJson, chainOn } from './chain.ts';
+import { CHAIN_START, chainOn } from './chain.ts';
 import { matches } from './entry-match.ts';
 import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
 
@@ -13,13 +13,13 @@ export class MemoryStore implements Store {
   readonly #sessions = new Map<string, SessionRecord>();
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
-  /** Entries as text, still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
-  #unchained: string[] = [];
+  /** Entries still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
+  #unchained: NewEntry[] = [];
   #checkpoint: ChainLink = CHAIN_START;
   #head: ChainLink = CHAIN_START;
   #closed = false;
 
-  async recall(session: string, key: string): Promise<Sighting | undefined> {
+  recall(session: string, key: string): Sighting | undefined {
     this.#mustBeOpen();
     return this.#sightings.get(session)?.get(key);
   }
@@ -33,7 +33,7 @@ export class MemoryStore implements Store {
     this.#mustBeOpen();
     if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return;
     // Whatever can fail comes first: from here on all of it happens.
-    const added = (writes.entries ?? []).map((entry) => JSON.stringify(entry));
+    const added = (writes.entries ?? []).map(copyOf);
     const announced = writes.announce === undefined ? undefined : copyOf(writes.announce);
     const opened = writes.session === undefined ? undefined : copyOf(writes.session);
 
@@ -46,8 +46,11 @@ export class MemoryStore implements Store {
     this.#unchained.push(...added);
   }
 
-  note(notes: Notes): Promise<void> {
-    return this.record(notes);
+  note({ sightings, entries }: Notes): undefined {
+    this.#mustBeOpen();
+    for (const { session, sighting } of sightings) this.#seenBy(session).set(sighting.key, sighting);
+    // Nobody changes a note afterwards, so it need not be copied.
+    this.#unchained.push(...entries);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
@@ -98,11 +101,7 @@ export class MemoryStore implements Store {
 
   #chained(): readonly Entry[] {
     if (this.#unchained.length === 0) return this.#entries;
-    // Each text was made from a NewEntry by `record`.
-    const added = chainOn(
-      this.#head,
-      this.#unchained.map((text) => JSON.parse(text) as NewEntry),
-    );
+    const added = chainOn(this.#head, this.#unchained);
     this.#unchained = [];
     this.#entries.push(...added);
     this.#head = linkOf(added.at(-1)) ?? this.#head;
@@ -140,6 +139,6 @@ function linkOf(entry: Entry | undefined): ChainLink | undefined {
 
 /** As it would come back from a disk: plain data that later changes to the original do not reach. */
 function copyOf<T>(value: T): T {
-  // The text was made from a T one line earlier.
-  return JSON.parse(canonicalJson(value)) as T;
+  // The text was just made from a T.
+  return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -85,7 +85,8 @@ describe('a database that cannot be used is a fault that names it', () => {
     const damaged = await openSqliteStore(path).catch((fault: unknown) => fault);
     if (damaged instanceof Error) return expect(damaged).toMatchObject({ code: 'STORE_FAILED' });
     const opened = damaged as Awaited<ReturnType<typeof openSqliteStore>>;
-    await expect(opened.recall('s', BARE_SIGHTING.key)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
+    const recalled = (async () => opened.recall('s', BARE_SIGHTING.key))();
+    await expect(recalled).rejects.toMatchObject({ code: 'STORE_FAILED', path });
     await expect(opened.entries({})).rejects.toThrow(/damaged/);
     await expect(opened.record({ entries: [readEntry()] })).rejects.toMatchObject({ code: 'STORE_FAILED' });
     await opened.close();

@@ -54,7 +54,7 @@ class SqliteStore implements Store {
     this.url = `sqlite:${file}`;
   }
 
-  async recall(session: string, key: string): Promise<Sighting | undefined> {
+  recall(session: string, key: string): Sighting | undefined {
     return this.#attempt(() => {
       const row = this.#sql('select seen from sightings where session = ? and key = ?').get(
         column(session),

@@ -9,7 +9,8 @@ import type { Sighting } from '../model/sighting.ts';
 export interface Store {
   /** `memory:`, `sqlite:/path`, … */
   readonly url: string;
-  recall(session: string, key: string): Promise<Sighting | undefined>;
+  /** At once where it can be: it is asked for every read, and a turn of the event loop costs as much as the answer. */
+  recall(session: string, key: string): Sighting | undefined | Promise<Sighting | undefined>;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** All of `writes` or none; its entries are numbered and chained. */
   record(writes: Writes): Promise<void>;

@@ -66,6 +66,11 @@ const ZIPPED: readonly (readonly [string, string])[] = [
   ['.jar', 'application/java-archive'],
 ];
 
+/** The first bytes of those that a text without a NUL could not begin with, and of PDF: nearly no text has one of them. */
+const FIRST = new Set(
+  MAGIC.filter(({ plain }) => plain === undefined).map(({ bytes }) => bytes.charCodeAt(0)),
+);
+
 export const NOTEBOOK = 'application/x-ipynb+json';
 
 /**
@@ -75,8 +80,9 @@ export const NOTEBOOK = 'application/x-ipynb+json';
 export function sniffMedia(bytes: Uint8Array, path: string): string | undefined {
   const name = path.toLowerCase();
   if (name.endsWith('.ipynb')) return NOTEBOOK;
-  const beginning = viewOf(bytes).toString('latin1', 0, 512);
   const binary = hasNul(bytes);
+  if (!binary && !FIRST.has(bytes[0] ?? 0)) return undefined;
+  const beginning = viewOf(bytes).toString('latin1', 0, 512);
   const magic = MAGIC.find(
     (known) => beginning.startsWith(known.bytes, known.at ?? 0) && (known.plain === undefined || binary),
   );

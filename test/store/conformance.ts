@@ -259,7 +259,7 @@ function bookkeeping(store: () => Store): void {
   it('a closed store answers nothing, and closing it again is harmless', async () => {
     await store().close();
     await store().close();
-    await expect(store().recall('s', 'k')).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect((async () => store().recall('s', 'k'))()).rejects.toMatchObject({ code: 'MISUSE' });
     await expect(store().record({})).rejects.toMatchObject({ code: 'MISUSE' });
     await expect(store().entries({})).rejects.toMatchObject({ code: 'MISUSE' });
     await expect(store().pending()).rejects.toMatchObject({ code: 'MISUSE' });
@@ -330,7 +330,9 @@ function notes(store: () => Store): void {
 
   it('a closed store takes no notes', async () => {
     await store().close();
-    await expect(store().note(noted(FULL_SIGHTING))).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect((async () => store().note(noted(FULL_SIGHTING)))()).rejects.toMatchObject({
+      code: 'MISUSE',
+    });
   });
 }
 

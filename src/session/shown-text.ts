@@ -42,7 +42,7 @@ export function textOf(bytes: Buffer): FileText | undefined {
 /** Most files are ASCII, and that is made into a string many times faster. */
 function utf8Text(bytes: Uint8Array): string {
   const buffer = viewOf(bytes);
-  return isAscii(buffer) ? buffer.latin1Slice() : buffer.utf8Slice();
+  return isAscii(buffer) ? buffer.toString('latin1') : buffer.toString('utf8');
 }
 
 /** What a read hands out of lines; the text is made only for those who ask for it. */

@@ -21,6 +21,9 @@ export interface LedgerOptions {
 /** Recalled by those who then change nothing; forgotten now and then. */
 const MAX_RECALLED = 1000;
 
+/** Events of a session after which it no longer knows what it knew; another process may have told of them. */
+const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
+
 /** Asks the world whether a sighting's bytes are still there, by hash. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
 
@@ -122,15 +125,15 @@ export class Ledger {
   }
 
   /**
-   * What this session had seen of a file when it held these bytes, if it was all of it and the session has had no other
-   * event since. For an undo, which brings back bytes that an own change has replaced.
+   * What this session had seen of a file when it held these bytes, if it was all of it and nothing was forgotten since.
+   * For an undo, which brings back bytes that an own change has replaced.
    */
   async seenBefore(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
     const seen = this.#earlier.of(key, fingerprint);
     if (seen === undefined) return undefined;
-    // Another process may have told of a compaction.
-    const since = { session: this.session, kinds: ['session'], sinceMs: seen.atMs, limit: 1 } as const;
-    return (await this.#store.entries(since)).length === 0 ? seen : undefined;
+    const { session } = this;
+    const events = await this.#store.entries({ session, kinds: ['session'], sinceMs: seen.atMs });
+    return events.some(({ text = '' }) => FORGETTING.has(text)) ? undefined : seen;
   }
 
   /** The writes that let another session begin with what this one has seen. */

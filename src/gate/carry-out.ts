@@ -36,8 +36,10 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done) };
       const recorded = await settle(world, ledger, { done, entry: settled, announced });
-      const results = done.map(({ outcome }) => resultOf(outcome, change, recorded));
-      return { ok: true, change, dryRun: false, results };
+      // Without effects there is no entry, and nothing that the id could stand for.
+      const id = settled.effects?.length === 0 ? {} : { change };
+      const results = done.map(({ outcome }) => resultOf(outcome, id, recorded));
+      return { ok: true, ...id, dryRun: false, results };
     }
   } catch (error) {
     await takeBack(world, done, announced ? change : undefined);
@@ -196,9 +198,9 @@ async function unchanged(ledger: Ledger, work: Work): Promise<Outcome<ApplyResul
   return { ok: true, dryRun: false, results };
 }
 
-function resultOf(outcome: Done, change: string, recorded: boolean): ChangeResult {
+function resultOf(outcome: Done, id: { readonly change?: string }, recorded: boolean): ChangeResult {
   const notices: readonly Notice[] = recorded
     ? outcome.result.notices
     : [...outcome.result.notices, { kind: 'not-recorded' }];
-  return { ...outcome.result, ...(outcome.result.changed ? { change } : {}), notices };
+  return { ...outcome.result, ...(outcome.result.changed ? id : {}), notices };
 }

@@ -22,8 +22,10 @@ export function makeFolderStep(world: World, located: Absent): Step {
     effects: [...folderEffects(located), own],
     run: async () => {
       folders = makeFolders(world.disk, place, located.missing);
-      const result = { path: place.path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
       const { made, mode } = folders;
+      // Someone else may have made it this very moment.
+      const isNew = made > 0;
+      const result = { path: place.path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] };
       const after = { kind: 'directory', mode: mode() } as const;
       const effects =
         made === 0 ? [] : [...madeEffects(located, { made: made - 1, mode }), { ...own, after }];

@@ -109,7 +109,7 @@ async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
 
 async function run(world: World, step: UndoStep): Promise<void> {
   try {
-    await restoreStep(world, step, world.workspace.named(step.key, step.relative)).run();
+    await restoreStep(world, step, { path: world.workspace.named(step.key, step.relative) }).run();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }

@@ -8,8 +8,14 @@ import { ABSENT } from './sides.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
+export interface RestoreContext {
+  readonly path: ResolvedPath;
+  /** What the session had seen of the file when it held the bytes that come back. */
+  readonly known?: Sighting | undefined;
+}
+
 /** Brings one thing back to what it was. It looks for its place when it runs: an earlier step may have to make it. */
-export function restoreStep(world: World, step: UndoStep, path: ResolvedPath): Step {
+export function restoreStep(world: World, step: UndoStep, { path, known }: RestoreContext): Step {
   return {
     action: 'undo',
     path,
@@ -19,12 +25,13 @@ export function restoreStep(world: World, step: UndoStep, path: ResolvedPath): S
       if (!outcome.ok) return outcome;
       const result = {
         path: step.relative,
-        changed: true,
+        changed: outcome.stayed !== true,
         created: step.expect.kind === 'absent' && step.restore.kind === 'file',
         sizeBytes: step.restore.kind === 'file' ? step.restore.fingerprint.size : 0,
         notices: [],
       };
-      const sightings = step.restore.kind === 'file' ? [baselineOf(world, step.key, step.restore)] : [];
+      const sightings =
+        step.restore.kind === 'file' ? [sightingOf(world, { step, side: step.restore, known })] : [];
       const tombstones = step.restore.kind === 'absent' ? [step.key] : [];
       const { stayed, idle, made, displaced } = outcome;
       const effects = stayed || idle ? [] : [...made, ...effectsOf(step)];
@@ -51,10 +58,18 @@ function effectsOf(step: UndoStep): Effect[] {
   ];
 }
 
-/** The session knows that these bytes are there now, and was not shown them: an edit may follow, an overwrite not. */
-function baselineOf(world: World, key: string, side: Extract<Side, { kind: 'file' }>): Sighting {
+/** Unless it had seen these bytes, the session only knows that they are there: an edit may follow, an overwrite not. */
+function sightingOf(
+  world: World,
+  {
+    step,
+    side,
+    known,
+  }: { step: UndoStep; side: Extract<Side, { kind: 'file' }>; known: Sighting | undefined },
+): Sighting {
+  if (known !== undefined) return { ...known, stamp: undefined, racy: true, how: 'write' };
   return {
-    key,
+    key: step.key,
     fingerprint: side.fingerprint,
     stamp: undefined,
     racy: true,

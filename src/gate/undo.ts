@@ -1,24 +1,18 @@
-import { fingerprintOf } from '../disk/hash.ts';
-import type { Snapshot } from '../disk/read.ts';
-import { sameContent } from '../journal/side.ts';
 import { entriesForUndo } from '../journal/undo-entries.ts';
 import { planUndo, type UndoPlan } from '../journal/undo-plan.ts';
 import type { UndoTarget } from '../journal/undo-selection.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Side } from '../model/entry.ts';
-import type { ResolvedPath } from '../model/path.ts';
-import type { UndoneFile, UndoResult } from '../model/results.ts';
+import type { ChangeResult, UndoneFile, UndoResult } from '../model/results.ts';
 import type { UndoSelection } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { decodeText } from '../text/decode.ts';
-import { merge3 } from '../text/merge.ts';
-import { unifiedDiff } from '../text/unified.ts';
 import { carryOut } from './carry-out.ts';
 import { missingFolder, notLocked } from './keys.ts';
 import { lockKeys } from './recover.ts';
 import { restoreStep } from './restore-step.ts';
-import { sideOfLocated } from './side-at.ts';
+import type { Step } from './step.ts';
+import { checkSteps, type Found, presentBytes } from './undo-check.ts';
+import { foldersInUse, isFolderToGo, previewDiff } from './undo-preview.ts';
 import type { World } from './world.ts';
 
 /**
@@ -101,134 +95,50 @@ async function undoLocked(
   ledger: Ledger,
   { plan, selection, locked }: { plan: UndoPlan; selection: UndoSelection; locked: readonly string[] },
 ): Promise<Outcome<UndoResult>> {
-  const checked: Found[] = [];
-  for (const step of plan.steps) {
-    const found = await check(world, step, selection);
-    if (!found.ok) return found;
-    checked.push(found);
-  }
-  for (const { step } of checked) if (!(await canRestore(world, step))) return refused(notKept(step));
-  // After the checks: a step may restore the very bytes that another one has just kept.
-  const diffs: string[] = [];
-  for (const found of checked) diffs.push(...(await preview(world, found)));
-  const steps = checked.map((found) => found.step);
-  const files = steps.map((step, index) => fileOf(step, plan.steps[index] !== step));
-  const diff = diffs.length === 0 ? {} : { diff: diffs.join('\n') };
-  if (selection.preview === true) return { ok: true, undid: plan.undone.changes, files, ...diff };
-  const work = steps.map((step) => restoreStep(world, step, pathOf(world, step)));
-  const outcome = await carryOut(world, ledger, {
-    steps: work,
-    locked,
-    undo: plan,
-  });
+  const checked = await checkSteps(world, plan.steps, selection);
+  if (!checked.ok) return checked;
+  const { found } = checked;
+  const diff = await previewDiff(world, found);
+  const told = { undid: plan.undone.changes, ...(diff === '' ? {} : { diff }) };
+  const filesWith = (kept: ReadonlySet<string>): UndoneFile[] => found.map((each) => fileOf(each, kept));
+  if (selection.preview === true)
+    return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
+  for (const [sha256, bytes] of presentBytes(found))
+    await world.images.keepBytes(bytes, { sha256, size: bytes.byteLength }, 'none');
+  const steps: Step[] = [];
+  for (const { step } of found) steps.push(await stepFor(world, ledger, step));
+  const outcome = await carryOut(world, ledger, { steps, locked, undo: plan });
   if (!outcome.ok) return outcome;
-  return {
-    ok: true,
-    ...(outcome.change === undefined ? {} : { change: outcome.change }),
-    undid: plan.undone.changes,
-    files,
-    ...diff,
-  };
+  const { change, results } = outcome;
+  const kept = keptOf(found, results);
+  if (change === undefined && kept.size > 0) return refused(inUse(found[0]?.step.relative ?? ''));
+  return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
 }
 
-/** Names the file for messages; the step itself looks for it again when it runs. */
-function pathOf(world: World, step: UndoStep): ResolvedPath {
-  return world.workspace.named(step.key, step.relative);
+/** Bytes that this session had seen before it replaced them are seen when they are back. */
+async function stepFor(world: World, ledger: Ledger, step: UndoStep): Promise<Step> {
+  const { key, relative, restore } = step;
+  const known = restore.kind === 'file' ? await ledger.seenBefore(key, restore.fingerprint) : undefined;
+  // The path is for messages; the step itself looks for it again when it runs.
+  return restoreStep(world, step, { path: world.workspace.named(key, relative), known });
 }
 
-/** A step that can be taken, and the bytes that are there now. */
-interface Found {
-  readonly step: UndoStep;
-  readonly snapshot?: Snapshot | undefined;
+/** Folders that were to go and stayed. */
+function keptOf(found: readonly Found[], results: readonly ChangeResult[]): ReadonlySet<string> {
+  const stayed = found.filter(({ step }, index) => isFolderToGo(step) && results[index]?.changed === false);
+  return new Set(stayed.map(({ step }) => step.key));
 }
 
-/** Sees that what is there is what the plan expects, and keeps it: a later step may need these very bytes. */
-async function check(world: World, step: UndoStep, selection: UndoSelection): Promise<Outcome<Found>> {
-  if (step.lookAt === undefined) return { ok: true, step };
-  const outcome = world.workspace.locate(step.lookAt, 'undo', 'parents');
-  if (!outcome.ok) return outcome;
-  try {
-    const { side, snapshot } = await sideOfLocated(world, outcome.located);
-    if (snapshot !== undefined) await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
-    if (sameContent(side, step.expect)) return { ok: true, step, snapshot };
-    // Already as it was before: someone took the change back by hand.
-    if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
-    const merged = selection.merge === true ? await merge(world, step, snapshot) : undefined;
-    if (merged !== undefined) return { ok: true, step: merged, snapshot };
-    return refused(await changedSince(world, { step, side, snapshot }));
-  } finally {
-    outcome.located.place.dir.close();
-  }
+function inUse(path: string): Refusal {
+  const detail = { reason: 'someone has put something into it since that change' };
+  return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
 }
 
-async function canRestore(world: World, { expect, restore }: UndoStep): Promise<boolean> {
-  if (restore.kind !== 'file' || sameContent(expect, restore)) return true;
-  return world.images.has(restore.fingerprint.sha256);
-}
-
-function notKept({ relative }: UndoStep): Refusal {
-  const detail = { reason: 'its earlier bytes are no longer kept' };
-  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'none', detail };
-}
-
-/** What the undo will do to one file, as a bounded diff under its name; nothing for folders and links. */
-async function preview(world: World, { step, snapshot }: Found): Promise<string[]> {
-  const now = snapshot?.bytes ?? Buffer.alloc(0);
-  const then =
-    step.restore.kind === 'file' ? await world.images.read(step.restore.fingerprint) : Buffer.alloc(0);
-  const { text } = unifiedDiff<Uint8Array>(now, then, { maxLines: world.policy.maxDiffLines });
-  return text === '' ? [] : [`${step.relative}\n${text}`];
-}
-
-/** What was changed since is carried over: base is what our change left, theirs what is there, ours what was before. */
-async function merge(
-  world: World,
-  step: UndoStep,
-  snapshot: Snapshot | undefined,
-): Promise<UndoStep | undefined> {
-  if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || snapshot === undefined) return undefined;
-  const base = await world.baselines.recall(step.expect.fingerprint);
-  if (base === undefined) return undefined;
-  const texts = [base, await world.images.read(step.restore.fingerprint), snapshot.bytes].map((bytes) =>
-    decodeText(bytes),
-  );
-  const [from, ours, theirs] = texts;
-  if (from === undefined || ours === undefined || theirs === undefined || theirs.encoding !== 'utf-8')
-    return undefined;
-  const merged = merge3(from.text, ours.text, theirs.text);
-  if (!merged.clean) return undefined;
-  const bytes = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
-  const fingerprint = fingerprintOf(bytes);
-  await world.images.keepBytes(bytes, fingerprint, 'none');
-  const expect: Side = { ...step.expect, fingerprint: snapshot.fingerprint };
-  return { ...step, expect, restore: { ...step.restore, fingerprint, kept: true } };
-}
-
-async function changedSince(
-  world: World,
-  { step, side, snapshot }: { step: UndoStep; side: Side; snapshot: Snapshot | undefined },
-): Promise<Refusal> {
-  const base = { action: 'undo', path: step.relative } as const;
-  if (side.kind === 'absent') {
-    return {
-      ...base,
-      code: 'DELETED',
-      next: 'ask_human',
-      detail: { reason: 'it was deleted since that change' },
-    };
-  }
-  const reason = 'it was changed since that change';
-  const left =
-    step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
-  if (left === undefined || snapshot === undefined)
-    return { ...base, code: 'STALE', next: 'ask_human', detail: { reason } };
-  const { text } = unifiedDiff<Uint8Array>(left, snapshot.bytes, { maxLines: world.policy.maxDiffLines });
-  return { ...base, code: 'STALE', next: 'ask_human', detail: { reason, diff: text } };
-}
-
-function fileOf(step: UndoStep, merged: boolean): UndoneFile {
-  if (merged) return { path: step.relative, did: 'merged' };
-  if (step.from !== undefined) return { path: step.relative, did: 'moved-back' };
-  if (step.restore.kind === 'absent') return { path: step.relative, did: 'removed' };
-  return { path: step.relative, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
+function fileOf({ step, merged }: Found, kept: ReadonlySet<string>): UndoneFile {
+  const path = step.relative;
+  if (kept.has(step.key)) return { path, did: 'kept' };
+  if (merged !== undefined) return { path, did: 'merged' };
+  if (step.from !== undefined) return { path, did: 'moved-back' };
+  if (step.restore.kind === 'absent') return { path, did: 'removed' };
+  return { path, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
 }

@@ -25,6 +25,10 @@ export class UndoHistory {
     return undoers.find((undo) => undo.seq > entry.seq && takesBack(undo, key) && !this.undoerOf(undo, key));
   }
 
+  isPartlyUndone(entry: Entry): boolean {
+    return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
+  }
+
   /** The effects that still stand and made a difference. */
   standing(entry: Entry): Effect[] {
     const idle = idleKeys(entry);

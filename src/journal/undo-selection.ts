@@ -25,11 +25,18 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
   for (const entry of history.changes.toReversed()) {
     if (!isWanted(entry, target)) continue;
     const effects = ofKey(entry, history.standing(entry), target.key);
-    if (effects.length === 0) continue;
+    if (effects.length === 0 || (target.kind === 'last' && isRemainder(history, entry, effects))) continue;
     selected.push({ entry, effects });
     if (target.kind !== 'all') break;
   }
   return selected;
+}
+
+/** Only folders are left of it, which stayed because others need them: whoever goes back step by step is past it. */
+function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
+  const isMadeFolder = ({ before, after }: Effect): boolean =>
+    before.kind === 'absent' && after.kind === 'directory';
+  return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
 /** True if effects of a selected change are left where they are. */

@@ -143,9 +143,10 @@ export interface StatusResult {
   readonly files: readonly FileStatus[];
 }
 
+/** `kept`: a folder that was to go, and in which someone has put something since. */
 export interface UndoneFile {
   readonly path: string;
-  readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged';
+  readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged' | 'kept';
 }
 
 export interface UndoResult {

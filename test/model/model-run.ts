@@ -69,6 +69,7 @@ class Model {
     else if (roll < 0.72) await this.#compact(name);
     else if (roll < 0.74) await this.#restart(name);
     else this.#outside(file);
+    this.#reference(name).remember();
   }
 
   #openSession(name: string): Promise<GatedSession> {
@@ -162,6 +163,8 @@ class Model {
       current.every((each) => each === line || seen.has(each)) &&
       (known?.seen.has(line) ?? false) &&
       (carried || known?.partial !== true);
+    // The notice may have shown what was still missing of it.
+    if (wasWhole) reference.sawWhole(file, current);
     if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
     reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });
     const whole = wasWhole;
@@ -187,15 +190,24 @@ class Model {
     for (const { path } of outcome.files) {
       if (!FILES.includes(path)) continue;
       const content = this.#content(path);
-      if (content === undefined) this.#reference(name).known.delete(path);
-      else
-        this.#reference(name).known.set(path, {
-          base: content,
-          seen: new Set(),
-          refused: undefined,
-          partial: false,
-        });
+      const reference = this.#reference(name);
+      if (content === undefined) reference.known.delete(path);
+      else {
+        const whole = await this.#knowsWhole(name, path);
+        if (whole) this.#count('undo to what was seen');
+        this.#expect(
+          !whole || reference.hadSeen(path, content),
+          `after an undo ${name} knows ${path} without having seen it`,
+        );
+        const seen = new Set(whole ? content : []);
+        reference.known.set(path, { base: content, seen, refused: undefined, partial: false });
+      }
     }
+  }
+
+  async #knowsWhole(name: string, file: string): Promise<boolean> {
+    const status = await this.#session(name).status(file);
+    return status.ok && status.files[0]?.seen === 'whole';
   }
 
   async #compact(name: string): Promise<void> {

@@ -4,6 +4,17 @@ import { expect, it } from 'vitest';
 import { scratch } from '../support/tree.ts';
 import { runModel } from './model-run.ts';
 
+const EVERYTHING = [
+  'write',
+  'edit',
+  'read',
+  'undo',
+  'undo to what was seen',
+  'write NOT_READ',
+  'write STALE',
+  'edit NOT_READ',
+];
+
 it.each([1, 2, 3, 4])(
   'random work of two sessions and outsiders breaks no promise (seed %i)',
   async (seed) => {
@@ -12,7 +23,7 @@ it.each([1, 2, 3, 4])(
     const report = await runModel({ root, home, seed, operations: 400 });
     expect(report.broken).toEqual([]);
     // Everything that can happen did happen, or the run would prove little.
-    for (const what of ['write', 'edit', 'read', 'undo', 'write NOT_READ', 'write STALE', 'edit NOT_READ']) {
+    for (const what of EVERYTHING) {
       expect(report.counts[what] ?? 0, what).toBeGreaterThan(0);
     }
   },

@@ -5,6 +5,8 @@
 export class ReferenceSession {
   /** File name → what the session knows. */
   readonly known: Map<string, Knowledge> = new Map();
+  /** Contents of files that were known whole at some time, and not forgotten since. */
+  readonly #whole = new Set<string>();
 
   knowledge(file: string): Knowledge {
     let known = this.known.get(file);
@@ -30,6 +32,21 @@ export class ReferenceSession {
     this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined, partial: false });
   }
 
+  /** Had the session seen all of a file when it held this? */
+  hadSeen(file: string, content: readonly string[]): boolean {
+    return this.#whole.has(wholeName(file, content));
+  }
+
+  /** Remembers what is known whole now; called after everything that happens. */
+  remember(): void {
+    for (const [file, { base, seen, partial }] of this.known)
+      if (base !== undefined && !partial && base.every((line) => seen.has(line))) this.sawWhole(file, base);
+  }
+
+  sawWhole(file: string, content: readonly string[]): void {
+    this.#whole.add(wholeName(file, content));
+  }
+
   /** May the session replace everything that is there? */
   mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
     if (current === undefined || current.length === 0) return true;
@@ -46,6 +63,7 @@ export class ReferenceSession {
   }
 
   compacted(): void {
+    this.#whole.clear();
     for (const known of this.known.values()) known.seen = new Set();
   }
 }
@@ -57,6 +75,10 @@ export interface Knowledge {
   refused: string | undefined;
   /** Edited after a partial view: stays partially seen until it is read again. */
   partial: boolean;
+}
+
+function wholeName(file: string, content: readonly string[]): string {
+  return [file, ...content].join('\n');
 }
 
 export function same(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

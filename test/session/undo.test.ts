@@ -130,14 +130,4 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     await ok(t.session.undo({ sinceMs: 0 }));
     expect(readdirSync(t.root)).toEqual([]);
   });
-
-  it('leaves what was restored to be read again before it is overwritten', async () => {
-    const t = await open();
-    await t.put('a.txt', 'one\n');
-    await ok(t.session.read('a.txt'));
-    await ok(t.session.write('a.txt', 'two\n'));
-    await ok(t.session.undo({}));
-    await refusal(t.session.write('a.txt', 'three\n'), 'NOT_READ');
-    await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'uno' }]));
-  });
 });

@@ -56,6 +56,7 @@ const UNDONE: Readonly<Record<UndoneFile['did'], string>> = {
   recreated: 'brought back',
   'moved-back': 'moved back',
   merged: 'restored, keeping later changes, in',
+  kept: 'kept, because it is not empty,',
 };
 
 function proof({ revision, change }: ChangeResult): string[] {

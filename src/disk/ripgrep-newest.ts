@@ -13,6 +13,8 @@ const SPARE = 1000;
 export class NewestFiles {
   /** Files that are there and were not kept. */
   cut = 0;
+  /** Files that are there. */
+  found = 0;
   readonly #dir: PinnedDirectory;
   readonly #keep: number;
   #files: Dated[] = [];
@@ -29,6 +31,7 @@ export class NewestFiles {
     for (const path of paths) {
       const mtimeMs = mtimeOf(`${prefix}/${path}`);
       if (mtimeMs === 'gone') continue;
+      this.found += 1;
       if (mtimeMs !== undefined && mtimeMs >= this.#oldestMs) this.#files.push({ path, mtimeMs });
       else this.cut += 1;
     }

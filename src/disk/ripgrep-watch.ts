@@ -12,14 +12,23 @@ export interface RunLimits {
  */
 export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 };
 
-const LOOK_MS = 200;
+const LOOK_MS = 100;
 const PAGE_BYTES = 4096;
 
-/** Calls `onOverrun` when the process exceeds a limit; the function returned ends the watch. */
-export function watch(pid: number, limits: RunLimits, onOverrun: () => void): () => void {
-  const deadline = setTimeout(onOverrun, limits.timeMs);
+/** Whom a watch tells. */
+export interface Watcher {
+  /** The process exceeds a limit. */
+  onOverrun(): void;
+  /** It still runs: said a few times a second. */
+  onLook(): void;
+}
+
+/** Watches a process; the function returned ends the watch. */
+export function watch(pid: number, limits: RunLimits, watcher: Watcher): () => void {
+  const deadline = setTimeout(() => watcher.onOverrun(), limits.timeMs);
   const looks = setInterval(() => {
-    if (residentBytes(pid) > limits.memoryBytes) onOverrun();
+    if (residentBytes(pid) > limits.memoryBytes) watcher.onOverrun();
+    else watcher.onLook();
   }, LOOK_MS);
   return () => {
     clearTimeout(deadline);

@@ -17,6 +17,8 @@ export interface RipgrepRun {
   readonly limits?: RunLimits | undefined;
   /** Takes the output as it comes; `enough` ends the run. */
   readonly onOutput: (chunk: Buffer) => 'more' | 'enough';
+  /** Called a few times a second while it runs, output or not. */
+  readonly onLook?: (() => void) | undefined;
 }
 
 export interface RipgrepEnd {
@@ -50,7 +52,10 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
       child.kill('SIGKILL');
     };
     const onAbort = (): void => stop('enough');
-    const unwatch = watch(child.pid ?? 0, run.limits ?? DEFAULT_LIMITS, () => stop('overrun'));
+    const unwatch = watch(child.pid ?? 0, run.limits ?? DEFAULT_LIMITS, {
+      onOverrun: () => stop('overrun'),
+      onLook: () => run.onLook?.(),
+    });
     run.signal?.addEventListener('abort', onAbort, { once: true });
     child.stdout?.on('data', (chunk: Buffer) => {
       if (stopped !== undefined) return;

@@ -3,10 +3,12 @@ import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import type { Call } from '../dialect/tool.ts';
 import type { Words } from '../dialect/words.ts';
 import type { FileStatus, ReadResult } from '../model/results.ts';
+import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
+import { paced, searching } from './progress-notes.ts';
 import { showRead } from './show-read.ts';
 import type { ToolContext } from './tool-host.ts';
 import { type Answer, answerOf } from './tool-results.ts';
@@ -37,19 +39,20 @@ export async function performCall(call: Call, performing: Performing): Promise<A
       return answerOf(await readMedia(call.operation, performing), { words, render: call.render });
     case 'list': {
       const { path, ...options } = call.operation;
-      return answerOf(await session.list(path, { ...options, signal: context.signal }), {
-        words,
-        render: call.render,
-      });
+      const note = paced(context.progress);
+      const onProgress = (entries: number): void =>
+        note(entries, undefined, `listing: ${entries} entries so far`);
+      const outcome = await session.list(path, { ...options, signal: context.signal, onProgress });
+      return answerOf(outcome, { words, render: call.render });
     }
     case 'find': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.find(pattern, { ...options, signal: context.signal });
+      const outcome = await session.find(pattern, { ...options, ...searched(context) });
       return answerOf(outcome, { words, render: call.render, summary: untilCut });
     }
     case 'search': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.search(pattern, { ...options, signal: context.signal });
+      const outcome = await session.search(pattern, { ...options, ...searched(context) });
       return answerOf(outcome, { words, render: call.render, summary: untilCut });
     }
     case 'status': {
@@ -65,6 +68,11 @@ export async function performCall(call: Call, performing: Performing): Promise<A
   }
 }
 
+/** How a search is watched and ended. */
+function searched({ signal, progress }: Performing['context']): Pick<FindOptions, 'signal' | 'onProgress'> {
+  return { signal, onProgress: searching(progress) };
+}
+
 /** Only reads long enough to be watched or cancelled ask for the signal, so it is not made for the others. */
 function read(operation: Operations['read'], { session, context }: Performing): Promise<Outcome<ReadResult>> {
   return session.read(operation.path, {
@@ -72,7 +80,9 @@ function read(operation: Operations['read'], { session, context }: Performing): 
     get signal() {
       return context.signal;
     },
-    onProgress: (done, total) => context.progress(done, total),
+    get onProgress() {
+      return paced(context.progress);
+    },
   });
 }
 
@@ -82,10 +92,14 @@ async function readMany(
   performing: Performing,
 ): Promise<Outcome<Results['read-many']>> {
   const files: ManyRead[] = [];
+  const { signal, progress } = performing.context;
+  const note = paced(progress);
+  // What is told is how many files are done, not how far into one of them.
+  const within = { ...performing, context: { signal, progress: () => {} } };
   for (const [index, path] of paths.entries()) {
-    performing.context.signal.throwIfAborted();
-    performing.context.progress(index, paths.length);
-    files.push({ path, outcome: await read({ ...each, path }, performing) });
+    signal.throwIfAborted();
+    note(index, paths.length);
+    files.push({ path, outcome: await read({ ...each, path }, within) });
   }
   return { ok: true, files };
 }

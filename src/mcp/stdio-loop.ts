@@ -80,7 +80,9 @@ interface Finishing {
 
 async function finish(end: StdioEnd, { options, connection, output, hurry }: Finishing): Promise<void> {
   const { finishMs = 10_000, cancelMs = 2_000 } = options;
-  if (end === 'end-of-input') await within(finishMs, connection.idle(), hurry);
+  // With nobody left to read them, answers are not waited for.
+  const unread = new Promise<void>((resolve) => options.output.once('error', () => resolve()));
+  if (end === 'end-of-input') await within(finishMs, Promise.race([connection.idle(), unread]), hurry);
   connection.cancelAll(end);
   await within(cancelMs, connection.idle(), hurry);
   connection.endSubscriptions();

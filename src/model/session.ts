@@ -100,12 +100,16 @@ export interface ListOptions {
    */
   readonly as?: 'listing' | 'entries' | 'names';
   readonly signal?: AbortSignal;
+  /** Told now and then how many entries were met so far. */
+  readonly onProgress?: (entries: number) => void;
 }
 
 export interface FindOptions {
   readonly path?: string;
   readonly limit?: number;
   readonly signal?: AbortSignal;
+  /** Told now and then how many files were found so far. */
+  readonly onProgress?: (files: number) => void;
 }
 
 export interface SearchOptions {
@@ -118,6 +122,8 @@ export interface SearchOptions {
   readonly ignoreCase?: boolean;
   readonly limit?: number;
   readonly signal?: AbortSignal;
+  /** Told now and then how many files with matches were found so far. */
+  readonly onProgress?: (files: number) => void;
 }
 
 /** Which changes to take back. Without a change, path or time: this session's last change. */

@@ -52,7 +52,7 @@ export async function findFiles(
         next: 'other_path',
         detail: { kind: 'file', reason: 'it is a file, not a folder' },
       });
-    return await newestIn(world, target, { path, glob, limit, signal: options.signal });
+    return await newestIn(world, target, { path, glob, limit, options });
   } finally {
     target.dir.close();
   }
@@ -62,11 +62,12 @@ interface Wanted {
   readonly path: string;
   readonly glob: FileGlob;
   readonly limit: number;
-  readonly signal: AbortSignal | undefined;
+  readonly options: FindOptions;
 }
 
 async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Promise<Outcome<FindResult>> {
   const { workspace, ripgrep = {} } = world;
+  const { signal, onProgress } = wanted.options;
   const files = new NewestFiles(folder.dir, wanted.limit);
   const records = new Records('\0');
   const base = wanted.glob.base.map((name) => `${name}/`).join('');
@@ -74,8 +75,9 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
     binary: await findRipgrep(ripgrep, workspace.roots),
     args: ['--files', '--null', ...scopeOf(folder.path), ...wanted.glob.args],
     where: { folder: folder.dir.prefix },
-    signal: wanted.signal,
+    signal,
     limits: ripgrep.limits,
+    onLook: () => onProgress?.(files.found),
     onOutput: (chunk) => {
       files.add(records.take(chunk).filter((path) => wanted.glob.matches(base + path)));
       return 'more';

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
@@ -20,6 +21,7 @@ export async function listFolder(
   request: { readonly path: string; readonly options: ListOptions },
 ): Promise<Outcome<ListResult>> {
   const { path, options } = request;
+  options.signal?.throwIfAborted();
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
   if (!Number.isInteger(depth) || depth < 1)
     return refused(invalid(path, `depth must be a whole number from 1 on, not ${depth}`));
@@ -43,9 +45,9 @@ export async function listFolder(
         limit,
         depth: Math.min(depth, MAX_DEPTH),
         as: options.as ?? 'listing',
-        signal: options.signal,
+        options,
       });
-      listing.walk(dir, place.path, { prefix: '', depth: 1 });
+      await listing.walk(dir, place.path, { prefix: '', depth: 1 });
       if (listing.sightings.length > 0) await ledger.record(listing.sightings);
       const { entries, cut } = listing;
       return { ok: true, path, absolute: place.path.absolute, entries, cut, complete: cut === 0 };
@@ -65,10 +67,13 @@ interface Bounds {
   readonly limit: number;
   readonly depth: number;
   readonly as: NonNullable<ListOptions['as']>;
-  readonly signal: AbortSignal | undefined;
+  readonly options: ListOptions;
 }
 
-/** One bounded walk down a folder by handles. */
+/** How many entries are met between two pauses, in which others are heard: a few milliseconds' work. */
+const STRIDE = 1000;
+
+/** One bounded walk down a folder by handles; lets others go on now and then, and stops when it is told to. */
 class Listing {
   readonly entries: ListedEntry[] = [];
   readonly sightings: Sighting[] = [];
@@ -76,43 +81,52 @@ class Listing {
   cut: number | undefined = 0;
   readonly #world: World;
   readonly #bounds: Bounds;
+  #pauseAt = STRIDE;
 
   constructor(world: World, bounds: Bounds) {
     this.#world = world;
     this.#bounds = bounds;
   }
 
-  walk(
+  async walk(
     dir: PinnedDirectory,
     path: ResolvedPath,
     at: { readonly prefix: string; readonly depth: number },
-  ): void {
-    const { as, limit, signal } = this.#bounds;
-    signal?.throwIfAborted();
+  ): Promise<void> {
+    const { as, limit } = this.#bounds;
     const names = listNames(dir);
     let shown = 0;
     for (const entry of names) {
       if (this.entries.length >= limit) break;
+      if (this.entries.length >= this.#pauseAt) await this.#pause();
       const name = `${at.prefix}${entry.name}`;
       this.entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
       shown += 1;
       if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
-        this.#descend(dir, entry.name, path, at);
+        await this.#descend(dir, entry.name, path, at);
     }
     if (this.cut !== undefined) this.cut += names.length - shown;
     if (as === 'listing' && shown === names.length) this.sightings.push(this.#sighting(path, names));
   }
 
-  #descend(
+  async #pause(): Promise<void> {
+    const { signal, onProgress } = this.#bounds.options;
+    this.#pauseAt = this.entries.length + STRIDE;
+    onProgress?.(this.entries.length);
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
+
+  async #descend(
     dir: PinnedDirectory,
     name: string,
     path: ResolvedPath,
     at: { prefix: string; depth: number },
-  ): void {
+  ): Promise<void> {
     try {
       const inner = dir.enter(name);
       try {
-        this.walk(inner, this.#world.workspace.child(path, name), {
+        await this.walk(inner, this.#world.workspace.child(path, name), {
           prefix: `${at.prefix}${name}/`,
           depth: at.depth + 1,
         });

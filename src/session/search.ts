@@ -60,7 +60,8 @@ export async function searchText(
   if (target === undefined) return { ok: true, mode, hits: [], truncated: false, matches: 0 };
   try {
     const binary = await findRipgrep(world.ripgrep ?? {}, world.workspace.roots);
-    const search = { world, binary, path, pattern, glob, kept, options, mode, limit };
+    const candidates: string[] = [];
+    const search = { world, binary, path, pattern, glob, kept, options, mode, limit, candidates };
     return await (target.kind === 'file' ? searchFile(search, target) : searchFolder(search, target));
   } finally {
     target.dir.close();
@@ -78,6 +79,8 @@ interface Search {
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];
   readonly limit: number;
+  /** Where a look at the whole folder found something; paths relative to it. */
+  readonly candidates: string[];
 }
 
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;
@@ -109,8 +112,8 @@ async function searchFile(search: Search, { place }: File): Promise<Outcome<Sear
 }
 
 async function searchFolder(search: Search, folder: Folder): Promise<Outcome<SearchResult>> {
-  const candidates: string[] = [];
-  const first = await listCandidates(search, folder, candidates);
+  const { candidates } = search;
+  const first = await listCandidates(search, folder);
   const failed = whyFailed(search, first);
   if (failed !== undefined) return failed;
   if (first.how === 'overrun' && candidates.length === 0) return refused(tooLong(search.path));
@@ -143,8 +146,8 @@ async function readBatch(
 }
 
 /** Where to look, relative to the folder: one file more than the limit is enough, for each has a line at least. */
-async function listCandidates(search: Search, folder: Folder, candidates: string[]): Promise<RipgrepEnd> {
-  const { glob, kept, world, limit } = search;
+async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEnd> {
+  const { glob, kept, world, limit, candidates } = search;
   const base = glob.base.map((name) => `${name}/`).join('');
   const records = new Records('\0');
   return runRipgrep({
@@ -162,6 +165,7 @@ async function listCandidates(search: Search, folder: Folder, candidates: string
     where: { folder: folder.dir.prefix },
     signal: search.options.signal,
     limits: world.ripgrep?.limits,
+    onLook: () => search.options.onProgress?.(candidates.length),
     onOutput: (chunk) => {
       const paths = records.take(chunk).map((path) => path.slice('./'.length));
       const wanted = (path: string): boolean => glob.matches(base + path) && kept.matches(base + path);
@@ -204,6 +208,7 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
     where: { files: files.descriptors },
     signal: options.signal,
     limits: search.world.ripgrep?.limits,
+    onLook: () => options.onProgress?.(search.candidates.length),
     onOutput: (chunk) => reader.take(chunk),
   });
 }

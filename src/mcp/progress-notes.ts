@@ -1,0 +1,30 @@
+import type { ToolContext } from './tool-host.ts';
+
+/** Often enough for someone who watches, seldom enough to cost nothing. */
+const PACE_MS = 100;
+
+type Progress = ToolContext['progress'];
+
+/** Passes on the first note at once, and later ones not more often than every 100 ms; the rest is dropped. */
+export function paced(progress: Progress, now: () => number = () => performance.now()): Progress {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return (done, total, message) => {
+    const atMs = now();
+    if (atMs < nextMs) return;
+    nextMs = atMs + PACE_MS;
+    progress(done, total, message);
+  };
+}
+
+/**
+ * Notes on a search: nobody knows how much of it is left, and for seconds it may find nothing, so what grows is the time in
+ * milliseconds. The first note is made at once.
+ */
+export function searching(
+  progress: Progress,
+  now: () => number = () => performance.now(),
+): (files: number) => void {
+  const startMs = now();
+  progress(0, undefined, 'searching');
+  return (files) => progress(Math.round(now() - startMs), undefined, `searching: ${files} files so far`);
+}

@@ -3,6 +3,7 @@ import type { FormatName } from './format.ts';
 import { HistoryIndex, type HistoryIndexOptions } from './history-index.ts';
 import type { HistorySighting, Skipped } from './history-sighting.ts';
 import { isObject, type JsonObject, parseJson } from './json-value.ts';
+import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 
 /** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */
 export type Transcript = string | Uint8Array | readonly unknown[] | JsonObject;
@@ -16,8 +17,8 @@ export interface DerivedHistory {
   readonly skipped: Skipped;
 }
 
-/** Documents up to this size are parsed at once; anything larger is read line by line. */
-const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
+/** Documents up to this size are parsed at once, as are lines; anything larger is read line by line. */
+const MAX_DOCUMENT_BYTES = MAX_LINE_BYTES;
 
 /**
  * Turns a conversation into what its model has seen. One pass; contents are hashed, not kept. Lines that are no JSON and
@@ -41,18 +42,34 @@ export async function deriveSightingsFrom(
   options: FormatName | HistoryIndexOptions = {},
 ): Promise<DerivedHistory> {
   const index = new HistoryIndex(optionsOf(options));
-  let held: Buffer | undefined = Buffer.alloc(0);
+  let held: HeldStart | undefined = new HeldStart();
   for await (const chunk of chunks) {
     if (held === undefined) index.feed(chunk);
-    else {
-      held = Buffer.concat([held, chunk]);
-      if (held.length < MAX_DOCUMENT_BYTES && mayBeDocument(held)) continue;
-      index.feed(held);
+    else if (!held.add(chunk)) {
+      for (const part of held.parts) index.feed(part);
       held = undefined;
     }
   }
-  if (held !== undefined) addBytes(index, held);
+  if (held !== undefined) addBytes(index, Buffer.concat(held.parts));
   return derived(index);
+}
+
+/** The beginning of a transcript, kept for as long as all of it may be one document. */
+class HeldStart {
+  readonly parts: Uint8Array[] = [];
+  #size = 0;
+  #sawLine = false;
+
+  /** Keeps a chunk; false when this is no document, or too large for one. */
+  add(chunk: Uint8Array): boolean {
+    this.parts.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size > MAX_DOCUMENT_BYTES) return false;
+    // One look is enough, when the first line is complete.
+    if (this.#sawLine || !chunk.includes(NEWLINE)) return true;
+    this.#sawLine = true;
+    return mayBeDocument(Buffer.concat(this.parts));
+  }
 }
 
 function optionsOf(options: FormatName | HistoryIndexOptions): HistoryIndexOptions {
@@ -71,7 +88,7 @@ function derived(index: HistoryIndex): DerivedHistory {
 
 function addBytes(index: HistoryIndex, bytes: Buffer): void {
   const document =
-    bytes.length < MAX_DOCUMENT_BYTES && mayBeDocument(bytes) ? parseJson(bytes.toString()) : undefined;
+    bytes.length <= MAX_DOCUMENT_BYTES && mayBeDocument(bytes) ? parseJson(bytes.toString()) : undefined;
   if (document === undefined) index.feed(bytes);
   else index.add(document);
 }
@@ -80,6 +97,6 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;
-  const line = bytes.toString('utf8', 0, Math.min(newline, MAX_DOCUMENT_BYTES)).trim();
+  const line = bytes.toString('utf8', 0, newline).trim();
   return line === '' || ((line.startsWith('[') || line.startsWith('{')) && !isObject(parseJson(line)));
 }

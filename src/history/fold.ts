@@ -21,6 +21,8 @@ export interface FoldState {
 
 /** Calls that may wait at once; real conversations have a few, and of an endless list of unanswered ones the oldest are given up. */
 const MAX_WAITING = 10_000;
+/** So many at once, for the first key of a map from which much was deleted takes long to find. */
+const GIVEN_UP = 1000;
 /** Views of a file that are carried over an edit. */
 const MAX_CARRIED = 8;
 
@@ -183,8 +185,13 @@ export class Fold {
   }
 
   #giveUpOldest(): void {
-    const [oldest] = this.#waiting.keys();
-    if (oldest !== undefined) this.#waiting.delete(oldest);
+    let left = GIVEN_UP;
+    for (const id of this.#waiting.keys()) {
+      if (left === 0) return;
+      this.#waiting.delete(id);
+      this.skip('call-given-up');
+      left -= 1;
+    }
   }
 
   /** A later copy of a result that holds nothing any more: the host blanked it. */

@@ -14,11 +14,11 @@ export interface ShownText {
 }
 
 /** How a view came to be in a conversation. */
-export type HistoryHow = 'read' | 'write' | 'edit' | 'search';
+type HistoryHow = 'read' | 'write' | 'edit' | 'search';
 
 /**
  * "The model of this conversation was shown these lines of this file, and still has them in its context."
- * Derived from a transcript alone: what is on the disk now is compared by `joinSighting`. Holds no contents.
+ * Derived from a transcript alone: what is on the disk now is compared by `joinSightings`. Holds no contents.
  */
 export interface HistorySighting {
   /** Absolute, resolved lexically against the working directory of that moment; links are not followed. */

@@ -18,17 +18,9 @@ export interface DiskFile {
 }
 
 /**
- * What a view in a transcript is worth now: confirmed by the receipt's revision, by the hash of the whole content or by
- * the hash of the lines shown; else "seen, unverified", which never licenses an overwrite.
- * Undefined when the transcript shows no lines of the file.
- */
-export function joinSighting(history: HistorySighting, disk: DiskFile): Sighting | undefined {
-  return joinSightings([history], disk);
-}
-
-/**
- * The same for all views of one file. Views of the bytes that are there now add up; if there are none, the others are
- * "seen, unverified". Views of other bytes never add to confirmed ones.
+ * What the views of one file in a transcript are worth now: confirmed by a receipt's revision, by the hash of the whole
+ * content or by the hash of the lines shown; else "seen, unverified", which never licenses an overwrite. Views of the
+ * bytes that are there now add up; views of other bytes never add to them. Undefined when no lines were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);

@@ -1,4 +1,4 @@
-const NEWLINE = 10;
+export const NEWLINE = 10;
 
 /** Longest line that is read; anything longer is let pass without being kept, and counted. */
 export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;

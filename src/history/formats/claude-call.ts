@@ -1,55 +1,79 @@
 import { isObject, type JsonObject, parseJson } from '../json-value.ts';
 import { toolKind } from '../tool-kind.ts';
+import { endOfWord, standsAt } from './byte-match.ts';
+import { keyAt, type NameKey } from './name-table.ts';
 
-const FIRST =
-  /"content":\[\{"type":"(\w+)"(?:,"id":"[\w-]+","name":"(\w+)"(?:,"input":\{"command":"(\w*))?)?/;
 const FIRST_BYTES = 512;
+const BRACKET = 91;
+const CONTENT = Buffer.from('"content":[');
+const BLOCK = Buffer.from('{"type":"');
+const CALL = Buffer.from('{"type":"tool_use","id":"');
+const NAME = Buffer.from('","name":"');
+const COMMAND = Buffer.from('","input":{"command":"');
+const READERS = ['cat', 'sed', 'head', 'tail'].map((word) => Buffer.from(word));
 
 /**
- * Does a message of the model call a tool that may show a file? The host writes every block of a message as a record of
- * its own, so the first block tells. Of commands only those may that begin as such.
+ * Does a message of the model call a tool that may show a file? Today's host writes every block as a record of its own,
+ * so the first block tells; but another call in the same record is looked for. Of commands only those may that begin
+ * as such.
  */
 export function callsFile(bytes: Buffer, start: number, end: number): boolean {
-  const [, type, name, command] =
-    FIRST.exec(bytes.toString('latin1', start, Math.min(end, start + FIRST_BYTES))) ?? [];
-  if (type !== undefined && type !== 'tool_use') return false;
-  const kind = name === undefined ? 'read' : toolKind(name);
-  if (kind !== 'shell' || command === undefined) return kind !== undefined;
-  return /^(?:cat|sed|head|tail)$/.test(command);
+  const block = firstBlock(bytes, start, Math.min(end, start + FIRST_BYTES));
+  if (block === -1) return true;
+  if (standsAt(bytes, CALL, block) && mayShow(bytes, block + CALL.length)) return true;
+  return bytes.subarray(block + BLOCK.length, end).includes(CALL);
+}
+
+/** Where the first block of a message begins; -1 if it is not where it should be. */
+function firstBlock(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] !== BRACKET) at += 1;
+  if (at >= end || !standsAt(bytes, CONTENT, at + 1 - CONTENT.length)) return -1;
+  return standsAt(bytes, BLOCK, at + 1) ? at + 1 : -1;
+}
+
+function mayShow(bytes: Buffer, id: number): boolean {
+  const named = endOfWord(bytes, id);
+  if (named === -1 || !standsAt(bytes, NAME, named)) return true;
+  const name = named + NAME.length;
+  const end = endOfWord(bytes, name);
+  const kind = end === -1 ? 'read' : toolKind(bytes.toString('latin1', name, end));
+  if (kind !== 'shell' || !standsAt(bytes, COMMAND, end)) return kind !== undefined;
+  return READERS.some((word) => standsAt(bytes, word, end + COMMAND.length));
 }
 
 /** A message of the model, as far as it matters. */
 export interface SkimmedCalls {
+  readonly key: NameKey;
   readonly blocks: readonly JsonObject[];
-  readonly uuid: string;
-  readonly timestamp: string;
   readonly cwd: string | undefined;
 }
 
-const CONTENT = Buffer.from('"content":[');
 const CONTENT_END = Buffer.from('],"stop_reason":');
-const NAME = Buffer.from('"type":"assistant","uuid":"');
-const TAIL = /^"type":"assistant","uuid":"([0-9a-f-]{36})","timestamp":"([0-9TZ:.-]{20,32})"/;
-const CWD = /,"cwd":("(?:[^"\\]|\\.)*")/;
+const UUID = Buffer.from('"type":"assistant","uuid":"');
+const UUID_LENGTH = 36;
+const TIME = Buffer.from('","timestamp":"');
+const CWD = Buffer.from(',"cwd":"');
+const CWD_TEXT = /^"cwd":("(?:[^"\\]|\\.)*")/;
 
 /**
- * The blocks of a message of the model, its name, time and working directory; the rest of the line, which is most of
- * it, is what the answer cost. Undefined if the line is not exactly as expected: then it is parsed.
+ * The blocks of a message of the model, its name and working directory; the rest of the line, which is most of it, is
+ * what the answer cost. Undefined if the line is not exactly as expected: then it is parsed.
  */
-export function skimCalls(bytes: Buffer, start: number, end: number): SkimmedCalls | undefined {
-  const content = bytes.indexOf(CONTENT, start);
-  const closed = content === -1 ? -1 : bytes.indexOf(CONTENT_END, content);
-  const named = closed === -1 ? -1 : bytes.indexOf(NAME, closed);
-  if (named === -1 || named >= end) return undefined;
-  const tail = bytes.toString('utf8', named, end);
-  const [, uuid, timestamp] = TAIL.exec(tail) ?? [];
-  const blocks = parseJson(bytes.toString('utf8', content + CONTENT.length - 1, closed + 1));
-  if (uuid === undefined || timestamp === undefined || !Array.isArray(blocks)) return undefined;
-  const cwd = parseJson(CWD.exec(tail)?.[1] ?? '');
-  return {
-    blocks: blocks.filter(isObject),
-    uuid,
-    timestamp,
-    cwd: typeof cwd === 'string' ? cwd : undefined,
-  };
+export function skimCalls(line: Buffer): SkimmedCalls | undefined {
+  const content = line.indexOf(CONTENT);
+  const closed = content === -1 ? -1 : line.indexOf(CONTENT_END, content);
+  const named = closed === -1 ? -1 : line.indexOf(UUID, closed);
+  const uuid = named + UUID.length;
+  if (named === -1 || !standsAt(line, TIME, uuid + UUID_LENGTH)) return undefined;
+  const blocks = parseJson(line.toString('utf8', content + CONTENT.length - 1, closed + 1));
+  if (!Array.isArray(blocks)) return undefined;
+  return { key: keyAt(line, uuid), blocks: blocks.filter(isObject), cwd: directoryIn(line, uuid) };
+}
+
+function directoryIn(line: Buffer, from: number): string | undefined {
+  const at = line.indexOf(CWD, from);
+  const text = at === -1 ? undefined : CWD_TEXT.exec(line.toString('utf8', at + 1))?.[1];
+  const cwd = text === undefined ? undefined : parseJson(text);
+  return typeof cwd === 'string' ? cwd : undefined;
 }

@@ -83,9 +83,10 @@ class ClaudeReader implements Reader {
     const line = skimClaude(bytes, start, end);
     if (line === 'read') return true;
     if (line === 'nameless' || !this.#isOurs(line.side)) return false;
-    if (line.calls) return !this.#skimCalls(bytes, line, end);
+    if (line.calls) return !this.#skimCalls(bytes.subarray(line.rest, end), line);
     if (line.result !== undefined && this.#fold.isWaiting) {
-      if (this.#fold.awaits(line.result)) return !this.#skimResult(bytes, line, end);
+      const id = bytes.toString('latin1', line.result.start, line.result.end);
+      if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
       if (holdsMoreResults(bytes, line.rest, end)) return true;
     }
     this.#linkTo(line.parent, line.link);
@@ -110,29 +111,24 @@ class ClaudeReader implements Reader {
   }
 
   /** Takes calls without parsing the whole line; false if the line is not as expected. */
-  #skimCalls(bytes: Buffer, line: LinkedLine, end: number): boolean {
-    const found = skimCalls(bytes, line.rest, end);
-    const key = found === undefined ? undefined : keyOf(found.uuid);
-    if (found === undefined || key === undefined || this.#chain.knows(key)) return false;
-    this.#linkTo(line.parent, 'message', key);
-    const place = { atMs: timeOf(found.timestamp), cwd: found.cwd };
-    for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, place);
+  #skimCalls(rest: Buffer, line: LinkedLine): boolean {
+    const found = skimCalls(rest);
+    if (found === undefined || this.#chain.knows(found.key)) return false;
+    this.#linkTo(line.parent, 'message', found.key);
+    for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, { cwd: found.cwd });
     return true;
   }
 
   /** Takes the result of a read or an edit without parsing its line; false if it must be parsed. */
-  #skimResult(bytes: Buffer, line: LinkedLine, end: number): boolean {
-    const { result: id, parent, rest } = line;
-    if (id === undefined) return false;
+  #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
     const edit = this.#fold.awaitedEdit(id);
-    const found =
-      edit === undefined ? skimPage(bytes, rest, end) : this.#skimEdit(bytes.subarray(rest, end), edit);
+    const found = edit === undefined ? skimPage(rest) : this.#skimEdit(rest, edit);
     if (found === undefined) return false;
-    const { uuid, timestamp, ...shown } = found;
+    const { uuid, timestamp, ...seen } = found;
     const key = keyOf(uuid);
     if (this.#chain.knows(key)) return false;
-    this.#linkTo(parent, 'result', key);
-    this.#fold.result({ id, ok: true, flagged: true, ...shown, atMs: timeOf(timestamp), message: uuid });
+    this.#linkTo(line.parent, 'result', key);
+    this.#fold.result({ id, ok: true, flagged: true, ...seen, atMs: timeOf(timestamp), message: uuid });
     return true;
   }
 

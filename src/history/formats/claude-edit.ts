@@ -20,6 +20,8 @@ const PATCH = Buffer.from('","structuredPatch":[');
 const FLAGS = Buffer.from('],"userModified":');
 const UNTOUCHED = /^\],"userModified":false,"replaceAll":(true|false)\}/;
 const FLAGS_BYTES = 64;
+const CARRIAGE_RETURN = Buffer.from('\\r');
+const NEWLINE_BYTES = '\\n'.length;
 
 /** The edit in the rest of a result's line. Undefined if the line is not exactly as expected: then it is parsed. */
 export function skimEdit(line: Buffer): SkimmedEdit | undefined {
@@ -27,11 +29,12 @@ export function skimEdit(line: Buffer): SkimmedEdit | undefined {
   const old = at === -1 ? -1 : line.indexOf(OLD, at);
   const put = old === -1 ? -1 : line.indexOf(NEW, old);
   const file = put === -1 ? -1 : line.indexOf(FILE, put);
-  const patch = file === -1 ? -1 : line.indexOf(PATCH, file);
-  const flags = patch === -1 ? -1 : line.lastIndexOf(FLAGS);
+  // From the end: the patch is shorter than the file.
+  const flags = file === -1 ? -1 : line.lastIndexOf(FLAGS);
+  const patch = flags === -1 ? -1 : line.lastIndexOf(PATCH, flags);
   const all = UNTOUCHED.exec(line.toString('latin1', flags, flags + FLAGS_BYTES))?.[1];
   const named = nameBefore(line, at);
-  if (flags < patch || all === undefined || named === undefined) return undefined;
+  if (patch < file || all === undefined || named === undefined) return undefined;
   return {
     ...named,
     from: line.subarray(old + OLD.length, put),
@@ -53,7 +56,12 @@ export function carriedEdit(path: string, earlier: readonly View[], edit: Skimme
     const [shown] = view.shown ?? [];
     if (view.coverage.kind !== 'whole' || shown?.form !== 'json' || view.totalLines === undefined)
       return undefined;
-    if (shown.size !== before.length) continue;
+    if (shown.size !== before.length) {
+      // The same text may be shown without its final newline, or with other line endings.
+      if (Math.abs(shown.size - before.length) === NEWLINE_BYTES || before.includes(CARRIAGE_RETURN))
+        return undefined;
+      continue;
+    }
     sha256 ??= hash('sha256', before);
     if (sha256 === shown.sha256) return replaced(path, view.totalLines, { before, from, to, all });
   }

@@ -18,29 +18,32 @@ const CONTENT = Buffer.from('","content":"');
 const CONTENT_END = Buffer.from('","numLines":');
 const NUMBERS = /^","numLines":(\d{1,12}),"startLine":(\d{1,12}),"totalLines":(\d{1,12})[,}]/;
 const NUMBERS_BYTES = 100;
+/** What may follow the second text; if it is longer, the line is parsed. */
+const AFTER_BYTES = 2048;
 
 /**
  * The page in the rest of a result's line. The line shows the same text twice, once with line numbers and once as it is
  * in the file; only the second is looked at, and hashed as it stands there. Undefined if the line is not exactly as
  * expected: then it is parsed.
  */
-export function skimPage(bytes: Buffer, rest: number, end: number): SkimmedPage | undefined {
-  if (!SHOWN.test(bytes.toString('utf8', rest, rest + SHOWN_BYTES))) return undefined;
-  const at = bytes.indexOf(PAGE, rest);
-  if (at === -1 || at >= end) return undefined;
-  const named = nameBefore(bytes, at);
-  const page = pageAt(bytes, at + PAGE.length, end);
+export function skimPage(line: Buffer): SkimmedPage | undefined {
+  if (!SHOWN.test(line.toString('utf8', 0, SHOWN_BYTES))) return undefined;
+  // The text with numbers is the longer one, so the other begins in the second half.
+  const at = line.indexOf(PAGE, Math.max(0, (line.length - AFTER_BYTES) >> 1));
+  if (at === -1) return undefined;
+  const named = nameBefore(line, at);
+  const page = pageAt(line, at + PAGE.length);
   return named === undefined || page === undefined ? undefined : { ...named, page };
 }
 
-function pageAt(bytes: Buffer, file: number, end: number): Page | undefined {
-  const content = bytes.indexOf(CONTENT, file);
+function pageAt(line: Buffer, file: number): Page | undefined {
+  const content = line.indexOf(CONTENT, file);
   // From the end: what follows the text is short.
-  const closed = content === -1 ? -1 : bytes.lastIndexOf(CONTENT_END, end);
+  const closed = content === -1 ? -1 : line.lastIndexOf(CONTENT_END);
   if (closed < content || content === -1) return undefined;
-  const [, lines, from, total] = NUMBERS.exec(bytes.toString('latin1', closed, closed + NUMBERS_BYTES)) ?? [];
+  const [, lines, from, total] = NUMBERS.exec(line.toString('latin1', closed, closed + NUMBERS_BYTES)) ?? [];
   if (from === undefined) return undefined;
-  const text = bytes.subarray(content + CONTENT.length, closed);
+  const text = line.subarray(content + CONTENT.length, closed);
   const said = { from: Number(from), lines: Number(lines), total: Number(total) };
   const shown = claudeLines(said, text.length === 0 || endsInNewline(text));
   if (shown === undefined) return undefined;

@@ -1,3 +1,4 @@
+import { endOfWord, standsAt } from './byte-match.ts';
 import { callsFile } from './claude-call.ts';
 import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
@@ -10,27 +11,26 @@ export interface LinkedLine {
   readonly parent: NameKey | null;
   readonly side: boolean;
   readonly link: LinkKind;
-  /** The call it is the result of. */
-  readonly result: string | undefined;
+  /** For a result: where the id of its call begins and ends. */
+  readonly result: { readonly start: number; readonly end: number } | undefined;
   /** It is a message of the model that calls a tool for files. */
   readonly calls: boolean;
   /** Where the rest of the line begins. */
   readonly rest: number;
 }
 
-/** As much of a line after the parent's name as holds all that comes before the first content. */
-const HEAD_BYTES = 224;
 const UUID_LENGTH = 36;
 const PARENT = Buffer.from('{"parentUuid":');
 const QUOTE = 34;
 const NULL_LENGTH = 'null'.length;
-const MAIN = ',"isSidechain":false,';
-const SIDE = ',"isSidechain":true,';
-const OPTIONAL = ['"promptId":"', '"agentId":"'];
-const ATTACHMENT = '"attachment":{"type":"';
-const MESSAGE = '"message":{';
-const USER = '"type":"user","message":{"role":"user","content":[{"tool_use_id":"';
-const RESULT = ',"type":"tool_result",';
+const MAIN = Buffer.from(',"isSidechain":false,');
+const SIDE = Buffer.from(',"isSidechain":true,');
+const OPTIONAL = ['"promptId":"', '"agentId":"'].map((key) => Buffer.from(key));
+const ATTACHMENT = Buffer.from('"attachment":{"type":"');
+const ATTACHED_FILE = Buffer.from('file"');
+const MESSAGE = Buffer.from('"message":{');
+const USER = Buffer.from('"type":"user","message":{"role":"user","content":[{"tool_use_id":"');
+const RESULT = Buffer.from('","type":"tool_result",');
 const TYPE = Buffer.from('{"type":"');
 const NAMELESS = /^\{"type":"([\w-]+)"/;
 const NAMELESS_BYTES = 48;
@@ -43,52 +43,40 @@ const INITIALS = new Set([...NAMED].map((type) => Buffer.from(type).readUInt16BE
  * same order; a line that does not is parsed.
  */
 export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
-  if (!startsWith(bytes, PARENT, start)) return withoutParent(bytes, start, end);
+  if (!standsAt(bytes, PARENT, start)) return withoutParent(bytes, start, end);
   const value = start + PARENT.length;
   const parented = bytes[value] === QUOTE;
   const parent = parented ? keyAt(bytes, value + 1) : null;
   const from = value + (parented ? UUID_LENGTH + 2 : NULL_LENGTH);
-  const head = bytes.toString('latin1', from, Math.min(end, from + HEAD_BYTES));
-  const side = head.startsWith(SIDE);
-  if (!side && !head.startsWith(MAIN)) return 'read';
-  const body = pastOptional(head, side ? SIDE.length : MAIN.length);
-  if (head.startsWith(USER, body)) {
+  const side = standsAt(bytes, SIDE, from);
+  if (!side && !standsAt(bytes, MAIN, from)) return 'read';
+  const body = pastOptional(bytes, from + (side ? SIDE.length : MAIN.length));
+  if (body >= end) return 'read';
+  if (standsAt(bytes, USER, body)) {
     const id = body + USER.length;
-    const closed = head.indexOf('"', id);
-    if (closed === -1 || !head.startsWith(RESULT, closed + 1)) return 'read';
-    const rest = from + closed + 1 + RESULT.length;
-    return { parent, side, link: 'result', result: head.slice(id, closed), calls: false, rest };
+    const closed = endOfWord(bytes, id);
+    const rest = closed + RESULT.length;
+    if (closed === -1 || !standsAt(bytes, RESULT, closed) || rest >= end) return 'read';
+    return { parent, side, link: 'result', result: { start: id, end: closed }, calls: false, rest };
   }
-  const link = linkOf(head, body);
-  const rest = from + body;
+  const link = linkAt(bytes, body);
   if (link === undefined) return 'read';
-  return {
-    parent,
-    side,
-    link,
-    result: undefined,
-    calls: link === 'message' && callsFile(bytes, rest, end),
-    rest,
-  };
-}
-
-function startsWith(bytes: Uint8Array, prefix: Uint8Array, start: number): boolean {
-  for (let at = 0; at < prefix.length; at += 1) if (bytes[start + at] !== prefix[at]) return false;
-  return true;
+  const calls = link === 'message' && callsFile(bytes, body, end);
+  return { parent, side, link, result: undefined, calls, rest: body };
 }
 
 /** Attachments that are no file, and messages of the model. */
-function linkOf(head: string, at: number): LinkKind | undefined {
-  if (head.startsWith(MESSAGE, at)) return 'message';
-  if (!head.startsWith(ATTACHMENT, at)) return undefined;
-  return head.startsWith('file"', at + ATTACHMENT.length) ? undefined : 'aside';
+function linkAt(bytes: Buffer, at: number): LinkKind | undefined {
+  if (standsAt(bytes, MESSAGE, at)) return 'message';
+  if (!standsAt(bytes, ATTACHMENT, at)) return undefined;
+  return standsAt(bytes, ATTACHED_FILE, at + ATTACHMENT.length) ? undefined : 'aside';
 }
 
-function pastOptional(head: string, start: number): number {
+function pastOptional(bytes: Buffer, start: number): number {
   let at = start;
   for (const key of OPTIONAL) {
-    if (!head.startsWith(key, at)) continue;
-    const end = head.indexOf('",', at + key.length);
+    if (!standsAt(bytes, key, at)) continue;
+    const end = endOfWord(bytes, at + key.length);
     if (end !== -1) at = end + 2;
   }
   return at;
@@ -96,8 +84,9 @@ function pastOptional(head: string, start: number): number {
 
 function withoutParent(bytes: Buffer, start: number, end: number): Skimmed {
   // Most of these lines are not even looked at: their type does not begin like one that matters.
-  if (startsWith(bytes, TYPE, start) && !INITIALS.has(bytes.readUInt16BE(start + TYPE.length)))
-    return 'nameless';
+  if (end - start > NAMELESS_BYTES && standsAt(bytes, TYPE, start)) {
+    if (!INITIALS.has(bytes.readUInt16BE(start + TYPE.length))) return 'nameless';
+  }
   const head = bytes.toString('latin1', start, Math.min(end, start + NAMELESS_BYTES));
   const type = NAMELESS.exec(head)?.[1];
   return type === undefined || NAMED.has(type) ? 'read' : 'nameless';

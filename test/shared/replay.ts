@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect, Entry, Side } from '../../src/model/entry.ts';
 
@@ -51,7 +51,7 @@ function short(sha256: string | undefined): string {
 export function filesIn(root: string): Files {
   const files: Files = new Map();
   for (const path of pathsIn(root))
-    if (statSync(join(root, path)).isFile())
+    if (lstatSync(join(root, path)).isFile())
       files.set(
         path,
         createHash('sha256')
@@ -65,12 +65,14 @@ export function pathsIn(root: string): string[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
 }
 
-/** Every file with its mode and text; folders by name. */
+/** Every file with its mode and text, folders with theirs, links with their targets. */
 export function treeWithModes(root: string): string[] {
   return pathsIn(root).map((path) => {
-    const stats = statSync(join(root, path));
-    if (!stats.isFile()) return `${path}/`;
-    return `${path} ${(stats.mode & 0o777).toString(8)} ${readFileSync(join(root, path), 'utf8')}`;
+    const stats = lstatSync(join(root, path));
+    if (stats.isSymbolicLink()) return `${path} => ${readlinkSync(join(root, path))}`;
+    const mode = (stats.mode & 0o777).toString(8);
+    if (!stats.isFile()) return `${mode} ${path}/`;
+    return `${path} ${mode} ${readFileSync(join(root, path), 'utf8')}`;
   });
 }
 

@@ -1,0 +1,87 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Outcome } from '../../src/model/verdict.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+
+/** A change of several things, on the tree of `prepareTree`. */
+interface Scene {
+  /** What has happened before. */
+  readonly before?: (session: GatedSession) => Promise<unknown>;
+  readonly change: (session: GatedSession) => Promise<Outcome<object>>;
+}
+
+const batch = (session: GatedSession): Promise<Outcome<object>> =>
+  session.apply([
+    { kind: 'edit', path: 'a.txt', edits: [{ oldString: 'two', newString: 'TWO' }] },
+    { kind: 'write', path: 'new/deep/c.txt', content: 'c\n' },
+    { kind: 'delete', path: 'b.txt' },
+    { kind: 'move', source: 'm.txt', destination: 'moved/m.txt' },
+    { kind: 'write', path: 'run.sh', content: '#!/bin/sh\nexit 1\n' },
+  ]);
+
+const removal = async (session: GatedSession): Promise<Outcome<object>> => {
+  await session.list('d', { depth: 9 });
+  return session.delete('d', { recursive: true });
+};
+
+const undo = (session: GatedSession): Promise<Outcome<object>> => session.undo({});
+
+export const SCENES: Readonly<Record<string, Scene>> = {
+  'a batch': { change: batch },
+  'a recursive delete': { change: removal },
+  'a move of a folder': { change: (session) => session.move('d', 'e/f/d') },
+  'a move onto another file': { change: (session) => session.move('m.txt', 'a.txt') },
+  'an undo of a batch': { before: batch, change: undo },
+  'an undo of a recursive delete': { before: removal, change: undo },
+  'an undo of a move onto another file': {
+    before: (session) => session.move('m.txt', 'a.txt'),
+    change: undo,
+  },
+};
+
+export function prepareTree(root: string): void {
+  const files = { 'a.txt': 'one\ntwo\n', 'b.txt': 'b\n', 'm.txt': 'm\n', 'run.sh': '#!/bin/sh\n' };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
+  chmodSync(join(root, 'run.sh'), 0o755);
+  mkdirSync(join(root, 'd/inner'), { recursive: true, mode: 0o750 });
+  writeFileSync(join(root, 'd/f.txt'), 'f\n', { mode: 0o600 });
+  writeFileSync(join(root, 'd/inner/g.txt'), 'g\n');
+  symlinkSync('../a.txt', join(root, 'd/link'));
+}
+
+/** Plays a scene; `onStep` is called before every step on the disk and around every record, of the change alone. */
+export async function play(
+  { root, home }: { readonly root: string; readonly home: string },
+  name: string,
+  onStep: () => void,
+): Promise<Outcome<object>> {
+  const scene = SCENES[name];
+  if (scene === undefined) throw new Error(`there is no scene ${name}`);
+  const sessions = await Sessions.open({ roots: [root], home });
+  const session = await sessions.session('ann');
+  for (const file of ['a.txt', 'b.txt', 'm.txt', 'run.sh']) await session.read(file);
+  await scene.before?.(session);
+  const { disk, store, images } = sessions.world;
+  const record = store.record.bind(store);
+  const adopt = images.adopt.bind(images);
+  Object.assign(disk, { trace: onStep });
+  Object.assign(store, {
+    record: async (...writes: Parameters<typeof record>) => {
+      onStep();
+      await record(...writes);
+      onStep();
+    },
+  });
+  Object.assign(images, {
+    adopt: async (...kept: Parameters<typeof adopt>) => {
+      onStep();
+      return adopt(...kept);
+    },
+  });
+  const outcome = await scene.change(session);
+  Object.assign(disk, { trace: undefined });
+  Object.assign(store, { record });
+  await sessions.close();
+  return outcome;
+}

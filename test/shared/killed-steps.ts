@@ -1,0 +1,81 @@
+import { expect } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { startChild } from '../support/child.ts';
+import { IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
+import { play, prepareTree, SCENES } from './killable.ts';
+import { pathsIn, treeWithModes } from './replay.ts';
+
+export interface Killings {
+  readonly steps: number;
+  readonly killed: number;
+  readonly old: number;
+  readonly new: number;
+}
+
+/** Kills a scene before every `stride`th step. Each time the next start has to find all of it done, or nothing. */
+export async function killEverywhere(name: string, stride: number): Promise<Killings> {
+  let steps = 0;
+  const whole = prepared();
+  const outcome = await play(whole, name, () => {
+    steps += 1;
+  });
+  expect(outcome).toMatchObject({ ok: true });
+  const after = treeWithModes(whole.root);
+  const earlier = SCENES[name]?.before === undefined ? 0 : 1;
+  const tally = { steps, killed: 0, old: 0, new: 0 };
+  for (let step = 1; step <= steps; step += stride) {
+    const places = prepared();
+    const child = await startChild('session-killed', { ...places, scene: name, step });
+    expect(await child.exit()).toEqual({ code: null, signal: 'SIGKILL' });
+    tally.killed += 1;
+    tally[await checkAfter(places, { after, step, earlier })] += 1;
+  }
+  return tally;
+}
+
+function prepared(): Scratch {
+  const places = scratch(IN_MEMORY);
+  prepareTree(places.root);
+  return places;
+}
+
+async function checkAfter(
+  { root, home }: Scratch,
+  {
+    after,
+    step,
+    earlier,
+  }: { readonly after: readonly string[]; readonly step: number; readonly earlier: number },
+): Promise<'old' | 'new'> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const { store } = sessions.world;
+  expect(await store.pending(), `step ${step}`).toEqual([]);
+  expect(pathsIn(root).filter((path) => path.includes('.lookfirst-'))).toEqual([]);
+  const found = treeWithModes(root);
+  const changes = await store.entries({ kinds: ['change'] });
+  const [last] = changes;
+  const isDone = JSON.stringify(found) === JSON.stringify(after);
+  expect(changes.length, `step ${step}`).toBe(earlier + (isDone ? 1 : 0));
+  const session = await sessions.session('later');
+  if (isDone) {
+    // What was done is in the journal, and can be taken back and done again.
+    const { change: again = '' } = expectOk(await session.undo({ change: last?.change ?? '' }), step);
+    expect(treeWithModes(root), `step ${step}`).not.toEqual(after);
+    expectOk(await session.undo({ change: again }), step);
+    expect(treeWithModes(root), `step ${step}`).toEqual(after);
+  } else {
+    if (earlier > 0) expectOk(await session.undo({ sinceMs: 0 }), step);
+    const start = prepared();
+    expect(treeWithModes(root), `step ${step}`).toEqual(treeWithModes(start.root));
+  }
+  expect((await verifyChain(store)).ok).toBe(true);
+  await sessions.close();
+  return isDone ? 'new' : 'old';
+}
+
+function expectOk<T extends { readonly ok: boolean }>(outcome: T, step: number): Extract<T, { ok: true }> {
+  expect(outcome, `step ${step}`).toMatchObject({ ok: true });
+  // Asserted just before.
+  return outcome as Extract<T, { ok: true }>;
+}

@@ -36,7 +36,8 @@ export class HeldFiles {
     const file = this.#held.shift();
     if (file === undefined) return;
     try {
-      if (hashOf(file.fd) !== file.copy.sha256) copyOut(file.fd, `${file.copy.path}-late`);
+      if (hashOf(file.fd) !== file.copy.sha256)
+        copyOut(file.fd, `${file.copy.path}-late-${file.copy.sha256}`);
     } catch (error) {
       // No room for what came late. The change that took the file away is long done, and this one has no part in it.
       if (errnoOf(error) === undefined) throw error;

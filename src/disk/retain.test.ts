@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   closeSync,
   lstatSync,
@@ -15,6 +16,11 @@ import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { retain, retainBytes } from './retain.ts';
+
+/** Where what was written into a displaced file goes, after a copy of it was kept. */
+function lateName(kept: string, held: string): string {
+  return `${kept}-late-${hash('sha256', held)}`;
+}
 
 describe('retain', () => {
   it('moves the inode itself on one file system, whatever it is', () => {
@@ -51,7 +57,7 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     closeSync(writer);
     disk.context.held.close();
     expect(disk.retained().sort()).toEqual(['one', 'one two']);
-    expect(readFileSync(`${kept}-late`, 'utf8')).toBe('one two');
+    expect(readFileSync(lateName(kept, 'one'), 'utf8')).toBe('one two');
   });
 
   it('keeps one copy of what nobody writes into', () => {
@@ -75,11 +81,11 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
     const writer = openSync(join(disk.root, 'f'), 'a');
     const kept = retain(disk.context, join(disk.root, 'f'));
-    mkdirSync(`${kept}-late`);
+    mkdirSync(lateName(kept, 'one'));
     writeSync(writer, ' two');
     closeSync(writer);
     expect(() => disk.context.held.close()).not.toThrow();
-    rmdirSync(`${kept}-late`);
+    rmdirSync(lateName(kept, 'one'));
   });
 
   it('holds a bounded number of files open', () => {

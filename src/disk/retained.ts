@@ -8,6 +8,8 @@ export interface RetainedFile {
   readonly file: string;
   readonly size: number;
   readonly sinceMs: number;
+  /** What someone wrote into a displaced file after it was copied: the hash of what it held then. */
+  readonly lateOf?: string;
 }
 
 /** What commits have displaced and nobody has taken over yet: a killed process left it, or strangers collided. */
@@ -15,7 +17,10 @@ export function listRetained(context: DiskContext): RetainedFile[] {
   return readdirSync(context.retained).flatMap((name) => {
     const file = join(context.retained, name);
     const stats = statSync(file, { throwIfNoEntry: false });
-    return stats === undefined ? [] : [{ file, size: stats.size, sinceMs: stats.ctimeMs }];
+    if (stats === undefined) return [];
+    const late = /-late-([0-9a-f]{64})$/.exec(name)?.[1];
+    const kept = { file, size: stats.size, sinceMs: stats.ctimeMs };
+    return [late === undefined ? kept : { ...kept, lateOf: late }];
   });
 }
 

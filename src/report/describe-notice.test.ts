@@ -33,7 +33,7 @@ describe('describeNotice', () => {
     ],
     [
       { kind: 'late-write', path: 'a', retained: 'b' },
-      'Another program wrote to a at the same moment; what it wrote is kept at b.',
+      'Another program still had the replaced a open and wrote to it afterwards; what it wrote is kept at b.',
     ],
     [
       { kind: 'changed-seen-files', paths: ['a', 'b'], cut: 3 },

@@ -34,7 +34,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'stale-warning':
       return staleWarning(notice.text, options);
     case 'late-write':
-      return `Another program wrote to ${pathText(notice.path)} at the same moment; what it wrote is kept at ${pathText(notice.retained)}.`;
+      return `Another program still had the replaced ${pathText(notice.path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(notice.retained)}.`;
     case 'changed-seen-files':
       return changedSeenFiles(notice.paths, notice.cut);
     case 'bypassed':

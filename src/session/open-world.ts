@@ -5,6 +5,7 @@ import { stateFolder } from '../config/home.ts';
 import { openDisk } from '../disk/context.ts';
 import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
+import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { Locks } from '../lock/locks.ts';
@@ -77,7 +78,10 @@ async function assemble(
   opened.push(() => store.close());
   const baselines = new Baselines(images, { share: shared });
   opened.push(() => baselines.settled());
-  return {
+  const now = options.now ?? Date.now;
+  const openedMs = now();
+  opened.push(() => noteOwnLateWrites(world, openedMs));
+  const world: OpenWorld = {
     workspace,
     disk,
     locks,
@@ -90,9 +94,10 @@ async function assemble(
     cleanUp: () => {
       recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
     },
-    now: options.now ?? Date.now,
+    now,
     close: () => closeAll(opened),
   };
+  return world;
 }
 
 /** The last opened first, and all of them whatever happens; the first failure is told. */

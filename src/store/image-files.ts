@@ -19,7 +19,8 @@ import {
   writeNewSmall,
 } from './image-folder.ts';
 import { removeImages } from './image-removal.ts';
-import type { ImageHealth, Images, ImageUsage, Kept, KeptImage } from './images.ts';
+import type { ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
+import { setAsideLate } from './late-image.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
 export class FileImages implements Images {
@@ -114,6 +115,15 @@ export class FileImages implements Images {
       if (!(await beginsWith(file, fingerprint))) return 'changed';
       return statsOf(file)?.size === fingerprint.size ? 'intact' : 'appended';
     });
+  }
+
+  setAsideLate(fingerprints: readonly Fingerprint[]): AsyncGenerator<LateImage> {
+    return setAsideLate(this.#folder, fingerprints);
+  }
+
+  adoptLate(fromPath: string, sha256: string): string {
+    const file = this.#folder.told(sha256);
+    return tryRename(fromPath, file) ? file : fromPath;
   }
 
   async *list(): AsyncGenerator<KeptImage> {

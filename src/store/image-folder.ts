@@ -39,8 +39,8 @@ export interface ImageNames {
 
 /**
  * The folder of images and the steps that change it; each leaves a name with all of its bytes or no name at all.
- * `ab/HASH` is an image, `ab/HASH.gone` one being removed, `ab/HASH.late-…` one that a late writer changed,
- * `tmp/PID-START-…` one being written.
+ * `ab/HASH` is an image, `ab/HASH.gone` one being removed, `ab/HASH.late-…` one that a late writer changed
+ * (`ab/HASH.told-…` when the journal says so), `tmp/PID-START-…` one being written.
  */
 export class ImageFolder {
   readonly path: string;
@@ -61,6 +61,11 @@ export class ImageFolder {
 
   late(sha256: string): string {
     return `${this.image(sha256)}.late-${randomUUID()}`;
+  }
+
+  /** The same, once it was told of. */
+  told(sha256: string): string {
+    return `${this.image(sha256)}.told-${randomUUID()}`;
   }
 
   /** A name nobody else uses, on the same file system as the images. */

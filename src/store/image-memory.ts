@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { changedWhileKept, damagedImage, missingImage } from './image-fault.ts';
-import type { ImageHealth, Images, ImageUsage, Kept, KeptImage } from './images.ts';
+import type { ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
 
 /** Images of a store in memory; gone when the process ends. */
 export class MemoryImages implements Images {
@@ -61,6 +61,13 @@ export class MemoryImages implements Images {
 
   async check({ sha256 }: Fingerprint): Promise<ImageHealth> {
     return this.#images.has(sha256) ? 'intact' : 'missing';
+  }
+
+  /** What is in memory nobody else can write into. */
+  async *setAsideLate(): AsyncGenerator<LateImage> {}
+
+  adoptLate(fromPath: string): string {
+    return fromPath;
   }
 
   async *list(): AsyncGenerator<KeptImage> {

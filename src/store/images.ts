@@ -29,6 +29,10 @@ export interface Images {
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
   /** Whether a late writer has touched what is kept. */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
+  /** Puts aside what late writers have made of these, each time once; the bytes themselves stay if they can still be had. */
+  setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
+  /** Takes over a file that a late writer wrote after its bytes had been copied, and returns where it is. */
+  adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
   /**
@@ -43,6 +47,16 @@ export type Kept = 'linked' | 'copied' | 'shared';
 
 /** `appended`: the original is still in front. `changed`: it is not. */
 export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
+
+/** What someone wrote into a file after it was displaced. */
+export interface LateImage {
+  /** The bytes that the file held before. */
+  readonly sha256: string;
+  /** Where it is now. It goes with the image. */
+  readonly file: string;
+  /** It was written over those bytes, and they are nowhere else. */
+  readonly lost: boolean;
+}
 
 export interface KeptImage {
   readonly sha256: string;

@@ -1,8 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { dropRetained, listRetained, type RetainedFile } from '../../disk/retained.ts';
+import { dropRetained, type RetainedFile } from '../../disk/retained.ts';
+import { type LateWrite, noteLateWrites } from '../../gate/late-writes.ts';
+import { oldLeftovers } from '../../gate/leftovers.ts';
 import type { World } from '../../gate/world.ts';
 import { collectGarbage } from '../../journal/gc.ts';
 import { type GcLimits, type GcPlan, planGc } from '../../journal/gc-plan.ts';
+import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
@@ -54,16 +57,18 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
     const { world } = sessions;
     const limits = limitsOf(world, flags);
     const before = await sizeOf(world);
+    // First, while the entries that name the files are there.
+    const late = flags.dryRun === true ? [] : await noteLateWrites(world, {});
     const plan = await planGc(world, limits, cli.nowMs);
-    const leftovers = oldLeftovers(world, limits, cli.nowMs);
-    if (flags.dryRun === true) return await report(cli, flags, { before, plan, leftovers });
+    const leftovers = await leftoversOf(world, limits, cli.nowMs);
+    if (flags.dryRun === true) return await report(cli, flags, { before, plan, late, leftovers });
     const done = await collectGarbage(world, plan, (step) =>
       progress.update(step.phase, step.done, step.total),
     );
     for (const leftover of leftovers) dropRetained(leftover);
     progress.end();
     const gone = { entries: done.entries, sessions: done.sessions, images: done.images };
-    return await report(cli, flags, { before, gone, leftovers, after: await sizeOf(world) });
+    return await report(cli, flags, { before, gone, late, leftovers, after: await sizeOf(world) });
   } finally {
     progress.end();
     await sessions.close();
@@ -79,10 +84,13 @@ function limitsOf(world: World, flags: GcFlags): GcLimits {
   };
 }
 
-/** Files that commits displaced and no entry ever took over: a killed process left them. */
-function oldLeftovers(world: World, { retentionMs }: GcLimits, nowMs: number): RetainedFile[] {
-  if (retentionMs === 0) return [];
-  return listRetained(world.disk).filter((file) => file.sinceMs < nowMs - retentionMs);
+function leftoversOf(
+  world: World,
+  { retentionMs }: GcLimits,
+  nowMs: number,
+): Promise<readonly RetainedFile[]> {
+  if (retentionMs === 0) return Promise.resolve([]);
+  return oldLeftovers(world, { olderThanMs: retentionMs, nowMs });
 }
 
 interface Outcome {
@@ -90,12 +98,14 @@ interface Outcome {
   /** Of a dry run. */
   readonly plan?: GcPlan;
   readonly gone?: { readonly entries: number; readonly sessions: number; readonly images: GcPlan['frees'] };
+  /** What other programs wrote into files that had been replaced, found by this run. */
+  readonly late: readonly LateWrite[];
   readonly leftovers: readonly RetainedFile[];
   readonly after?: StateSize;
 }
 
 async function report(cli: Cli, flags: GcFlags, outcome: Outcome): Promise<ExitCode> {
-  const { plan, before, after } = outcome;
+  const { plan, before, after, late } = outcome;
   const gone = outcome.gone ?? {
     entries: plan?.entries ?? 0,
     sessions: plan?.sessions.length ?? 0,
@@ -107,7 +117,9 @@ async function report(cli: Cli, flags: GcFlags, outcome: Outcome): Promise<ExitC
   };
   const dryRun = plan !== undefined;
   if (flags.json === true) {
-    await cli.terminal.print(JSON.stringify({ dryRun, removed: { ...gone, leftovers }, before, after }));
+    await cli.terminal.print(
+      JSON.stringify({ dryRun, removed: { ...gone, leftovers }, late, before, after }),
+    );
     return EXIT.done;
   }
   await cli.terminal.print(
@@ -117,9 +129,14 @@ async function report(cli: Cli, flags: GcFlags, outcome: Outcome): Promise<ExitC
         `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(gone.sessions, 'session')}`,
       `before  ${sizeText(before)}`,
       ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
+      ...late.map(lateText),
     ].join('\n'),
   );
   return EXIT.done;
+}
+
+function lateText({ path, kept }: LateWrite): string {
+  return `another program wrote to ${pathText(path)} after it was replaced; that is kept at ${pathText(kept)}`;
 }
 
 function sizeText({ entries, storeBytes, images }: StateSize): string {

@@ -1,0 +1,85 @@
+import { listRetained } from '../disk/retained.ts';
+import { walkEntries } from '../journal/journal.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import { describeNotice } from '../report/describe-notice.ts';
+import type { LateImage } from '../store/images.ts';
+import type { EntryFilter } from '../store/store.ts';
+import type { World } from './world.ts';
+
+/** A file into which another program wrote after a change had displaced it. */
+export interface LateWrite {
+  readonly change: string;
+  readonly root: string;
+  readonly path: string;
+  /** Where the displaced file is, with what was written into it. */
+  readonly kept: string;
+  /** What the change replaced was overwritten with it, and can no longer be brought back. */
+  readonly lost: boolean;
+}
+
+/** As many changes are looked at when a world closes: those of an hour's work. */
+const MAX_LOOKED_AT = 1000;
+
+/**
+ * Looks whether someone has written into the files that changes have displaced: a program that had one open before the change
+ * does not know that its file is another one now. What it wrote is kept, and the journal gets a notice, once.
+ */
+export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
+  world.disk.held.close();
+  const displaced = await displacedBy(world, filter);
+  const late: LateImage[] = [];
+  for (const { file, lateOf } of listRetained(world.disk))
+    if (lateOf !== undefined && displaced.has(lateOf))
+      late.push({ sha256: lateOf, file: world.images.adoptLate(file, lateOf), lost: false });
+  const fingerprints = [...displaced.values()].map(({ fingerprint }) => fingerprint);
+  for await (const image of world.images.setAsideLate(fingerprints)) late.push(image);
+  const noted = late.flatMap((image) => noticeOf(world, image, displaced.get(image.sha256)) ?? []);
+  if (noted.length > 0) await world.store.record({ entries: noted.map(({ entry }) => entry) });
+  return noted.map(({ write }) => write);
+}
+
+/** The same of the newest changes since a moment, by one who is about to leave: what fails here is found by the next clean-up. */
+export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<void> {
+  try {
+    await noteLateWrites(world, { sinceMs, limit: MAX_LOOKED_AT });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+}
+
+interface DisplacedFile {
+  readonly fingerprint: Fingerprint;
+  readonly entry: Entry;
+  readonly path: string;
+}
+
+/** By the hash of what it held; of equal ones that of the newest change. */
+async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyMap<string, DisplacedFile>> {
+  const displaced = new Map<string, DisplacedFile>();
+  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
+    for (const { before, relative } of entry.effects ?? []) {
+      if (before.kind !== 'file' || !before.kept || displaced.has(before.fingerprint.sha256)) continue;
+      displaced.set(before.fingerprint.sha256, { fingerprint: before.fingerprint, entry, path: relative });
+    }
+  return displaced;
+}
+
+function noticeOf(
+  world: World,
+  { file, lost }: LateImage,
+  displaced: DisplacedFile | undefined,
+): { readonly write: LateWrite; readonly entry: NewEntry } | undefined {
+  if (displaced === undefined) return undefined;
+  const { entry, path } = displaced;
+  const { root, session, change = '' } = entry;
+  const what = describeNotice({ kind: 'late-write', path, retained: file });
+  const over = lost
+    ? ` It wrote over what was there before change ${change}, which cannot be brought back.`
+    : '';
+  return {
+    write: { change, root, path, kept: file, lost },
+    entry: { kind: 'notice', atMs: world.now(), session, root, path, text: `${what}${over}` },
+  };
+}

@@ -1,0 +1,63 @@
+import type { Fingerprint } from '../model/fingerprint.ts';
+import { beginsWith, startChunks } from './image-bytes.ts';
+import {
+  COPY_MODE,
+  type ImageFolder,
+  moveUnlessTaken,
+  removeIfThere,
+  setAside,
+  statsOf,
+  writeNew,
+} from './image-folder.ts';
+import type { LateImage } from './images.ts';
+
+/** An inode comes here within moments after its last comparison; one that was last written long before is as it was. */
+const MOMENT_MS = 2000;
+
+/** Finds what programs have written into displaced files that they still had open, and puts it aside under names of its own. */
+export async function* setAsideLate(
+  folder: ImageFolder,
+  fingerprints: readonly Fingerprint[],
+): AsyncGenerator<LateImage> {
+  const wanted = new Map(fingerprints.map((each) => [each.sha256, each]));
+  const starts = new Set(fingerprints.map(({ sha256 }) => sha256.slice(0, 2)));
+  for (const { sha256, paths } of folder.names(starts)) {
+    const fingerprint = wanted.get(sha256);
+    if (fingerprint === undefined) continue;
+    const written = await splitOff(folder, fingerprint);
+    if (written !== undefined) yield written;
+    for (const path of paths) {
+      if (!path.startsWith(`${folder.image(sha256)}.late-`)) continue;
+      const file = folder.told(sha256);
+      setAside(path, file);
+      yield { sha256, file, lost: statsOf(folder.image(sha256)) === undefined };
+    }
+  }
+}
+
+/** The image itself: the bytes that it stands for stay, as a copy, if they are still in front. */
+async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<LateImage | undefined> {
+  const { sha256, size } = fingerprint;
+  const image = folder.image(sha256);
+  const stats = statsOf(image);
+  if (stats === undefined) return undefined;
+  if (stats.size === size && (isOurs(stats) || stats.ctimeMs - stats.mtimeMs > MOMENT_MS)) return undefined;
+  const file = folder.told(sha256);
+  if (!(await beginsWith(image, fingerprint))) {
+    setAside(image, file);
+    return { sha256, file, lost: true };
+  }
+  if (stats.size === size) return undefined;
+  const copy = folder.ready(folder.temp());
+  await writeNew(copy, startChunks(image, size), { durability: 'file', mode: COPY_MODE });
+  // Its writer may be at it this very moment.
+  const isWhole = await beginsWith(copy, fingerprint);
+  setAside(image, file);
+  if (isWhole) moveUnlessTaken(copy, image);
+  else removeIfThere(copy);
+  return { sha256, file, lost: !isWhole };
+}
+
+function isOurs(stats: { readonly mode: number }): boolean {
+  return (stats.mode & 0o777) === COPY_MODE;
+}

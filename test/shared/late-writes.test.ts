@@ -1,0 +1,140 @@
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { noteLateWrites } from '../../src/gate/late-writes.ts';
+import { oldLeftovers } from '../../src/gate/leftovers.ts';
+import { collectGarbage } from '../../src/journal/gc.ts';
+import { planGc } from '../../src/journal/gc-plan.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { IN_MEMORY, scratch } from '../support/tree.ts';
+
+async function replaced(
+  home?: string,
+): Promise<Desk & { readonly change: string; write(text: string, at?: number): void }> {
+  const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });
+  await t.put('a.txt', 'one\n');
+  const fd = openSync(join(t.root, 'a.txt'), 'r+');
+  onTestFinished(() => closeSync(fd));
+  await ok(t.session.read('a.txt'));
+  const { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
+  return {
+    ...t,
+    home: home ?? t.home,
+    change,
+    write: (text, at = 'one\n'.length) => void writeSync(fd, text, at),
+  };
+}
+
+async function noticesOf({ root, home }: Pick<Desk, 'root' | 'home'>): Promise<readonly Entry[]> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const entries = await sessions.world.store.entries({ kinds: ['notice'] });
+  await sessions.close();
+  return entries;
+}
+
+function keptAt(entry: Entry | undefined): string {
+  return /kept at (\S+)\./.exec(entry?.text ?? '')?.[1] ?? '';
+}
+
+describe('a program that had a file open before it was replaced, and writes into it afterwards', () => {
+  it('is noticed when the session closes: what it wrote is kept, and the change can be undone', async () => {
+    const t = await replaced();
+    t.write('late\n');
+    await t.session.close();
+    const notices = await noticesOf(t);
+    expect(notices).toMatchObject([{ session: 'ann', path: 'a.txt', root: t.root }]);
+    expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('one\nlate\n');
+    const later = await t.open({ session: 'later' });
+    await ok(later.undo({ change: t.change }));
+    expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it('is noticed though it wrote over what was there, and an undo says that this is lost', async () => {
+    const t = await replaced();
+    t.write('LATE\n', 0);
+    await t.session.close();
+    const notices = await noticesOf(t);
+    expect(notices[0]?.text).toContain(
+      `what was there before change ${t.change}, which cannot be brought back`,
+    );
+    expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
+    const later = await t.open({ session: 'later' });
+    await refusal(later.undo({ change: t.change }), 'NOT_FOUND');
+    expect(t.text('a.txt')).toBe('two\n');
+  });
+
+  it('is noticed where our state is on another file system', async () => {
+    const t = await replaced(scratch(IN_MEMORY).home);
+    t.write('late\n');
+    await t.session.close();
+    const notices = await noticesOf(t);
+    expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('one\nlate\n');
+    expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
+  });
+
+  it('is told once, and again if it goes on in another file', async () => {
+    const t = await replaced();
+    t.write('late\n');
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    onTestFinished(() => sessions.close());
+    expect(await noteLateWrites(sessions.world, {})).toMatchObject([{ path: 'a.txt', lost: false }]);
+    t.write('later\n');
+    expect(await noteLateWrites(sessions.world, {})).toEqual([]);
+    expect(
+      readFileSync(keptAt((await sessions.world.store.entries({ kinds: ['notice'] }))[0]), 'utf8'),
+    ).toContain('later\n');
+  });
+
+  it('nobody is noticed who did not write', async () => {
+    const t = await replaced();
+    for (const text of ['three\n', 'four\n']) await ok(t.session.write('a.txt', text));
+    await t.session.close();
+    expect(await noticesOf(t)).toEqual([]);
+  });
+
+  it('goes with what it wrote when the change does', async () => {
+    const t = await replaced();
+    t.write('late\n');
+    await t.session.close();
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    onTestFinished(() => sessions.close());
+    const limits = { retentionMs: 1, quotaBytes: 0, sessionIdleMs: 0 };
+    await collectGarbage(sessions.world, await planGc(sessions.world, limits, Date.now() + 3_600_000));
+    const left = readdirSync(join(t.home, 'images'), { recursive: true, encoding: 'utf8' });
+    expect(left.filter((name) => name.includes('.told-'))).toEqual([]);
+  });
+});
+
+it('a leftover that an unsettled change may need is not old', async () => {
+  const t = await replaced();
+  const retained = join(t.home, 'retained');
+  mkdirSync(retained, { recursive: true });
+  for (const text of ['needed\n', 'not needed\n']) writeFileSync(join(retained, text.trim()), text);
+  const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+  onTestFinished(() => sessions.close());
+  const { store } = sessions.world;
+  const [entry] = await store.entries({ change: t.change });
+  const text = 'needed\n';
+  const { fingerprintOf } = await import('../../src/disk/hash.ts');
+  const before = {
+    kind: 'file',
+    fingerprint: fingerprintOf(Buffer.from(text)),
+    mode: 0o644,
+    kept: true,
+  } as const;
+  const effects = (entry?.effects ?? []).map((effect) => ({ ...effect, before }));
+  const pending = {
+    kind: 'change',
+    atMs: 1,
+    session: 'x',
+    root: '/elsewhere',
+    change: 'cx',
+    effects,
+  } as const;
+  await store.record({ announce: { change: 'cx', entry: pending, owner: 'dead' } });
+  const old = await oldLeftovers(sessions.world, { olderThanMs: 1, nowMs: Date.now() + 1000 });
+  expect(old.map(({ file }) => readFileSync(file, 'utf8'))).toEqual(['not needed\n']);
+  await store.record({ settle: ['cx'] });
+});

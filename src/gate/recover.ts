@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { type Begun, recoverChange } from '../journal/recovery.ts';
+import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
@@ -64,6 +65,8 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   // Someone is at work there, and has settled it before or will.
   if (release === undefined) return;
   try {
+    // Whoever was faster has settled it, and others have gone on from there.
+    if (!(await isPending(world, pending))) return;
     for (const { before } of effects) if (before.kind === 'file') await findImage(world, before.fingerprint);
     await recoverChange(
       {
@@ -77,6 +80,10 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   } finally {
     release();
   }
+}
+
+async function isPending({ store }: World, { change }: PendingChange): Promise<boolean> {
+  return (await store.pending()).some((each) => each.change === change);
 }
 
 async function findImage(world: World, wanted: Fingerprint): Promise<void> {
@@ -93,7 +100,7 @@ async function findImage(world: World, wanted: Fingerprint): Promise<void> {
 async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
   const moved = new Set<string>();
   for (const item of begun.toReversed()) {
-    if (moved.has(item.effect.key)) continue;
+    if (moved.has(item.effect.key) || isSomeoneElses(item)) continue;
     const source = begun.find(({ effect, state }) => effect.movedTo === item.effect.key && state === 'done');
     if (source === undefined) {
       await run(world, stepBack(item));
@@ -105,6 +112,11 @@ async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
     // What the move has replaced comes back to the place that is free now.
     await run(world, { ...stepBack(item), expect: ABSENT });
   }
+}
+
+/** Neither what was there before nor what the change was to put there. */
+function isSomeoneElses({ effect, current, state }: Begun): boolean {
+  return state === 'done' && !sameContent(effect.after, current);
 }
 
 async function run(world: World, step: UndoStep): Promise<void> {

@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { startChild } from '../support/child.ts';
+import { ok } from '../support/desk.ts';
+import { IN_MEMORY, type Scratch, scratch, treeOf } from '../support/tree.ts';
+import { play, prepareTree } from './killable.ts';
+
+function prepared(): Scratch {
+  const places = scratch(IN_MEMORY);
+  prepareTree(places.root);
+  return places;
+}
+
+async function killAt(places: Scratch, scene: string, step: number): Promise<void> {
+  const child = await startChild('session-killed', { ...places, scene, step });
+  expect((await child.exit()).signal, 'the scene was over').toBe('SIGKILL');
+}
+
+/** The first step of a scene before which a condition holds. */
+async function stepWhen(scene: string, isSo: (root: string) => boolean): Promise<number> {
+  const places = prepared();
+  let [steps, found] = [0, 0];
+  await play(places, scene, () => {
+    steps += 1;
+    if (found === 0 && isSo(places.root)) found = steps;
+  });
+  return found;
+}
+
+async function start({ root, home }: Scratch): Promise<Sessions> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  onTestFinished(() => sessions.close());
+  return sessions;
+}
+
+function text(root: string, name: string): string {
+  return readFileSync(join(root, name), 'utf8');
+}
+
+describe('a change whose process died in the middle', () => {
+  it('is taken back except where someone has written since, and the journal says so', async () => {
+    const isHalf = (root: string): boolean => existsSync(join(root, 'new/deep/c.txt'));
+    const step = await stepWhen('a batch', isHalf);
+    const places = prepared();
+    await killAt(places, 'a batch', step);
+    const { root } = places;
+    expect(text(root, 'a.txt')).toBe('one\nTWO\n');
+    writeFileSync(join(root, 'a.txt'), 'by hand\n');
+    const sessions = await start(places);
+    expect(text(root, 'a.txt')).toBe('by hand\n');
+    expect(existsSync(join(root, 'new/deep/c.txt'))).toBe(false);
+    expect(text(root, 'b.txt')).toBe('b\n');
+    const [entry] = await sessions.world.store.entries({ kinds: ['change'] });
+    expect(entry).toMatchObject({ recovered: true, session: 'ann' });
+    expect(entry?.effects?.map(({ relative }) => relative)).toEqual(['a.txt']);
+  });
+
+  it('is settled once, though another process knew of it before and comes late', async () => {
+    const scene = 'a recursive delete';
+    const step = await stepWhen(scene, (root) => !existsSync(join(root, 'd')));
+    const places = prepared();
+    const late = await start(places);
+    await killAt(places, scene, step);
+
+    const { locks } = late.world;
+    const acquire = locks.acquire.bind(locks);
+    let calls = 0;
+    Object.assign(locks, {
+      acquire: async (...wanted: Parameters<typeof acquire>) => {
+        calls += 1;
+        // It has found the change and is about to settle it: another one is faster, and goes on from there.
+        if (calls === 2) {
+          const fast = await start(places);
+          await ok((await fast.session('fast')).write('d/f.txt', 'new\n'));
+        }
+        return acquire(...wanted);
+      },
+    });
+    await ok((await late.session('late')).write('d/x.txt', 'x\n'));
+    expect(calls).toBeGreaterThan(2);
+    expect(treeOf(join(places.root, 'd'))).toEqual(['f.txt: new\n', 'x.txt: x\n']);
+    const changes = await late.world.store.entries({ kinds: ['change'] });
+    expect(changes.map(({ session }) => session)).toEqual(['late', 'fast', 'ann']);
+  });
+});

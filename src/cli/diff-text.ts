@@ -21,6 +21,8 @@ const NOTHING = Buffer.alloc(0);
 /** What happened to one path: the lines that changed, or a sentence where there are no lines to show. */
 export async function diffOf(images: Images, effect: NetEffect, maxLines: number): Promise<PathDiff> {
   const { before, after } = effect;
+  const folder = folderLine(effect);
+  if (folder !== undefined) return { text: folder, truncated: false };
   const head = [
     `--- ${nameOf('a', before, effect)}`,
     `+++ ${nameOf('b', after, effect)}`,
@@ -44,6 +46,15 @@ export async function diffOf(images: Images, effect: NetEffect, maxLines: number
   }
   const { text, truncated } = unifiedDiff<Uint8Array>(was, is, { maxLines });
   return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
+}
+
+/** A folder that came or went, or was given other permissions: there is nothing to compare. */
+function folderLine({ relative, before, after }: NetEffect): string | undefined {
+  const path = pathText(relative);
+  if (before.kind === 'absent' && after.kind === 'directory') return `new folder ${path}`;
+  if (before.kind === 'directory' && after.kind === 'absent') return `folder ${path} removed`;
+  if (before.kind !== 'directory' || after.kind !== 'directory') return undefined;
+  return `folder ${path}, mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
 }
 
 /** Red and green where lines went and came. */

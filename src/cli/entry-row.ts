@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
 import type { Colours, Column } from '../report/human.ts';
-import { relativeTime } from '../report/relative-time.ts';
+import { shortTime } from '../report/relative-time.ts';
 
 /** Where and when an entry is looked at from. */
 export interface Viewpoint {
@@ -13,7 +13,7 @@ export interface Viewpoint {
 export function entryColumns(colours: Colours): readonly Column[] {
   return [
     { title: 'WHEN' },
-    { title: 'WHAT', cut: 'end', paint: (cell) => paintWhat(cell, colours) },
+    { title: 'WHAT', paint: (cell) => paintWhat(cell, colours) },
     { title: 'PATH', cut: 'front' },
     { title: 'SESSION', cut: 'end' },
     { title: 'CHANGE', paint: colours.yellow },
@@ -23,12 +23,17 @@ export function entryColumns(colours: Colours): readonly Column[] {
 /** The cells of one entry. */
 export function entryRow(entry: Entry, from: Viewpoint): string[] {
   return [
-    relativeTime(entry.atMs, from.nowMs),
-    whatOf(entry),
+    shortTime(entry.atMs, from.nowMs),
+    detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
     shownPath(entry, from.cwd),
     entry.session,
     entry.change ?? '',
   ];
+}
+
+/** What takes more than a few words to tell, for a line of its own. */
+export function detailOf({ kind, text }: Entry): string | undefined {
+  return kind === 'notice' || kind === 'bypass' ? text : undefined;
 }
 
 /** An entry for programs: as it is in the journal, and its time for people. */

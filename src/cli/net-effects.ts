@@ -26,6 +26,19 @@ export function netEffects(changes: readonly Entry[]): NetEffect[] {
   return [...net.values()].filter(({ before, after }) => !sameSide(before, after));
 }
 
+/** Without the folders that came or went with something that is listed anyway. */
+export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
+  const isOnlyFolder = ({ before, after }: NetEffect): boolean =>
+    [before, after].every(({ kind }) => kind === 'absent' || kind === 'directory') &&
+    before.kind !== after.kind;
+  const isTold = (folder: NetEffect): boolean =>
+    effects.some(({ key, before, after }) => {
+      const sameWay = folder.before.kind === 'absent' ? before.kind === 'absent' : after.kind === 'absent';
+      return sameWay && key.startsWith(`${folder.key}/`);
+    });
+  return effects.filter((effect) => !isOnlyFolder(effect) || !isTold(effect));
+}
+
 /** A change may reach into several roots; a path's own root is what stands before its relative part. */
 function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;

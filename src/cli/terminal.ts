@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
+import { phrase } from '../report/bounded.ts';
 import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
 
 /** A stream that may be a terminal. */
@@ -50,9 +51,20 @@ export class Terminal {
     if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
   }
 
-  /** Prints rows under titles, cut to fit the terminal. */
-  async printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void> {
-    await this.print(table({ columns, rows, width: this.width, colours: this.colours }));
+  /** Prints rows under titles, cut to fit the terminal, and below a row what there is to say about it in full. */
+  async printTable(
+    columns: readonly Column[],
+    rows: readonly (readonly string[])[],
+    details: readonly (string | undefined)[] = [],
+  ): Promise<void> {
+    const [titles = '', ...lines] = table({ columns, rows, width: this.width, colours: this.colours }).split(
+      '\n',
+    );
+    const told = lines.flatMap((line, index) => {
+      const detail = details[index];
+      return detail === undefined ? [line] : [line, this.colours.dim(`  ${phrase(detail)}`)];
+    });
+    await this.print([titles, ...told].join('\n'));
   }
 
   /** Writes a line for people that is not part of the answer. */

@@ -98,7 +98,7 @@ function whyNothing(history: UndoHistory, target: UndoTarget): string {
 
 function inTheWay({ event, by }: Obstacle): Refused {
   return refuse('STALE', event.effect.relative, {
-    reason: `change ${by.entry.change} came after change ${event.entry.change} and was not selected`,
+    reason: `change ${by.entry.change} by session ${by.entry.session} came after change ${event.entry.change} and was not selected`,
     writer: { session: by.entry.session, atMs: by.entry.atMs },
   });
 }

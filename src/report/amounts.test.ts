@@ -3,7 +3,7 @@ import type { LineRange } from '../model/coverage.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { byteSize } from './byte-size.ts';
 import { formatRanges, lineWords } from './ranges.ts';
-import { relativeTime } from './relative-time.ts';
+import { relativeTime, shortTime } from './relative-time.ts';
 
 it.each([
   [0, 'just now'],
@@ -20,6 +20,16 @@ it.each([
   [Number.POSITIVE_INFINITY, 'just now'],
 ])('%d ms before now is %s', (age, expected) => {
   expect(relativeTime(1e12 - age, 1e12)).toBe(expected);
+});
+
+it.each([
+  [1999, 'just now'],
+  [2000, '2s ago'],
+  [3_599_999, '59m ago'],
+  [3_600_000, '1h ago'],
+  [400 * 86_400_000, '400d ago'],
+])('%d ms before now is %s in a table', (age, expected) => {
+  expect(shortTime(1e12 - age, 1e12)).toBe(expected);
 });
 
 it.each([

@@ -7,11 +7,20 @@ const STEPS: readonly (readonly [limitSeconds: number, seconds: number, word: st
 
 /** `just now`, `42 seconds ago`, `3 hours ago`; a moment in the future (another machine's clock) is just now. */
 export function relativeTime(ms: number, nowMs: number): string {
+  return timeWords(ms, nowMs, (count, word) => ` ${word}${count === 1 ? '' : 's'}`);
+}
+
+/** The same for narrow tables: `just now`, `42s ago`, `3h ago`. */
+export function shortTime(ms: number, nowMs: number): string {
+  return timeWords(ms, nowMs, (_count, word) => word.slice(0, 1));
+}
+
+function timeWords(ms: number, nowMs: number, unit: (count: number, word: string) => string): string {
   const age = Math.floor((nowMs - ms) / 1000);
   // Not a time at all (NaN) is no better than just now.
   if (!(age >= 2)) return 'just now';
   const step = STEPS.find(([limit]) => age < limit);
   if (step === undefined) return 'just now';
   const count = Math.floor(age / step[1]);
-  return `${count} ${step[2]}${count === 1 ? '' : 's'} ago`;
+  return `${count}${unit(count, step[2])} ago`;
 }

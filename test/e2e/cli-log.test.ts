@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { loadSqlite } from '../../src/store/sqlite-driver.ts';
-import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -29,7 +29,7 @@ describe('lookfirst log', () => {
     const { code, stdout } = await lookfirst(work, ['log']);
     const lines = stdout.trimEnd().split('\n');
     expect(code).toBe(0);
-    expect(lines.map((line) => line.replace(/c[0-9a-f]{10}/, 'ID').replace(/ {2,}/g, '|'))).toEqual([
+    expect(lines.map(timeless)).toEqual([
       'WHEN|WHAT|PATH|SESSION|CHANGE',
       'just now|create|src/deep/b.ts|agent-7|ID',
       'just now|overwrite|a.txt|agent-7|ID',

@@ -8,7 +8,7 @@ import type { Cli } from '../cli.ts';
 import { diffOf, paintDiff } from '../diff-text.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addFilterFlags, linesOption } from '../flags.ts';
-import { type NetEffect, netEffects } from '../net-effects.ts';
+import { type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { EntryChoice, type FilterFlags } from '../select-entries.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
@@ -45,7 +45,9 @@ async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Pro
     const changes = await chosen(cli, store, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);
     const images = new FileImages(home, { durability: 'none' });
-    for (const effect of netEffects(changes)) await print(cli, { images, effect, flags });
+    const effects = netEffects(changes);
+    for (const effect of flags.json === true ? effects : withoutImplied(effects))
+      await print(cli, { images, effect, flags });
     return EXIT.done;
   } finally {
     await store.close();

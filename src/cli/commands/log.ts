@@ -6,7 +6,7 @@ import { openExistingStore } from '../../store/open-existing.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cli } from '../cli.ts';
-import { entryColumns, entryJson, entryRow } from '../entry-row.ts';
+import { detailOf, entryColumns, entryJson, entryRow } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addFilterFlags, kindOption, limitOption } from '../flags.ts';
 import { Progress } from '../progress.ts';
@@ -38,7 +38,8 @@ export function defineLog(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-A workspace counts if it is this folder, contains it or lies in it; --all takes every one.
+A workspace counts if it is this folder, contains it or lies in it; --all takes
+every one.
 
 Examples:
   lookfirst log                              the last 50 entries here
@@ -70,9 +71,13 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
 async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void> {
   const { terminal } = cli;
   const rows: string[][] = [];
-  for await (const entry of entries) rows.push(entryRow(entry, cli));
+  const details: (string | undefined)[] = [];
+  for await (const entry of entries) {
+    rows.push(entryRow(entry, cli));
+    details.push(detailOf(entry));
+  }
   if (rows.length === 0) terminal.tell('nothing recorded here yet (--all shows every workspace)');
-  else await terminal.printTable(entryColumns(terminal.colours), rows);
+  else await terminal.printTable(entryColumns(terminal.colours), rows, details);
 }
 
 async function follow(
@@ -92,7 +97,7 @@ async function follow(
 }
 
 async function printNews(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
-  const row = entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() });
+  const row = [...entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() }), detailOf(entry) ?? ''];
   await cli.terminal.print(flags.json === true ? entryJson(entry) : row.join('  ').trimEnd());
 }
 

@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander';
+import { isStub } from '../../judge/knowledge.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
@@ -52,7 +53,7 @@ async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitC
     .slice(0, flags.limit === 0 ? undefined : flags.limit);
   const rows: string[][] = [];
   for (const record of records) {
-    const seen = (await store.sightings(record.id)).length;
+    const seen = await filesSeen(store, record.id);
     if (flags.json === true) await cli.terminal.print(json(record, seen));
     else rows.push(row(cli, record, seen));
   }
@@ -60,6 +61,13 @@ async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitC
   if (rows.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
   else await cli.terminal.printTable(COLUMNS, rows);
   return EXIT.done;
+}
+
+/** Not counting folders listed, and what it has forgotten or deleted itself. */
+async function filesSeen(store: Store, session: string): Promise<number> {
+  const sightings = await store.sightings(session);
+  return sightings.filter((each) => each.tombstone !== true && each.how !== 'listing' && !isStub(each))
+    .length;
 }
 
 const COLUMNS = [
@@ -106,7 +114,7 @@ async function forget(
   }
   const { root } = record;
   const entry = { kind: 'session', atMs: cli.nowMs, session: id, root, text: 'forgotten' } as const;
-  const seen = (await store.sightings(id)).length;
+  const seen = await filesSeen(store, id);
   await store.record({ dropSession: id, entries: [entry] });
   if (flags.json === true) await cli.terminal.print(JSON.stringify({ ok: true, session: id, seen }));
   else await cli.terminal.print(`forgot session ${id}, which had seen ${count(seen, 'file')}`);

@@ -12,6 +12,13 @@ const STATES: Readonly<Record<Freshness, string>> = {
   unverifiable: 'cannot be checked',
 };
 
+/** In words that people use. */
+const HOW: Readonly<Record<string, string>> = {
+  cure: 'shown diff',
+  history: 'transcript',
+  witness: 'told of it',
+};
+
 /** Columns that say what was seen of a file; each table puts its own first. */
 export function seenColumns(colours: Colours): readonly Column[] {
   return [
@@ -25,7 +32,7 @@ export function seenColumns(colours: Colours): readonly Column[] {
 export function seenCells(file: FileStatus, nowMs: number): string[] {
   const { freshness, seenAtMs, how } = file;
   const when = seenAtMs === undefined ? '' : relativeTime(seenAtMs, nowMs);
-  return [STATES[freshness], seenWords(file), when, how ?? ''];
+  return [STATES[freshness], seenWords(file), when, HOW[how ?? ''] ?? how ?? ''];
 }
 
 function seenWords({ seen, ranges, totalLines }: FileStatus): string {

@@ -13,6 +13,7 @@ export class Catalogue {
   #name: string | undefined;
   #listed = false;
   #fitting: readonly ServerTable[] = [];
+  #edition = 0;
 
   /** Tables are tried in this order where they fit equally well. */
   constructor(tables: readonly ServerTable[]) {
@@ -40,6 +41,11 @@ export class Catalogue {
       if (traits !== undefined) this.#tools.set(traits.name, traits);
     }
     this.#recognise();
+  }
+
+  /** Grows whenever calls may have come to mean something else. */
+  get edition(): number {
+    return this.#edition;
   }
 
   /** The best fitting table, for its way of reading paths and its words. */
@@ -71,6 +77,7 @@ export class Catalogue {
       ...(this.#listed ? { tools: [...this.#tools.keys()] } : {}),
     };
     this.#fitting = recognise(traits, this.#tables);
+    this.#edition++;
   }
 }
 

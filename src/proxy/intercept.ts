@@ -4,10 +4,12 @@ import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import { type Call, idOfRequest, newCall, toolOf } from './call.ts';
-import type { ForeignSession, Located } from './foreign-session.ts';
+import type { Located } from './foreign-session.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
+import { keysOf, locate } from './locate.ts';
 import { withoutRevision, withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
+import { RepeatedCalls } from './repeated-calls.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
 import { changes, commandOf, intentsOf, pathsOf, reads, understand } from './understand.ts';
@@ -24,6 +26,7 @@ export class Intercept {
   readonly #wire: Wire;
   readonly #calls = new Map<string, Call>();
   readonly #aftermath: Aftermath;
+  readonly #repeated = new RepeatedCalls();
   /** Calls take their places in the order they came, however long it takes to find their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
@@ -60,6 +63,26 @@ export class Intercept {
     const call = newCall({ id, key, tool, args, line, message, understanding, revision });
     this.#calls.set(call.key, call);
     if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
+  }
+
+  /**
+   * Takes a line if it repeats a read that was let through before. It goes out first and is looked at while the upstream
+   * works on it: if it must not be answered any more, its answer is kept back.
+   */
+  repeats(line: Buffer): boolean {
+    const found = this.#arriving > 0 ? undefined : this.#repeated.find(line, this.#options.catalogue.edition);
+    if (found === undefined || this.#calls.has(found.key)) return false;
+    const { known } = found;
+    const release = this.#options.shared.turns.takeNow(reads(known.understanding) ? known.keys : []);
+    if (release === undefined) return false;
+    const call = newCall({ ...known, id: found.id, key: found.key, line });
+    call.session = known.session;
+    call.keys = known.keys;
+    call.release = release;
+    this.#calls.set(call.key, call);
+    this.#forward(call);
+    this.#confirm(call);
+    return true;
   }
 
   /** Takes a `resources/read` of a `file:` address: kept inside like any other read. */
@@ -99,19 +122,48 @@ export class Intercept {
     if (this.#arriving > 0 || understanding.unexplained || changes(understanding)) return false;
     const session = this.#options.session(metaOf(call.message));
     if (session instanceof Promise) return false;
-    const keys: string[] = [];
-    for (const path of pathsOf(understanding)) {
-      const located = locate(call, session, path);
-      if (located instanceof Promise || !located.ok) return false;
-      keys.push(located.key);
-    }
+    const found = keysOf(call, session);
+    if ('instead' in found) return false;
+    const { keys } = found;
     const release = this.#options.shared.turns.takeNow(reads(understanding) ? keys : []);
     if (release === undefined) return false;
     call.session = session;
     call.keys = keys;
     call.release = release;
     this.#forward(call);
+    if (!this.#options.receipts && this.#aftermath.awaits(call))
+      this.#repeated.keep(call, this.#options.catalogue.edition);
     return true;
+  }
+
+  /** Looks where the paths of a call lead that is with the upstream already. */
+  #confirm(call: Call): void {
+    const { session, release } = call;
+    if (session === undefined) return;
+    const found = keysOf(call, session);
+    if ('instead' in found) this.#withhold(call, found.instead);
+    else if (found.keys.some((key, index) => key !== call.keys[index])) {
+      // Other files by now: they are what is shown, if they can be had; otherwise nothing is noted.
+      const more = this.#options.shared.turns.takeNow(found.keys);
+      call.keys = found.keys;
+      call.release = () => {
+        release();
+        more?.();
+      };
+      if (more === undefined) this.#abandon(call);
+    }
+  }
+
+  /** Answers a call with the refusal; the upstream's own answer is dropped when it comes. */
+  #withhold(call: Call, instead: Located | Promise<Located>): void {
+    const refuse = async (): Promise<void> => {
+      const located = await instead;
+      if (!located.ok)
+        this.#wire.toClient(refusalLine(call, located.refusal, inWords(located.refusal, this.#options)));
+    };
+    this.#wire.expect(call.key, { holds: true, take: () => {} });
+    this.#finish(call);
+    this.#track(refuse());
   }
 
   async #handle(call: Call): Promise<void> {
@@ -235,13 +287,4 @@ export class Intercept {
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }
-}
-
-/** Asks once for each path of a call: a refusal is journalled where it is given. */
-function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
-  const known = call.located.get(path);
-  if (known !== undefined) return known;
-  const located = session.locate(path);
-  call.located.set(path, located);
-  return located;
 }

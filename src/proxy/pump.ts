@@ -48,15 +48,14 @@ export class Pump {
 
   /** A message from the client. */
   fromClient(line: Buffer): void {
+    if (this.#intercept.repeats(line)) return;
     if (!methodsIn(line).some((method) => method === undefined || HEEDED.has(method))) {
       this.#ends.toUpstream(line);
       return;
     }
     const message = parseLine(line);
-    if (isRecord(message)) {
-      this.#heed(line, message);
-      this.#options.shared.witnesses.occasion();
-    } else if (Array.isArray(message)) this.#batch(line, message);
+    if (isRecord(message)) this.#heed(line, message);
+    else if (Array.isArray(message)) this.#batch(line, message);
     else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
   }
 

@@ -1,32 +1,25 @@
-/** How long a note waits for an occasion before it is made without one. */
+/** How long a note waits at most: long enough that calls in quick succession are noted together. */
 const LATEST_MS = 10;
 
 /**
- * Work that nobody waits for: noting what was read after the answer has gone out. It is done when we are awake anyway and
- * the next request is on its way, or a moment later; or at once when something depends on it. Tasks do not throw.
+ * Work that nobody waits for: noting what was read after the answer has gone out. It is done a moment later, or at once
+ * when something depends on it. Not right after the next request was sent on: the system tends to run its receiver on
+ * the core of the sender, so that our work would keep the server from beginning its own. Tasks do not throw.
  */
 export class Witnesses {
   #queued: (() => Promise<void>)[] = [];
   #running: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #occasion: NodeJS.Immediate | undefined;
 
   later(task: () => Promise<void>): void {
     this.#queued.push(task);
-    if (this.#timer === undefined) this.#timer = setTimeout(() => void this.drain(), LATEST_MS);
-  }
-
-  /** A good moment: something has just been sent, and its answer will take a while. */
-  occasion(): void {
-    if (this.#queued.length > 0) this.#occasion ??= setImmediate(() => void this.drain());
+    this.#timer ??= setTimeout(() => void this.drain(), LATEST_MS);
   }
 
   /** Does everything that is queued now; resolves when it and everything before it is done. */
   drain(): Promise<void> {
     clearTimeout(this.#timer);
-    clearImmediate(this.#occasion);
     this.#timer = undefined;
-    this.#occasion = undefined;
     const tasks = this.#queued;
     if (tasks.length > 0) {
       this.#queued = [];

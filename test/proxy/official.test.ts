@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -200,6 +200,41 @@ async function narrow() {
 }
 
 describe('the official server kept inside', () => {
+  it('keeps back what a read that it knows would show, once the path leads outside', async () => {
+    const { client, root, outside } = await narrow();
+    const path = join(root, 'a.txt');
+    const readIt = () => client.call('read_text_file', { path });
+    writeFileSync(path, 'one\n');
+    await readIt();
+    expect(await readIt()).toMatchObject({ ok: true, text: 'one\n' });
+    rmSync(path);
+    symlinkSync(join(outside, 'secret.txt'), path);
+    const kept = await readIt();
+    expect(kept).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
+    expect(JSON.stringify(kept.answer)).not.toContain('"secret"');
+    rmSync(path);
+    writeFileSync(path, 'two\n');
+    expect(await readIt()).toMatchObject({ ok: true, text: 'two\n' });
+    expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
+    const ids = client.lines.map((line) => JSON.parse(line).id);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  it('notes what a read that it knows shows, also when the path has come to lead to another file', async () => {
+    const { client, root } = await narrow();
+    const [path, other] = [join(root, 'a.txt'), join(root, 'b.txt')];
+    const readIt = () => client.call('read_text_file', { path });
+    writeFileSync(path, 'one\n');
+    writeFileSync(other, 'other\n');
+    await readIt();
+    rmSync(path);
+    symlinkSync('b.txt', path);
+    const write = () => client.call('write_file', { path: other, content: 'x\n' });
+    expect((await write()).ok).toBe(false);
+    expect(await readIt()).toMatchObject({ ok: true, text: 'other\n' });
+    expect((await write()).ok).toBe(true);
+  });
+
   it('refuses to read, list, search, write and make folders outside its root, though the server would', async () => {
     const { client, outside } = await narrow();
     const secret = join(outside, 'secret.txt');

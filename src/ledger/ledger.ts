@@ -1,4 +1,5 @@
 import { isStub } from '../judge/knowledge.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
@@ -8,6 +9,7 @@ import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
+import { isSameView } from './same-view.ts';
 import { isSampled, SAMPLE } from './sample.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
 import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
@@ -60,17 +62,12 @@ export class Ledger {
   }
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
-  recall(key: string): ReturnType<Store['recall']> {
-    const found = this.#store.recall(this.session, key);
-    return found instanceof Promise
-      ? found.then((known) => this.#recall(key, known))
-      : this.#recall(key, found);
-  }
-
-  #recall(key: string, known: Sighting | undefined): Sighting | undefined {
-    if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
-    this.#recalled.set(key, known);
-    return known;
+  recall(key: string): Awaitable<Sighting | undefined> {
+    return andThen(this.#store.recall(this.session, key), (known) => {
+      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
+      this.#recalled.set(key, known);
+      return known;
+    });
   }
 
   /** Every sighting that counts. */
@@ -82,7 +79,7 @@ export class Ledger {
    * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
    * one who recalled `earlier` before.
    */
-  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Sighting | Promise<Sighting> {
+  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
       return this.#noteOn(earlier, next, entry);
     return this.#inTurn(async () => {
@@ -201,10 +198,11 @@ export class Ledger {
     return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
 
-  #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Sighting | Promise<Sighting> {
+  #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
     this.#recalled.delete(next.key);
-    const noted = this.#store.note({ sightings: [{ session: this.session, sighting }], entries: [entry] });
+    const sightings = isSameView(old, sighting) ? [] : [{ session: this.session, sighting }];
+    const noted = this.#store.note({ sightings, entries: [entry] });
     return noted === undefined ? sighting : noted.then(() => sighting);
   }
 

@@ -1,9 +1,10 @@
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { metaOf } from './envelope.ts';
 import { describe, failureResult } from './failure.ts';
 import { isObject, isRequestId, type Request, type RequestId } from './message.ts';
 import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
 import { invalidParams } from './protocol.ts';
-import type { Era, Implementation, JsonObject, ToolContext, ToolHost } from './tool-host.ts';
+import type { Era, Implementation, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
 
 /** The peer of one call: in which era it spoke, and who it says it is. */
 export interface Caller {
@@ -28,23 +29,36 @@ export class Calls {
   }
 
   /** Runs a `tools/call` request; undefined if it was cancelled, for then nobody waits for an answer. */
-  async run(request: Request, caller: Caller): Promise<Parts | undefined> {
+  run(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     const { name, args } = this.#target(request.params);
     const call = new RunningCall(request, caller, (parts) => this.#tell(request.id, parts));
     this.#running.set(request.id, call);
     this.#count += 1;
+    let result: Awaitable<ToolResult>;
     try {
-      const result = await this.#host.call(name, args, call).catch((error: unknown) => {
-        if (!call.cancelled) this.#log(`${name} failed: ${describe(error)}`);
-        return failureResult(name, error);
-      });
+      result = this.#host.call(name, args, call);
+    } catch (error) {
+      result = this.#failed(name, call, error);
+    }
+    if (result instanceof Promise) result = result.catch((error: unknown) => this.#failed(name, call, error));
+    return andThen(result, (done) => this.#answer(call, done));
+  }
+
+  #answer(call: RunningCall, result: ToolResult): Parts | undefined {
+    const { id } = call.request;
+    try {
       if (call.cancelled) return undefined;
-      return toolMessage(request.id, result, { era: caller.era, info: this.#host.info });
+      return toolMessage(id, result, { era: call.era, info: this.#host.info });
     } finally {
       // A client that used one id twice must not lose the newer call's handle.
-      if (this.#running.get(request.id) === call) this.#running.delete(request.id);
+      if (this.#running.get(id) === call) this.#running.delete(id);
       this.#settled();
     }
+  }
+
+  #failed(name: string, call: RunningCall, error: unknown): ToolResult {
+    if (!call.cancelled) this.#log(`${name} failed: ${describe(error)}`);
+    return failureResult(name, error);
   }
 
   /** Cancels one call; its answer will not be sent. Unknown ids are ignored: the answer may have crossed the message. */
@@ -87,6 +101,7 @@ export class Calls {
 
 /** One call's surroundings. Its signal is made when someone asks for it, which a short call never does. */
 class RunningCall implements ToolContext {
+  readonly request: Request;
   readonly meta: JsonObject;
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
@@ -97,6 +112,7 @@ class RunningCall implements ToolContext {
   #done = Number.NEGATIVE_INFINITY;
 
   constructor(request: Request, { era, clientInfo }: Caller, tell: (parts: Parts) => void) {
+    this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
     this.clientInfo = clientInfo;

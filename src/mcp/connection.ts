@@ -1,3 +1,4 @@
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type Caller, Calls } from './calls.ts';
 import { type Envelope, envelopeOf, implementationOf } from './envelope.ts';
 import {
@@ -61,9 +62,14 @@ export class Connection {
 
   /** Takes one line of input; answers go to `send`, now or later. Never throws, whatever the line holds. */
   receive(line: Buffer): void {
-    const read = readLine(line);
-    const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
-    done.catch((error: unknown) => this.#log(`a message was lost: ${String(error)}`));
+    const lost = (error: unknown): void => this.#log(`a message was lost: ${String(error)}`);
+    try {
+      const read = readLine(line);
+      const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
+      if (done instanceof Promise) done.catch(lost);
+    } catch (error) {
+      lost(error);
+    }
   }
 
   /** Says that a line was too long to be read. */
@@ -102,12 +108,14 @@ export class Connection {
     this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
   }
 
-  /** Resolves when the message was answered through `answer`, or needs no answer. */
-  async #one(message: Message, answer: (parts: Parts) => void): Promise<void> {
+  /** Done when the message was answered through `answer`, or needs no answer. */
+  #one(message: Message, answer: (parts: Parts) => void): Awaitable<void> {
     if (message.kind === 'request') {
-      const parts = await this.#answer(message);
-      if (parts !== undefined) answer(parts);
-    } else if (message.kind === 'invalid') answer(errorMessage(message.id, message.error));
+      return andThen(this.#answer(message), (parts) => {
+        if (parts !== undefined) answer(parts);
+      });
+    }
+    if (message.kind === 'invalid') answer(errorMessage(message.id, message.error));
     else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       const { requestId, reason } = message.params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
@@ -115,14 +123,18 @@ export class Connection {
     }
   }
 
-  async #answer(request: Request): Promise<Parts | undefined> {
-    try {
-      const caller = this.#caller(request);
-      return await (caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller));
-    } catch (error) {
+  #answer(request: Request): Awaitable<Parts | undefined> {
+    const failed = (error: unknown): Parts => {
       if (error instanceof RpcError) return errorMessage(request.id, error);
       this.#log(`${request.method} failed: ${String(error)}`);
       return errorMessage(request.id, internalError());
+    };
+    try {
+      const caller = this.#caller(request);
+      const answer = caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller);
+      return answer instanceof Promise ? answer.catch(failed) : answer;
+    } catch (error) {
+      return failed(error);
     }
   }
 
@@ -140,7 +152,7 @@ export class Connection {
     return { era: 'legacy', clientInfo: undefined };
   }
 
-  #legacy(request: Request, caller: Caller): Parts | Promise<Parts | undefined> {
+  #legacy(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     switch (request.method) {
       case 'tools/call':
         return this.#calls.run(request, caller);
@@ -167,7 +179,7 @@ export class Connection {
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
-  #modern(request: Request, caller: Caller): Parts | undefined | Promise<Parts | undefined> {
+  #modern(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     const { id, method, params } = request;
     switch (method) {
       case 'tools/call':

@@ -4,6 +4,8 @@ import { type Parts, writeParts } from './outgoing.ts';
 
 /** Room for the answers of one turn; larger ones are made when they are needed. */
 const ROOM_BYTES = 16 << 10;
+/** More messages do not wait for each other: who reads them may begin while we answer the rest. */
+const MAX_TOGETHER = 8;
 /** Larger rooms are given up after use. */
 const MAX_KEPT_BYTES = 2 << 20;
 const MAX_KEPT = 2;
@@ -17,6 +19,7 @@ export class Output {
   readonly #stream: Writable;
   readonly #free: JsonText[] = [];
   #filling: JsonText | undefined;
+  #messages = 0;
   #writing = 0;
   #waiting: (() => void)[] = [];
 
@@ -46,6 +49,8 @@ export class Output {
       room.cut(before);
       throw error;
     }
+    this.#messages += 1;
+    if (this.#messages === MAX_TOGETHER) this.#write();
   }
 
   /** Resolves when all that was sent has left the process, or can no longer leave it. */
@@ -57,6 +62,7 @@ export class Output {
   #write(): void {
     const room = this.#filling;
     this.#filling = undefined;
+    this.#messages = 0;
     if (room === undefined || this.#stream.destroyed) return;
     this.#writing += 1;
     this.#stream.write(room.finish(), () => this.#written(room));

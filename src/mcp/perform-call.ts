@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import type { Call } from '../dialect/tool.ts';
 import type { Words } from '../dialect/words.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileStatus, ReadResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -20,15 +21,19 @@ export interface Performing {
   readonly context: Pick<ToolContext, 'signal' | 'progress'>;
 }
 
-/** Does what a call asks for, and tells it in the call's own words. */
-export async function performCall(call: Call, performing: Performing): Promise<Answer> {
+/** Does what a call asks for, and tells it in the call's own words; small reads at once. */
+export function performCall(call: Call, performing: Performing): Awaitable<Answer> {
+  if (call.kind !== 'read') return performLater(call, performing);
+  return andThen(read(call.operation, performing), (outcome) => {
+    if (!outcome.ok) return outcome;
+    const shown = showRead(outcome, call.style, performing.words);
+    return { ok: true, shown, outcome: successOutcome(outcome) };
+  });
+}
+
+async function performLater(call: Exclude<Call, { kind: 'read' }>, performing: Performing): Promise<Answer> {
   const { session, words, context } = performing;
   switch (call.kind) {
-    case 'read': {
-      const outcome = await read(call.operation, performing);
-      if (!outcome.ok) return outcome;
-      return { ok: true, shown: showRead(outcome, call.style, words), outcome: successOutcome(outcome) };
-    }
     case 'read-many':
       return answerOf(await readMany(call.operation, performing), {
         words,
@@ -73,17 +78,28 @@ function searched({ signal, progress }: Performing['context']): Pick<FindOptions
   return { signal, onProgress: searching(progress) };
 }
 
-/** Only reads long enough to be watched or cancelled ask for the signal, so it is not made for the others. */
-function read(operation: Operations['read'], { session, context }: Performing): Promise<Outcome<ReadResult>> {
-  return session.read(operation.path, {
-    ...operation,
-    get signal() {
-      return context.signal;
-    },
-    get onProgress() {
-      return paced(context.progress);
-    },
-  });
+function read(
+  operation: Operations['read'],
+  { session, context }: Performing,
+): Awaitable<Outcome<ReadResult>> {
+  return session.readNow(operation.path, operation, new Watching(context));
+}
+
+/** Only reads long enough to be watched or cancelled ask how, so it is not made for the others. */
+class Watching {
+  readonly #context: Performing['context'];
+
+  constructor(context: Performing['context']) {
+    this.#context = context;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get onProgress(): ReturnType<typeof paced> {
+    return paced(this.#context.progress);
+  }
 }
 
 /** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */

@@ -28,11 +28,12 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params;
     if (!names.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
-    const result = await host.call(name, args, toolContext(server, context, era)).catch((error: unknown) => {
+    try {
+      return objectOf(await host.call(name, args, toolContext(server, context, era))) as never;
+    } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
-      return failureResult(name, error);
-    });
-    return objectOf(result) as never;
+      return objectOf(failureResult(name, error)) as never;
+    }
   });
   return server;
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../model/awaitable.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { SessionChoice } from './session-choice.ts';
@@ -8,7 +9,8 @@ const MAX_OPEN = 256;
 type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 
 interface Pooled {
-  readonly session: Promise<GatedSession>;
+  /** The session itself as soon as it is open. */
+  session: Awaitable<GatedSession>;
   calls: number;
   ended: boolean;
 }
@@ -26,16 +28,14 @@ export class SessionPool {
   }
 
   /** Runs a call in its session. */
-  async use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>): Promise<T> {
-    const key = keyOf(choice);
-    const pooled = this.#take(key, choice);
-    pooled.calls += 1;
-    try {
-      return await work(await pooled.session);
-    } finally {
-      pooled.calls -= 1;
-      if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
+  use<T>(choice: Chosen, work: (session: GatedSession) => Awaitable<T>): Awaitable<T> {
+    const pooled = this.#take(keyOf(choice), choice);
+    // Nobody can close it under a call that is over before anyone else gets a turn.
+    if (!(pooled.session instanceof Promise)) {
+      const done = work(pooled.session);
+      return done instanceof Promise ? during(pooled, done) : done;
     }
+    return during(pooled, pooled.session.then(work));
   }
 
   /** A transport's session is over: what it has seen is forgotten as soon as nothing uses it. */
@@ -45,9 +45,21 @@ export class SessionPool {
 
   #take(key: string, choice: Chosen): Pooled {
     const known = this.#pooled.get(key);
-    const pooled = known ?? { session: this.#open(key, choice), calls: 0, ended: false };
+    const pooled = known ?? this.#opened(key, choice);
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);
+    return pooled;
+  }
+
+  #opened(key: string, choice: Chosen): Pooled {
+    const session = this.#open(key, choice);
+    const pooled: Pooled = { session, calls: 0, ended: false };
+    session.then(
+      (open) => {
+        pooled.session = open;
+      },
+      () => {},
+    );
     return pooled;
   }
 
@@ -88,6 +100,16 @@ function keyOf(choice: Chosen): string {
       return 'process';
     default:
       return choice satisfies never;
+  }
+}
+
+async function during<T>(pooled: Pooled, call: Promise<T>): Promise<T> {
+  pooled.calls += 1;
+  try {
+    return await call;
+  } finally {
+    pooled.calls -= 1;
+    if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
   }
 }
 

@@ -39,10 +39,14 @@ const TEXT = fc.string({
   maxLength: 80,
 });
 
+/** Enough of it that it pays to show it from bytes. */
+const long = (content: string): string => content.repeat(4096);
+
 describe('showRead', () => {
   it('shows from bytes exactly what it would show from text', () => {
     fc.assert(
-      fc.property(TEXT, (content) => {
+      fc.property(TEXT, fc.boolean(), (piece, much) => {
+        const content = much ? piece.repeat(600) : piece;
         expect(shown(readOf(content, false), RECEIPT_STYLE).text).toBe(
           readText(readOf(content, false), RECEIPT_STYLE, PLAIN_WORDS),
         );
@@ -52,13 +56,14 @@ describe('showRead', () => {
   });
 
   it.each([
-    ['plain lines', 'one\ntwo\n', RECEIPT_STYLE, 'bytes'],
-    ['a file as it is', 'one\r\ntwo', RAW_STYLE, 'bytes'],
-    ['an empty file as it is', '', RAW_STYLE, 'bytes'],
-    ['lines that end in returns', 'one\r\ntwo\r\n', RECEIPT_STYLE, 'text'],
+    ['plain lines', long('one\n'), RECEIPT_STYLE, 'bytes'],
+    ['few plain lines', 'one\ntwo\n', RECEIPT_STYLE, 'text'],
+    ['a file as it is', long('one\r\n'), RAW_STYLE, 'bytes'],
+    ['a small file as it is', 'one\r\ntwo', RAW_STYLE, 'text'],
+    ['lines that end in returns', long('one\r\n'), RECEIPT_STYLE, 'text'],
     ['an empty file', '', RECEIPT_STYLE, 'text'],
-    ['padded numbers', 'one\n', READ_STYLE, 'text'],
-  ] as const)('takes the short way for %s: %j', (_what, content, style, how) => {
+    ['padded numbers', long('one\n'), READ_STYLE, 'text'],
+  ] as const)('takes the shorter way for %s', (_what, content, style, how) => {
     expect(shown(readOf(content, style.lines === 'raw'), style).how).toBe(how);
   });
 

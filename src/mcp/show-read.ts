@@ -4,6 +4,8 @@ import type { ReadResult } from '../model/results.ts';
 import type { EscapedText } from './tool-results.ts';
 
 const NEWLINE = 10;
+/** A shorter text is shown and escaped faster by what the runtime has for strings. */
+const SHORT_BYTES = 4 << 10;
 
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
 export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
@@ -11,8 +13,13 @@ export function showRead(result: ReadResult, style: ReadStyle, words: Words): Re
   const { bytes, encoding } = result;
   if (bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
     return readText(result, style, words);
-  if (style.lines === 'raw') return escaped(bytes, style.foot(result, words));
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const short = lines.length <= SHORT_BYTES;
+  if (style.lines === 'raw')
+    return short
+      ? lines.toString('utf8') + style.foot(result, words)
+      : escaped(lines, style.foot(result, words));
+  if (short) return readText(result, style, words);
   // A return before each newline is no part of the line, and an empty file has no line to number.
   if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, words);
   return numbered(lines, result.from, style.foot(result, words));

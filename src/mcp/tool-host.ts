@@ -1,3 +1,4 @@
+import type { Awaitable } from '../model/awaitable.ts';
 import type { Escaped } from './json-text.ts';
 
 /** `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request speaks for itself. */
@@ -76,7 +77,7 @@ export interface ToolHost {
    * Runs one tool that `tools()` names. Refusals, bad arguments included, are results with `isError`; what it throws
    * is our own failure and reaches the client as a fixed sentence. After `signal` fires the answer is dropped.
    */
-  call(name: string, args: JsonObject, context: ToolContext): Promise<ToolResult>;
+  call(name: string, args: JsonObject, context: ToolContext): Awaitable<ToolResult>;
   /** A transport session ended or expired: nothing will come from this `sessionHint` again. */
   sessionEnded?(sessionHint: string): void;
 }

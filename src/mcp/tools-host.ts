@@ -2,7 +2,9 @@ import { nearest } from '../config/nearest.ts';
 import { checkArguments } from '../dialect/check-arguments.ts';
 import type { Call, Dialect, Tool } from '../dialect/tool.ts';
 import type { Words } from '../dialect/words.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { Refusal } from '../model/verdict.ts';
+import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { TOOL_NAMES } from './dialect-names.ts';
 import { performCall } from './perform-call.ts';
@@ -10,7 +12,7 @@ import { reportWords } from './report-words.ts';
 import { type ChoiceOptions, chooseSession } from './session-choice.ts';
 import { SessionPool } from './session-pool.ts';
 import type { JsonObject, ToolDefinition, ToolHost, ToolResult } from './tool-host.ts';
-import { refusalResult, successResult } from './tool-results.ts';
+import { type Answer, refusalResult, successResult } from './tool-results.ts';
 
 export interface ToolHostOptions extends ChoiceOptions {
   /** Opens the workspace; asked once, by the first call: a client that only lists the tools need not wait for it. */
@@ -30,30 +32,40 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const tools = dialect.tools.filter((tool) => tool.annotations.readOnlyHint || !options.readOnly);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
-  let served: Promise<Served> | undefined;
+  let served: Awaitable<Served> | undefined;
+  const open = async (): Promise<Served> => {
+    served = await serve(options);
+    return served;
+  };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
     instructions: dialect.instructions,
     tools: () => definitions,
-    call: async (name, args, context) => {
+    call: (name, args, context) => {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
-      served ??= serve(options);
-      const { pool, words } = await served;
-      const call = understand(tool, args);
-      if ('reason' in call) return refusedArguments(tool, call.reason, words);
-      const choice = chooseSession(context, options);
-      if (choice.kind === 'invalid') return refusedArguments(tool, choice.reason, words);
-      return pool.use(choice, async (session) => {
-        const answer = await performCall(call, { session, words, context });
-        if (answer.ok) return successResult(answer, tool.outputSchema === undefined ? 'plain' : 'structured');
-        const refusal = inTermsOf(dialect, answer.refusal);
-        return refusalResult(inWords(call, refusal, words), refusal);
+      served ??= open();
+      return andThen(served, ({ pool, words }) => {
+        const call = understand(tool, args);
+        if ('reason' in call) return refusedArguments(tool, call.reason, words);
+        const choice = chooseSession(context, options);
+        if (choice.kind === 'invalid') return refusedArguments(tool, choice.reason, words);
+        const perform = (session: GatedSession): Awaitable<Answer> =>
+          performCall(call, { session, words, context });
+        return andThen(pool.use(choice, perform), (answer) => {
+          if (answer.ok)
+            return successResult(answer, tool.outputSchema === undefined ? 'plain' : 'structured');
+          const refusal = inTermsOf(dialect, answer.refusal);
+          return refusalResult(inWords(call, refusal, words), refusal);
+        });
       });
     },
     sessionEnded: (hint) => {
-      const ended = served?.then(({ pool }) => pool.end(hint));
-      ended?.catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
+      if (served === undefined) return;
+      const ended = andThen(served, ({ pool }) => pool.end(hint));
+      Promise.resolve(ended).catch((error: unknown) =>
+        log(`a session could not be closed: ${String(error)}`),
+      );
     },
   };
 }

@@ -45,16 +45,16 @@ export function refusalOutcome(refusal: Refusal): RefusalOutcome {
 /** Picks the outcome's fields from a result; everything else of it is in the text. */
 export function successOutcome(result: Shown = {}): SuccessOutcome {
   const { path, revision, complete, created, changed, change, notices } = result;
-  return {
-    ok: true,
-    ...(path === undefined ? {} : { path }),
-    ...(revision === undefined ? {} : { revision }),
-    ...(complete === undefined ? {} : { complete }),
-    ...(created === undefined ? {} : { created }),
-    ...(changed === undefined ? {} : { changed }),
-    ...(change === undefined ? {} : { change }),
-    ...(notices === undefined || notices.length === 0 ? {} : { notice: notices.map(boundedNotice) }),
-  };
+  // Filled step by step: copying parts together costs more than a small read's whole answer.
+  const outcome: { -readonly [K in keyof SuccessOutcome]: SuccessOutcome[K] } = { ok: true };
+  if (path !== undefined) outcome.path = path;
+  if (revision !== undefined) outcome.revision = revision;
+  if (complete !== undefined) outcome.complete = complete;
+  if (created !== undefined) outcome.created = created;
+  if (changed !== undefined) outcome.changed = changed;
+  if (change !== undefined) outcome.change = change;
+  if (notices !== undefined && notices.length > 0) outcome.notice = notices.map(boundedNotice);
+  return outcome;
 }
 
 /** Of many files: one change, and the notices of all. A dry run changed nothing. */

@@ -3,6 +3,7 @@ import { undo } from '../gate/undo.ts';
 import type { World } from '../gate/world.ts';
 import type { Transcript } from '../history/derive.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { Edit, FileIntent, Intent } from '../model/intent.ts';
 import type {
@@ -37,6 +38,7 @@ import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
 import { readFile } from './read-file.ts';
 import type { PageEnds } from './read-huge.ts';
+import type { Watching } from './reading.ts';
 import type { Resumed, ResumeOptions } from './resume-from.ts';
 import { searchText } from './search.ts';
 import { status } from './status.ts';
@@ -68,10 +70,21 @@ export class GatedSession implements Session {
   }
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    const outcome = await readFile(this.#world(), this.#ledger, { path, options, pageEnds: this.#pageEnds });
-    if (!outcome.ok) return this.#noted(outcome);
-    this.#gate.refusals.reset(path);
-    return outcome;
+    return this.readNow(path, options, options);
+  }
+
+  /** Reads, without a turn of the event loop if the file is small: most of what a busy server would spend on it. */
+  readNow(
+    path: string,
+    options: Omit<ReadOptions, keyof Watching>,
+    watching: Watching,
+  ): Awaitable<Outcome<ReadResult>> {
+    const read = readFile(this.#world(), this.#ledger, { path, options, watching, pageEnds: this.#pageEnds });
+    return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
+      if (!outcome.ok) return this.#noted(outcome);
+      this.#gate.refusals.reset(path);
+      return outcome;
+    });
   }
 
   write(

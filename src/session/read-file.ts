@@ -3,6 +3,7 @@ import { kindOf } from '../disk/stats.ts';
 import { trusted } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
@@ -10,6 +11,7 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { readHuge } from './read-huge.ts';
 import { entryOf, type Reading, rangeOf, readResult, type Shown } from './reading.ts';
 import {
@@ -26,40 +28,49 @@ import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 /** Media up to this size is returned, larger only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
 
-/** Shows a file to the session, whole or in part, and remembers exactly what was shown. */
-export async function readFile(
-  world: World,
-  ledger: Ledger,
-  request: Pick<Reading, 'path' | 'options' | 'pageEnds'>,
-): Promise<Outcome<ReadResult>> {
-  const { path } = request;
-  const outcome = world.workspace.locate(path, 'read');
+type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'pageEnds'>;
+
+/** Shows a file to the session, whole or in part, and remembers exactly what was shown. A small file is shown at once. */
+export function readFile(world: World, ledger: Ledger, request: ReadRequest): Awaitable<Outcome<ReadResult>> {
+  const outcome = world.workspace.locate(request.path, 'read');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
+  let read: Awaitable<Outcome<ReadResult>>;
   try {
-    if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
-    const kind = kindOf(located.stats);
-    if (kind !== 'file') return refused(notAFile(path, kind));
-    const sizeBytes = Number(located.stats.size);
-    const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = request.options;
-    if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
-    const recalled = ledger.recall(located.place.path.key);
-    const earlier = recalled instanceof Promise ? await recalled : recalled;
-    const { options, pageEnds } = request;
-    const reading: Reading = { world, ledger, path, options, located, earlier, pageEnds };
-    const huge = sizeBytes > world.policy.hugeBytes;
-    // Small files are read on the spot: to wait for what is there already takes longer than the rest of such a read.
-    const snapshot = huge ? undefined : snapshotOf(reading);
-    const shown =
-      snapshot === undefined
-        ? await readHuge(reading)
-        : showWhole(reading, snapshot instanceof Promise ? await snapshot : snapshot);
-    if ('code' in shown) return refused(shown);
-    const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
-    return readResult(reading, shown, noted instanceof Promise ? await noted : noted);
-  } finally {
+    read = readLocated(located, { world, ledger, request });
+  } catch (error) {
     located.place.dir.close();
+    throw error;
   }
+  if (read instanceof Promise) return read.finally(() => located.place.dir.close());
+  located.place.dir.close();
+  return read;
+}
+
+function readLocated(
+  located: Located,
+  { world, ledger, request }: { world: World; ledger: Ledger; request: ReadRequest },
+): Awaitable<Outcome<ReadResult>> {
+  const { path, options, watching, pageEnds } = request;
+  if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
+  const kind = kindOf(located.stats);
+  if (kind !== 'file') return refused(notAFile(path, kind));
+  const sizeBytes = Number(located.stats.size);
+  const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
+  if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
+  return andThen(ledger.recall(located.place.path.key), (earlier) => {
+    const reading: Reading = { world, ledger, path, options, watching, located, earlier, pageEnds };
+    return andThen(show(reading, sizeBytes), (shown) => {
+      if ('code' in shown) return refused(shown);
+      const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
+      return andThen(noted, (known) => readResult(reading, shown, known));
+    });
+  });
+}
+
+function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {
+  if (sizeBytes > reading.world.policy.hugeBytes) return readHuge(reading);
+  return andThen(snapshotOf(reading), (snapshot) => showWhole(reading, snapshot));
 }
 
 function snapshotOf({ world, located, earlier }: Reading): ReturnType<typeof readSnapshot> {

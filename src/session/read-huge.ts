@@ -31,7 +31,7 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
     limit: range.to - range.from + 1,
     maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
     ...startFor(reading, range.from),
-    ...watching(reading),
+    ...watched(reading),
   });
   if ('problem' in page) return unreadable(reading.path, page);
   if (page.lines.length === 0) {
@@ -51,16 +51,14 @@ async function lineTotal(reading: Reading): Promise<number | undefined> {
     from: MAX,
     limit: 1,
     maxLineBytes: 0,
-    ...watching(reading),
+    ...watched(reading),
   });
   return 'problem' in page ? undefined : page.totalLines;
 }
 
-function watching({ options }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {
-  return {
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-  };
+function watched({ watching }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {
+  const { signal, onProgress } = watching;
+  return { ...(signal === undefined ? {} : { signal }), ...(onProgress === undefined ? {} : { onProgress }) };
 }
 
 function startFor(reading: Reading, from: number): { readonly start?: LineStart } {
@@ -97,7 +95,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   );
   const fingerprint =
     together.kind === 'whole'
-      ? await fingerprintIfStill(located.place, page.stamp, options.signal)
+      ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal)
       : undefined;
   const clamped = [...new Set([...page.cut, ...lines.clamped])].sort((a, b) => a - b);
   return {

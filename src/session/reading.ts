@@ -15,11 +15,15 @@ export interface Reading {
   readonly world: World;
   readonly ledger: Ledger;
   readonly path: string;
-  readonly options: ReadOptions;
+  readonly options: Omit<ReadOptions, keyof Watching>;
+  readonly watching: Watching;
   readonly located: Found;
   readonly earlier: Sighting | undefined;
   readonly pageEnds: PageEnds;
 }
+
+/** How a long read is watched and cancelled; asked for by those only. */
+export type Watching = Pick<ReadOptions, 'signal' | 'onProgress'>;
 
 /** What was read, before it is recorded. `text` and what follows from it is made when someone looks at it. */
 export interface Shown {

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../model/awaitable.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -38,7 +39,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  recall(session: string, key: string): ReturnType<Store['recall']> {
+  recall(session: string, key: string): Awaitable<Sighting | undefined> {
     const noted = this.#waiting.recall(session, key) ?? this.#leaving?.recall(session, key);
     return noted ?? this.#store.recall(session, key);
   }

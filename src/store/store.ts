@@ -1,3 +1,4 @@
+import type { Awaitable } from '../model/awaitable.ts';
 import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -10,7 +11,7 @@ export interface Store {
   /** `memory:`, `sqlite:/path`, … */
   readonly url: string;
   /** At once where it can be: it is asked for every read, and a turn of the event loop costs as much as the answer. */
-  recall(session: string, key: string): Sighting | undefined | Promise<Sighting | undefined>;
+  recall(session: string, key: string): Awaitable<Sighting | undefined>;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** All of `writes` or none; its entries are numbered and chained. */
   record(writes: Writes): Promise<void>;

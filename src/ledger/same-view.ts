@@ -1,0 +1,27 @@
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { Sighting } from '../model/sighting.ts';
+
+/** So much earlier a time to live may end, and a file count as the one seen longest ago. */
+const WITHIN_MS = 1000;
+
+/** Does a whole view only repeat what was just known? Then it need not be stored again; most second reads are such. */
+export function isSameView(old: Sighting | undefined, next: Sighting): boolean {
+  return (
+    old !== undefined &&
+    next.atMs - old.atMs < WITHIN_MS &&
+    old.coverage.kind === 'whole' &&
+    next.coverage.kind === 'whole' &&
+    old.how === next.how &&
+    old.flags === next.flags &&
+    old.racy === next.racy &&
+    old.totalLines === next.totalLines &&
+    old.refusedContent === next.refusedContent &&
+    hasSameBytes(old, next)
+  );
+}
+
+function hasSameBytes(old: Sighting, next: Sighting): boolean {
+  if (old.fingerprint === undefined || next.fingerprint === undefined) return false;
+  if (old.stamp === undefined || next.stamp === undefined) return false;
+  return sameFingerprint(old.fingerprint, next.fingerprint) && sameStamp(old.stamp, next.stamp);
+}

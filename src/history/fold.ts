@@ -54,6 +54,11 @@ export class Fold {
     return this.#waiting.has(id);
   }
 
+  /** Did a result of this call show something? */
+  hasShown(id: string): boolean {
+    return this.#seen.hasCall(id);
+  }
+
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }

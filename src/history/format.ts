@@ -38,6 +38,8 @@ export interface Reader {
    * that need not be may still move the reader's state on.
    */
   skim?(bytes: Buffer, start: number, end: number): boolean;
+  /** The bytes of the lines skimmed so far may be overwritten from now on. */
+  settle?(): void;
   /** What the reader knows beside the fold, as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;

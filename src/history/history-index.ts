@@ -90,6 +90,7 @@ export class HistoryIndex {
   feed(chunk: Uint8Array): void {
     this.#incomplete = false;
     this.#scanner.scan(viewOf(chunk));
+    this.#reader?.settle?.();
   }
 
   /** Takes in one record that is parsed already. */
@@ -104,10 +105,12 @@ export class HistoryIndex {
    */
   end(): void {
     const rest = this.#scanner.takeRest();
-    if (rest !== undefined && !this.#tryLine(rest)) {
+    if (rest !== undefined && isWhole(rest)) this.#line(rest, 0, rest.length);
+    else if (rest !== undefined) {
       this.#base -= rest.length;
       this.#incomplete = true;
     }
+    this.#reader?.settle?.();
     this.#decide();
   }
 
@@ -192,4 +195,10 @@ export class HistoryIndex {
     this.#undecided = [];
     for (const record of records) this.#reader.read(record);
   }
+}
+
+/** Is this line all there? Half of a record is no JSON. */
+function isWhole(line: Buffer): boolean {
+  const text = line.toString('utf8');
+  return text.trim() === '' || parseJson(text) !== undefined;
 }

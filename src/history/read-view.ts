@@ -21,8 +21,11 @@ export function readView(access: ReadAccess, result: ToolResult): View | undefin
 function textView(access: ReadAccess, result: ToolResult, text: string): View | undefined {
   const receipted = takeReceipts(text);
   const receipt = receipted.receipts.find(({ path }) => path === access.given || path === access.path);
-  // A receipt for another file is none of ours: it is part of the text.
-  if (receipt === undefined) return bodyView(access, result, text);
+  if (receipt === undefined) {
+    // Numbered lines and the receipt of another file are a view of that file; below other text it is part of the text.
+    const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
+    return isForeign ? undefined : bodyView(access, result, text);
+  }
   const view = receiptView(access, receipt, receipted.body);
   return view !== undefined && receipted.clamped ? { ...view, clamped: true } : view;
 }

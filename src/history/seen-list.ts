@@ -24,13 +24,14 @@ export class SeenList {
     return this.#byPath.get(path) ?? [];
   }
 
+  hasCall(id: string): boolean {
+    return this.#calls().has(id);
+  }
+
   removeCall(id: string): void {
-    if (this.#byCall === undefined) {
-      this.#byCall = new Map();
-      for (const entry of this.#all) push(this.#byCall, entry.callId, entry);
-    }
-    for (const entry of this.#byCall.get(id) ?? []) this.#remove(entry);
-    this.#byCall.delete(id);
+    const byCall = this.#calls();
+    for (const entry of byCall.get(id) ?? []) this.#remove(entry);
+    byCall.delete(id);
   }
 
   /** Those whose call or result is part of a message. */
@@ -53,6 +54,13 @@ export class SeenList {
     this.#byCall = undefined;
     this.#byMessage = undefined;
     for (const entry of entries) this.add(entry);
+  }
+
+  #calls(): Map<string, SeenEntry[]> {
+    if (this.#byCall !== undefined) return this.#byCall;
+    this.#byCall = new Map();
+    for (const entry of this.#all) push(this.#byCall, entry.callId, entry);
+    return this.#byCall;
   }
 
   #remove(entry: SeenEntry): void {

@@ -12,16 +12,20 @@ const NAME = Buffer.from('","name":"');
 const COMMAND = Buffer.from('","input":{"command":"');
 const READERS = ['cat', 'sed', 'head', 'tail'].map((word) => Buffer.from(word));
 
+/** What tools a message of the model calls: one that may show a file, only others, or none. */
+export type CalledTools = 'file' | 'other' | 'none';
+
 /**
- * Does a message of the model call a tool that may show a file? Today's host writes every block as a record of its own,
- * so the first block tells; but another call in the same record is looked for. Of commands only those may that begin
- * as such.
+ * Looks for calls in a message of the model. Today's host writes every block as a record of its own, so the first block
+ * tells; but another call in the same record is looked for. Of commands only those may show a file that begin as such.
  */
-export function callsFile(bytes: Buffer, start: number, end: number): boolean {
+export function calledTools(bytes: Buffer, start: number, end: number): CalledTools {
   const block = firstBlock(bytes, start, Math.min(end, start + FIRST_BYTES));
-  if (block === -1) return true;
-  if (standsAt(bytes, CALL, block) && mayShow(bytes, block + CALL.length)) return true;
-  return bytes.subarray(block + BLOCK.length, end).includes(CALL);
+  if (block === -1) return 'file';
+  const calls = standsAt(bytes, CALL, block);
+  if (calls && mayShow(bytes, block + CALL.length)) return 'file';
+  if (bytes.subarray(block + BLOCK.length, end).includes(CALL)) return 'file';
+  return calls ? 'other' : 'none';
 }
 
 /** Where the first block of a message begins; -1 if it is not where it should be. */

@@ -7,7 +7,7 @@ import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from
 import { skimCalls } from './claude-call.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
 import { carriedEdit, skimEdit } from './claude-edit.ts';
-import type { Named } from './claude-name.ts';
+import { keyIn, type Named } from './claude-name.ts';
 import { skimPage } from './claude-page.ts';
 import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
@@ -41,7 +41,9 @@ interface ClaudeState {
 
 class ClaudeReader implements Reader {
   readonly #fold: Fold;
-  readonly #chain = new RecordChain();
+  readonly #chain = new RecordChain(() => this.#nameOfLast());
+  /** The rest of the last line that was linked without its name. */
+  #nameless: { readonly bytes: Buffer; readonly rest: number; readonly end: number } | undefined;
   /** Is this the transcript of a sub-agent? Known from the first record on. */
   #side: boolean | undefined;
   /** Name of the last compaction. */
@@ -83,14 +85,24 @@ class ClaudeReader implements Reader {
     const line = skimClaude(bytes, start, end);
     if (line === 'read') return true;
     if (line === 'nameless' || !this.#isOurs(line.side)) return false;
-    if (line.calls) return !this.#skimCalls(bytes.subarray(line.rest, end), line);
-    if (line.result !== undefined && this.#fold.isWaiting) {
+    // Any call may use the id again that another one waits under.
+    if (line.calls === 'file' || (line.calls === 'other' && this.#fold.isWaiting))
+      return !this.#skimCalls(bytes.subarray(line.rest, end), line);
+    if (line.result !== undefined) {
       const id = bytes.toString('latin1', line.result.start, line.result.end);
+      // A second result of a call may be what is left of the first.
+      if (this.#fold.hasShown(id)) return true;
       if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
-      if (holdsMoreResults(bytes, line.rest, end)) return true;
+      if (this.#fold.isWaiting && holdsMoreResults(bytes, line.rest, end)) return true;
     }
     this.#linkTo(line.parent, line.link);
+    this.#nameless = { bytes, rest: line.rest, end };
     return false;
+  }
+
+  settle(): void {
+    this.#chain.settle();
+    this.#nameless = undefined;
   }
 
   state(): unknown {
@@ -153,6 +165,12 @@ class ClaudeReader implements Reader {
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
     // A summary without a boundary before it is a compaction all the same.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
+  }
+
+  #nameOfLast(): NameKey | undefined {
+    if (this.#nameless === undefined) return undefined;
+    const { bytes, rest, end } = this.#nameless;
+    return keyIn(bytes.subarray(rest, end));
   }
 
   #linkTo(parent: NameKey | null, kind: LinkKind, key?: NameKey): void {

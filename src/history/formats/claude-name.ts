@@ -1,3 +1,6 @@
+import { standsAt } from './byte-match.ts';
+import { keyAt, type NameKey } from './name-table.ts';
+
 /** A record's name and time. */
 export interface Named {
   readonly uuid: string;
@@ -17,4 +20,16 @@ export function nameBefore(bytes: Buffer, at: number): Named | undefined {
   const named = at - match[0].length + '"uuid":"'.length;
   // Copied out of the bytes: a piece of a longer string would keep all of it alive.
   return { uuid: bytes.toString('latin1', named, named + UUID_LENGTH), timestamp };
+}
+
+const UUID = Buffer.from(',"uuid":"');
+const TIME = Buffer.from('","timestamp":"');
+
+/** The name of a record in the rest of its line; undefined if it does not stand before its time. */
+export function keyIn(line: Buffer): NameKey | undefined {
+  for (let at = line.indexOf(UUID); at !== -1; at = line.indexOf(UUID, at + 1)) {
+    const start = at + UUID.length;
+    if (standsAt(line, TIME, start + UUID_LENGTH)) return keyAt(line, start);
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import { endOfWord, standsAt } from './byte-match.ts';
-import { callsFile } from './claude-call.ts';
+import { type CalledTools, calledTools } from './claude-call.ts';
 import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
 
@@ -13,8 +13,8 @@ export interface LinkedLine {
   readonly link: LinkKind;
   /** For a result: where the id of its call begins and ends. */
   readonly result: { readonly start: number; readonly end: number } | undefined;
-  /** It is a message of the model that calls a tool for files. */
-  readonly calls: boolean;
+  /** For a message of the model. */
+  readonly calls: CalledTools;
   /** Where the rest of the line begins. */
   readonly rest: number;
 }
@@ -57,11 +57,11 @@ export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
     const closed = endOfWord(bytes, id);
     const rest = closed + RESULT.length;
     if (closed === -1 || !standsAt(bytes, RESULT, closed) || rest >= end) return 'read';
-    return { parent, side, link: 'result', result: { start: id, end: closed }, calls: false, rest };
+    return { parent, side, link: 'result', result: { start: id, end: closed }, calls: 'none', rest };
   }
   const link = linkAt(bytes, body);
   if (link === undefined) return 'read';
-  const calls = link === 'message' && callsFile(bytes, body, end);
+  const calls = link === 'message' ? calledTools(bytes, body, end) : 'none';
   return { parent, side, link, result: undefined, calls, rest: body };
 }
 

@@ -14,7 +14,7 @@ export interface ChainState {
 
 /**
  * The tree of a transcript whose records name their parent. Records that are not parsed keep their own name secret; it
- * is learnt from the next record that names them as its parent.
+ * is learnt from the next record that names them as its parent, or asked for when the conversation goes elsewhere.
  */
 export class RecordChain {
   /** The record linked last names a parent that is not known: what came before it is not known to lead to it. */
@@ -25,8 +25,14 @@ export class RecordChain {
   #tipKey: NameKey | undefined;
   /** Beginning of the run of results at the end: parallel results name different parents and belong together. */
   #runStart = 0;
-  /** A branch was left whose last record's name was never learnt. */
+  /** A branch was left whose last record's name could not be learnt. */
   #lostTip = false;
+  readonly #nameOfLast: () => NameKey | undefined;
+
+  /** `nameOfLast` finds the name of the record linked last, if it was linked without one. */
+  constructor(nameOfLast: () => NameKey | undefined) {
+    this.#nameOfLast = nameOfLast;
+  }
 
   get tip(): number {
     return this.#log.tip;
@@ -56,6 +62,13 @@ export class RecordChain {
     this.#moved('message');
     for (const other of keys) this.#name(other, place);
     this.#name(key, place);
+  }
+
+  /** Learns the name of the record linked last. */
+  settle(): void {
+    if (this.#tipKey !== undefined || this.#log.tip < 0) return;
+    const key = this.#nameOfLast();
+    if (key !== undefined) this.#name(key, this.#log.tip);
   }
 
   state(): ChainState {
@@ -104,7 +117,7 @@ export class RecordChain {
 
   #begin(kind: LinkKind): number {
     const first = this.#log.tip < 0;
-    this.#lostTip ||= !first && this.#tipKey === undefined;
+    if (!first) this.#leave();
     const place = first ? this.#log.append() : this.#log.appendAfter(-1);
     this.#moved(kind);
     return place;
@@ -117,10 +130,15 @@ export class RecordChain {
   }
 
   #goBack(place: number, kind: LinkKind): number {
-    this.#lostTip ||= this.#tipKey === undefined;
+    this.#leave();
     const next = this.#log.appendAfter(place);
     this.#moved(kind);
     return next;
+  }
+
+  #leave(): void {
+    this.settle();
+    this.#lostTip ||= this.#tipKey === undefined;
   }
 
   #moved(kind: LinkKind): void {

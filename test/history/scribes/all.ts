@@ -1,0 +1,24 @@
+import type { ScribeKind } from '../scribe.ts';
+import { AI_SDK } from './ai-sdk.ts';
+import { ANTHROPIC_MESSAGES } from './anthropic-messages.ts';
+import { CLAUDE_AGENT, CLAUDE_CODE } from './claude-code.ts';
+import { CODEX } from './codex.ts';
+import { GEMINI } from './gemini.ts';
+import { LANGCHAIN } from './langchain.ts';
+import { MCP_LOG } from './mcp-log.ts';
+import { OPENAI_AGENTS } from './openai-agents.ts';
+import { THREAD_EVENTS } from './thread-events.ts';
+
+/** Everyone who can write a conversation down. */
+export const SCRIBES: readonly ScribeKind[] = [
+  THREAD_EVENTS,
+  ANTHROPIC_MESSAGES,
+  CLAUDE_CODE,
+  CLAUDE_AGENT,
+  OPENAI_AGENTS,
+  CODEX,
+  GEMINI,
+  AI_SDK,
+  LANGCHAIN,
+  MCP_LOG,
+];

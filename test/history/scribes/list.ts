@@ -1,0 +1,87 @@
+import { Calls, type Scribe } from '../scribe.ts';
+import type { CallStep, ResultStep, Step } from '../step.ts';
+
+/** A message and the call it belongs to. */
+export interface ListedMessage {
+  readonly id: string;
+  readonly kind: 'call' | 'result';
+  readonly record: object;
+}
+
+/** How one framework spells messages that are kept as a list: what is not in the list is not in the context. */
+export interface ListWords {
+  call(call: CallStep, directory: string | undefined): object;
+  result(calls: Calls, step: ResultStep): object;
+  /** All messages as one record. */
+  list(messages: readonly object[]): object;
+  /** The context is summarised; default: the list without what is gone. */
+  compact?(kept: readonly object[]): readonly object[];
+  /** The oldest results are cleared. */
+  clear?(count: number): readonly object[];
+  readonly knowsDirectories?: true;
+}
+
+/** Writes message by message, and the list anew whenever something in it has changed. */
+export class ListScribe implements Scribe {
+  readonly #calls = new Calls();
+  readonly #words: ListWords;
+  #messages: ListedMessage[] = [];
+  #directory: string | undefined;
+
+  constructor(words: ListWords) {
+    this.#words = words;
+  }
+
+  write(step: Step): readonly object[] | undefined {
+    switch (step.do) {
+      case 'call':
+        this.#calls.note(step);
+        return this.#add(step.id, 'call', this.#words.call(step, this.#directory));
+      case 'result':
+        return this.#add(step.id, 'result', this.#words.result(this.#calls, step));
+      case 'compact':
+        return this.#compact(step.keep ?? []);
+      case 'rewind':
+        return this.#rewind(step.before);
+      case 'clear':
+        return this.#words.clear?.(step.count);
+      case 'blank':
+        return this.#blank(step.id);
+      case 'enter':
+        if (this.#words.knowsDirectories !== true) return undefined;
+        this.#directory = step.directory;
+        return [];
+      default:
+        return step satisfies never;
+    }
+  }
+
+  #add(id: string, kind: ListedMessage['kind'], record: object): readonly object[] {
+    this.#messages.push({ id, kind, record });
+    return [record];
+  }
+
+  #list(): readonly object[] {
+    return [this.#words.list(this.#messages.map((message) => message.record))];
+  }
+
+  #compact(keep: readonly string[]): readonly object[] {
+    this.#messages = this.#messages.filter((message) => keep.includes(message.id));
+    return this.#words.compact?.(this.#messages.map((message) => message.record)) ?? this.#list();
+  }
+
+  #rewind(id: string): readonly object[] {
+    const at = this.#messages.findIndex((message) => message.id === id);
+    if (at !== -1) this.#messages = this.#messages.slice(0, at);
+    return this.#list();
+  }
+
+  #blank(id: string): readonly object[] {
+    this.#messages = this.#messages.map((message) =>
+      message.id === id && message.kind === 'result'
+        ? { ...message, record: this.#words.result(this.#calls, { do: 'result', id, is: 'blank' }) }
+        : message,
+    );
+    return this.#list();
+  }
+}

@@ -1,0 +1,40 @@
+import { ownArguments, ownText, type ScribeKind } from '../scribe.ts';
+import { ListScribe, type ListWords } from './list.ts';
+
+const WORDS: ListWords = {
+  call(call, cwd) {
+    const place = cwd === undefined ? {} : { cwd };
+    if (call.tool === 'shell')
+      return { type: 'shell_call', callId: call.id, action: { commands: [call.command] }, ...place };
+    const { name, args } = ownArguments(call);
+    return {
+      type: 'function_call',
+      callId: call.id,
+      name,
+      arguments: JSON.stringify(args),
+      status: 'completed',
+      ...place,
+    };
+  },
+  /** A failed tool is completed too: only its text tells. */
+  result(calls, step) {
+    const text = ownText(calls, step);
+    if (calls.get(step.id)?.tool === 'shell') {
+      const exit_code = step.is === 'error' ? 1 : 0;
+      const output = [{ stdout: `${text}\n`, stderr: '', outcome: { type: 'exit', exit_code } }];
+      return { type: 'shell_call_output', callId: step.id, output };
+    }
+    const status = step.is === 'denied' ? 'incomplete' : 'completed';
+    return { type: 'function_call_result', callId: step.id, status, output: { type: 'text', text } };
+  },
+  list: (history) => ({ history: [{ type: 'message', role: 'user', content: 'go' }, ...history] }),
+  compact: (kept) => [{ type: 'compaction', encrypted_content: 'gAAAAB' }, ...kept],
+  knowsDirectories: true,
+};
+
+/** Items of the OpenAI Agents SDK. */
+export const OPENAI_AGENTS: ScribeKind = {
+  format: 'openai-agents',
+  name: 'openai-agents',
+  open: () => new ListScribe(WORDS),
+};

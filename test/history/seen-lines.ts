@@ -1,0 +1,14 @@
+import type { HistorySighting } from '../../src/history/history-sighting.ts';
+import { formatRanges } from '../../src/report/ranges.ts';
+import { ROOT } from './step.ts';
+
+/** Sightings as `PATH HOW LINES`, each once, in alphabetical order. What hosts record of an edit differs: `*`. */
+export function seenLines(sightings: readonly HistorySighting[]): string[] {
+  return [...new Set(sightings.map(seenLine))].sort();
+}
+
+function seenLine({ path, how, coverage }: HistorySighting): string {
+  const name = path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length + 1) : path;
+  const lines = coverage.kind === 'lines' ? formatRanges(coverage.ranges) : coverage.kind;
+  return `${name} ${how} ${how === 'edit' ? '*' : lines}`;
+}

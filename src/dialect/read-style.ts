@@ -3,8 +3,11 @@ import type { Rendered, Words } from './words.ts';
 
 /** How a dialect shows a file: its lines, then `foot`. Kept apart from text so that lines may also be shown from bytes. */
 export interface ReadStyle {
-  /** `numbered`: `N<TAB>line`; `padded`: the same, numbers flush right; `raw`: exactly as in the file. */
-  readonly lines: 'numbered' | 'padded' | 'raw';
+  /**
+   * `numbered`: `N<TAB>line`; `padded`: the same, numbers flush right; `raw`: exactly as in the file; `joined`: the same,
+   * without a newline after the last line.
+   */
+  readonly lines: 'numbered' | 'padded' | 'raw' | 'joined';
   /** What follows the lines, with the newline before it if it needs one. */
   foot(result: ReadResult, words: Words): string;
   /** A file that is not text. */
@@ -17,6 +20,7 @@ export function readText(result: ReadResult, style: ReadStyle, words: Words): st
 }
 
 function linesText(result: ReadResult, lines: ReadStyle['lines']): string {
+  if (lines === 'joined') return result.text.replace(/\n$/, '');
   if (lines === 'raw' || result.to === 0) return result.text;
   const width = lines === 'padded' ? String(result.to).length : 0;
   return result.text

@@ -15,10 +15,11 @@ export function showRead(result: ReadResult, style: ReadStyle, words: Words): Re
     return readText(result, style, words);
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const short = lines.length <= SHORT_BYTES;
-  if (style.lines === 'raw')
-    return short
-      ? lines.toString('utf8') + style.foot(result, words)
-      : escaped(lines, style.foot(result, words));
+  if (style.lines !== 'numbered') {
+    const shown = style.lines === 'raw' ? lines : joined(lines);
+    const foot = style.foot(result, words);
+    return short ? shown.toString('utf8') + foot : escaped(shown, foot);
+  }
   if (short) return readText(result, style, words);
   // A return before each newline is no part of the line, and an empty file has no line to number.
   if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, words);
@@ -34,6 +35,10 @@ function numbered(lines: Buffer, first: number, foot: string): EscapedText {
       writeTo: (out) => void out.numberedLines(shown, first).text(foot),
     },
   };
+}
+
+function joined(bytes: Buffer): Buffer {
+  return bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes;
 }
 
 function escaped(bytes: Uint8Array, foot: string): EscapedText {

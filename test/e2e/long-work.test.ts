@@ -14,6 +14,10 @@ function endless(): Scratch {
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
   mkdirSync(join(places.root, '.git'));
   execFileSync('mkfifo', [join(places.root, '.gitignore')]);
+  // What a failed test has left behind would wait for ever.
+  onTestFinished(() => {
+    for (const pid of searches(places)) process.kill(Number(pid), 'SIGKILL');
+  });
   return places;
 }
 

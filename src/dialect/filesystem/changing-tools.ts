@@ -2,7 +2,7 @@ import type { Edit } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import { ADDS, DESTROYS, type Tool, tool } from '../tool.ts';
 import type { Words } from '../words.ts';
-import { forewordFor, parentMissing } from './forewords.ts';
+import { forewordFor, moveForeword } from './forewords.ts';
 import { diffText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
 
@@ -27,7 +27,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
       kind: 'write',
       operation: { path, content, makeParents: false },
       render: ({ notices }, words) => told(`Successfully wrote to ${path}`, { notices, path, words }),
-      foreword: forewordFor('open', parentMissing),
+      foreword: forewordFor('open'),
     }),
   }),
   tool({
@@ -121,11 +121,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
       operation: { source, destination, makeParents: false, overwrite: false },
       render: ({ notices }, words) =>
         told(`Successfully moved ${source} to ${destination}`, { notices, path: destination, words }),
-      foreword: forewordFor('rename', (refusal, words) => {
-        if (refusal.code === 'ALREADY_EXISTS')
-          return `Destination already exists: ${words.path(refusal.path)}`;
-        return refusal.path === destination ? parentMissing(refusal, words) : undefined;
-      }),
+      foreword: moveForeword(source, destination),
     }),
   }),
 ];

@@ -58,7 +58,8 @@ describe('what changes files', () => {
       notices: [],
       diff: '@@\n-a\n+b',
     };
-    const text = '```diff\n--- f\toriginal\n+++ f\tmodified\n@@\n-a\n+b\n```\n\n';
+    const header = `Index: f\n${'='.repeat(67)}\n--- f\toriginal\n+++ f\tmodified\n`;
+    const text = `\`\`\`diff\n${header}@@\n-a\n+b\n\`\`\`\n\n`;
     expect(edit.render(change, W)).toBe(text);
     expect(dry.render({ dryRun: true, results: [change] }, W)).toBe(text);
   });
@@ -84,7 +85,7 @@ describe('what it says before our own words', () => {
       { code: 'OUTSIDE_WORKSPACE', path: '/x' },
       'Access denied - path outside allowed directories: /x not in /root, /other',
     ],
-    ['write_file', { path: 'd/a.txt', content: '' }, {}, 'Parent directory does not exist: d'],
+    ['write_file', { path: 'd/a.txt', content: '' }, {}, "ENOENT: no such file or directory, open 'd/a.txt'"],
     ['write_file', { path: 'd/a.txt', content: '' }, { code: 'NOT_READ' }, undefined],
     [
       'edit_file',
@@ -108,7 +109,32 @@ describe('what it says before our own words', () => {
       'move_file',
       { source: 'a', destination: 'b' },
       { path: 'a' },
-      "ENOENT: no such file or directory, rename 'a'",
+      "ENOENT: no such file or directory, rename 'a' -> 'b'",
+    ],
+    [
+      'move_file',
+      { source: 'a', destination: 'a' },
+      { code: 'INVALID_ARGUMENT', path: 'a' },
+      'Destination already exists: a',
+    ],
+    [
+      'read_text_file',
+      { path: 'd' },
+      { code: 'NOT_A_FILE', detail: { kind: 'directory' } },
+      'EISDIR: illegal operation on a directory, read',
+    ],
+    ['read_text_file', { path: 'p' }, { code: 'NOT_A_FILE', detail: { kind: 'fifo' } }, undefined],
+    [
+      'list_directory',
+      { path: 'a' },
+      { code: 'NOT_A_FILE', path: 'a' },
+      "ENOTDIR: not a directory, scandir 'a'",
+    ],
+    [
+      'create_directory',
+      { path: 'a' },
+      { code: 'ALREADY_EXISTS', path: 'a' },
+      "EEXIST: file already exists, mkdir 'a'",
     ],
     ['list_directory', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, scandir 'd'"],
     ['get_file_info', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, stat 'd'"],

@@ -4,20 +4,40 @@ import type { Words } from '../words.ts';
 type Foreword = (refusal: Refusal, words: Words) => string | undefined;
 
 /** The official server's words for a refusal, before our own; undefined where it has none. */
-export function forewordFor(call: string, more: Foreword = () => undefined): Foreword {
+export function forewordFor(
+  call: 'open' | 'scandir' | 'stat' | 'mkdir',
+  more: Foreword = () => undefined,
+): Foreword {
   return (refusal, words) => more(refusal, words) ?? general(call, refusal, words);
 }
 
-function general(call: string, { code, path }: Refusal, words: Words): string | undefined {
-  const shown = words.path(path);
-  if (code === 'OUTSIDE_WORKSPACE')
-    return `Access denied - path outside allowed directories: ${shown} not in ${words.roots.join(', ')}`;
-  if (code === 'NOT_FOUND') return `ENOENT: no such file or directory, ${call} '${shown}'`;
-  return undefined;
+function general(call: string, refusal: Refusal, words: Words): string | undefined {
+  const shown = words.path(refusal.path);
+  const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
+  switch (refusal.code) {
+    case 'OUTSIDE_WORKSPACE':
+      return `Access denied - path outside allowed directories: ${shown} not in ${words.roots.join(', ')}`;
+    case 'NOT_FOUND':
+      return said('ENOENT: no such file or directory');
+    case 'NOT_A_FILE':
+      if (call !== 'open') return said('ENOTDIR: not a directory');
+      return refusal.detail?.kind === 'directory'
+        ? 'EISDIR: illegal operation on a directory, read'
+        : undefined;
+    case 'ALREADY_EXISTS':
+      return said('EEXIST: file already exists');
+    default:
+      return undefined;
+  }
 }
 
-/** For tools that make something in a folder that must be there. */
-export const parentMissing: Foreword = ({ code, path }, words) =>
-  code === 'NOT_FOUND'
-    ? `Parent directory does not exist: ${words.path(path.replace(/[\\/][^\\/]*[\\/]?$/, ''))}`
-    : undefined;
+/** The same for a move, whose errors name both paths. */
+export function moveForeword(source: string, destination: string): Foreword {
+  return (refusal, words) => {
+    const both = `'${words.path(source)}' -> '${words.path(destination)}'`;
+    if (refusal.code === 'NOT_FOUND') return `ENOENT: no such file or directory, rename ${both}`;
+    if (refusal.code === 'ALREADY_EXISTS' || source === destination)
+      return `Destination already exists: ${words.path(destination)}`;
+    return refusal.code === 'OUTSIDE_WORKSPACE' ? general('rename', refusal, words) : undefined;
+  };
+}

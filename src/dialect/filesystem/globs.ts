@@ -9,8 +9,8 @@ export function matchingPaths(
   pattern: string,
   excludePatterns: readonly string[],
 ): string[] {
-  const wanted = picomatch(pattern, { dot: true });
-  const excluded = anyOf(excludePatterns.map((glob) => picomatch(glob, { dot: true })));
+  const wanted = matcher(pattern);
+  const excluded = anyOf(excludePatterns.map(matcher));
   return pruned(entries, excluded)
     .map(({ path }) => path)
     .filter((path) => wanted(path));
@@ -26,7 +26,7 @@ interface TreeEntry {
 export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>
-      picomatch(glob.includes('*') ? glob : [glob, `**/${glob}`, `**/${glob}/**`], { dot: true }),
+      glob.includes('*') ? matcher(glob) : anyOf([glob, `**/${glob}`].map(matcher)),
     ),
   );
   const top: TreeEntry[] = [];
@@ -54,6 +54,11 @@ function pruned(entries: readonly ListedEntry[], excluded: Match): ListedEntry[]
     if (kind === 'directory') gone.add(path);
     return false;
   });
+}
+
+/** As the official server reads globs: `x/**` is about what is in `x`, not about `x`. */
+function matcher(glob: string): Match {
+  return picomatch(glob.replace(/\/\*\*$/, '/**/*'), { dot: true });
 }
 
 function anyOf(matches: readonly Match[]): Match {

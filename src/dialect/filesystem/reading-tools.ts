@@ -1,8 +1,8 @@
-import { given, READS, type Tool, tool } from '../tool.ts';
+import { READS, type Tool, tool } from '../tool.ts';
 import type { Block } from '../words.ts';
 import { forewordFor } from './forewords.ts';
 import { MEDIA_OUTPUT, mediaBlock } from './media-block.ts';
-import { RAW_STYLE } from './shapes.ts';
+import { HEAD_STYLE, RAW_STYLE } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -26,19 +26,19 @@ function readTool(name: string, title: string, description: string): Tool {
     },
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
-    call: ({ path, head, tail }) => {
-      if (head && tail)
+    // Zero lines mean the whole file, as they do there.
+    call: ({ path, head = 0, tail = 0 }) => {
+      if (head !== 0 && tail !== 0)
         return { kind: 'problem', reason: 'Cannot specify both head and tail parameters simultaneously' };
-      const lines = head || tail;
-      if (lines !== undefined && lines < 0)
-        return { kind: 'problem', reason: 'head and tail must not be negative' };
-      const range = tail ? { last: Math.ceil(tail) } : { limit: head ? Math.ceil(head) : ALL };
-      return {
-        kind: 'read',
-        operation: { path, raw: true, ...range, ...given({ maxBytes: lines ? undefined : MAX_WHOLE_BYTES }) },
-        style: RAW_STYLE,
-        foreword: forewordFor('open'),
-      };
+      if (head < 0 || tail < 0) return { kind: 'problem', reason: 'head and tail must not be negative' };
+      const foreword = forewordFor('open');
+      const shown = { path, raw: true };
+      if (tail > 0)
+        return { kind: 'read', operation: { ...shown, last: Math.ceil(tail) }, style: RAW_STYLE, foreword };
+      if (head > 0)
+        return { kind: 'read', operation: { ...shown, limit: Math.ceil(head) }, style: HEAD_STYLE, foreword };
+      const operation = { ...shown, limit: ALL, maxBytes: MAX_WHOLE_BYTES };
+      return { kind: 'read', operation, style: RAW_STYLE, foreword };
     },
   });
 }

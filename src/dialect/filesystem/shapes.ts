@@ -11,6 +11,9 @@ export const RAW_STYLE: ReadStyle = {
     `${words.path(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
 };
 
+/** The first lines of a file, which the official server joins. */
+export const HEAD_STYLE: ReadStyle = { ...RAW_STYLE, lines: 'joined' };
+
 /** `1.50 KB`, as the official server writes sizes. */
 export function formatSize(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
@@ -59,7 +62,8 @@ export function diffText(path: string, diff: string): string {
   let fence = '```';
   while (diff.includes(fence)) fence += '`';
   const rows = diff === '' ? '' : `${diff.replace(/\n$/, '')}\n`;
-  return `${fence}diff\n--- ${path}\toriginal\n+++ ${path}\tmodified\n${rows}${fence}\n\n`;
+  const header = `Index: ${path}\n${'='.repeat(67)}\n--- ${path}\toriginal\n+++ ${path}\tmodified\n`;
+  return `${fence}diff\n${header}${rows}${fence}\n\n`;
 }
 
 function label(kind: FileKind): string {

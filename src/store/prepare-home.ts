@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, realpathSync } from 'node:fs';
+import { chmodSync, realpathSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** Makes our state folder, private to its user, and returns its canonical path. */
 export function prepareHome(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     const canonical = realpathSync.native(path);
     chmodSync(canonical, 0o700);
     return canonical;

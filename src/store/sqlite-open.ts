@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../model/fault.ts';
+import { makeFolder } from './make-folder.ts';
 import { loadSqlite, type SqliteDatabase } from './sqlite-driver.ts';
 import { isBusy, storeFault } from './sqlite-fault.ts';
 import { migrate } from './sqlite-schema.ts';
@@ -29,7 +30,7 @@ export async function openDatabase(file: string): Promise<SqliteDatabase> {
 
 /** SQLite gives its side files the mode of the database, and would open one it may not write for reading, silently. */
 function makeFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   closeSync(openSync(file, 'a', 0o600));
 }
 

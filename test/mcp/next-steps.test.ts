@@ -1,0 +1,341 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { nearest } from '../../src/config/nearest.ts';
+import { checkArguments } from '../../src/dialect/check-arguments.ts';
+import type { DialectName } from '../../src/dialect/dialect-name.ts';
+import { loadDialect } from '../../src/dialect/dialects.ts';
+import type { Dialect } from '../../src/dialect/tool.ts';
+import { TOOL_NAMES } from '../../src/mcp/dialect-names.ts';
+import { toolMessage } from '../../src/mcp/outgoing.ts';
+import { createToolHost } from '../../src/mcp/tools-host.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
+import { explain } from '../../src/report/explain.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { scratch } from '../support/tree.ts';
+import { written } from '../support/written.ts';
+
+type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
+
+/** How each dialect spells what the cases do. */
+interface Spelling {
+  readonly read: (path: string) => Call;
+  readonly readFirstLine: (path: string) => Call;
+  readonly write: (path: string, content: string) => Call;
+  readonly edit: (path: string, old: string, now: string) => Call;
+}
+
+const SPELLINGS: Readonly<Record<DialectName, Spelling>> = {
+  lookfirst: {
+    read: (path) => ['read_file', { path }],
+    readFirstLine: (path) => ['read_file', { path, limit: 1 }],
+    write: (path, content) => ['write_file', { path, content }],
+    edit: (path, old, now) => ['edit_file', { path, old_string: old, new_string: now }],
+  },
+  sandbox: {
+    read: (path) => ['Read', { file_path: path }],
+    readFirstLine: (path) => ['Read', { file_path: path, limit: 1 }],
+    write: (path, content) => ['Write', { file_path: path, content }],
+    edit: (path, old, now) => ['Edit', { file_path: path, old_string: old, new_string: now }],
+  },
+  lace: {
+    read: (path) => ['file_read', { path }],
+    readFirstLine: (path) => ['file_read', { path, startLine: 1, endLine: 1 }],
+    write: (path, content) => ['file_write', { path, content }],
+    edit: (path, old, now) => ['file_edit', { path, edits: [{ old_text: old, new_text: now }] }],
+  },
+  filesystem: {
+    read: (path) => ['read_text_file', { path }],
+    readFirstLine: (path) => ['read_text_file', { path, head: 1 }],
+    write: (path, content) => ['write_file', { path, content }],
+    edit: (path, old, now) => ['edit_file', { path, edits: [{ oldText: old, newText: now }] }],
+  },
+};
+const NAMES = Object.keys(SPELLINGS) as DialectName[];
+
+async function open(name: DialectName, policy: Partial<Policy> = {}) {
+  const { root, home } = scratch();
+  let nowMs = Date.now();
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', policy, now: () => nowMs });
+  onTestFinished(() => sessions.close());
+  const dialect = await loadDialect(name);
+  const host = createToolHost({
+    open: async () => sessions,
+    dialect,
+    readOnly: false,
+    version: '1',
+    log: () => {},
+  });
+  const call = async ([tool, args]: Call) => {
+    const context = {
+      signal: new AbortController().signal,
+      meta: {},
+      era: 'modern',
+      clientInfo: undefined,
+      sessionHint: undefined,
+      progress: () => {},
+    } as const;
+    const parts = toolMessage(1, await host.call(tool, args, context), { era: 'legacy', info: host.info });
+    const { result } = JSON.parse(written(parts));
+    return {
+      text: String(result.content[0].text),
+      code: result._meta['dev.lookfirst/outcome'].code as string | undefined,
+    };
+  };
+  const put = (file: string, content: string | Uint8Array) => writeFileSync(join(root, file), content);
+  const later = (ms: number) => {
+    nowMs += ms;
+  };
+  return { root, dialect, call, put, later, say: SPELLINGS[name] };
+}
+
+/** Every call a text names: a tool and its arguments as JSON. */
+function callsIn(text: string): Call[] {
+  return [...text.matchAll(/\b(\w+) (\{"[^\n]*?\})(?=[\s,.;]|$)/g)].map(([, tool = '', args = '']) => [
+    tool,
+    JSON.parse(args),
+  ]);
+}
+
+function whyNotCallable({ tools }: Dialect, [name, args]: Call): string | undefined {
+  const tool = tools.find((candidate) => candidate.name === name);
+  return tool === undefined ? `there is no ${name}` : checkArguments(tool.inputSchema, args, nearest);
+}
+
+type Opened = Awaited<ReturnType<typeof open>>;
+
+interface Case {
+  readonly code: string;
+  readonly policy?: Partial<Policy>;
+  /** Brings about the refusal. */
+  readonly refuse: (opened: Opened) => Promise<{ text: string; code: string | undefined }>;
+  /** The change again, after what the text says was done. */
+  readonly again?: (opened: Opened) => Promise<{ code: string | undefined }>;
+}
+
+const overwrite = ({ call, say }: Opened) => call(say.write('a.txt', 'new\n'));
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a blind overwrite': { code: 'NOT_READ', refuse: overwrite, again: overwrite },
+  'a blind edit': {
+    code: 'NOT_READ',
+    refuse: ({ call, say }) => call(say.edit('a.txt', 'two', 'TWO')),
+    again: ({ call, say }) => call(say.edit('a.txt', 'two', 'TWO')),
+  },
+  'an overwrite after a part': {
+    code: 'PARTIALLY_READ',
+    refuse: async (opened) => {
+      await opened.call(opened.say.readFirstLine('a.txt'));
+      return overwrite(opened);
+    },
+    again: overwrite,
+  },
+  'a stale overwrite': {
+    code: 'STALE',
+    refuse: async (opened) => {
+      await opened.call(opened.say.read('a.txt'));
+      opened.put('a.txt', 'theirs\n');
+      return overwrite(opened);
+    },
+    again: async (opened) => {
+      await opened.call(opened.say.read('a.txt'));
+      return overwrite(opened);
+    },
+  },
+  'an edit of changed text': {
+    code: 'STALE',
+    refuse: async (opened) => {
+      await opened.call(opened.say.read('a.txt'));
+      opened.put('a.txt', 'one\nTWO\nthree\n');
+      return opened.call(opened.say.edit('a.txt', 'two', '2'));
+    },
+    again: ({ call, say }) => call(say.edit('a.txt', 'TWO', '2')),
+  },
+  'an overwrite after too long': {
+    code: 'READ_EXPIRED',
+    policy: { ttlMs: 1000 },
+    refuse: async (opened) => {
+      await opened.call(opened.say.read('a.txt'));
+      opened.later(5000);
+      return overwrite(opened);
+    },
+    again: overwrite,
+  },
+  'an edit of a deleted file': {
+    code: 'DELETED',
+    refuse: async (opened) => {
+      await opened.call(opened.say.read('a.txt'));
+      rmSync(join(opened.root, 'a.txt'));
+      return opened.call(opened.say.edit('a.txt', 'two', '2'));
+    },
+    again: overwrite,
+  },
+  'an edit of text that is not there': {
+    code: 'NO_MATCH',
+    refuse: async ({ call, say }) => {
+      await call(say.read('a.txt'));
+      return call(say.edit('a.txt', 'four', '4'));
+    },
+    again: ({ call, say }) => call(say.edit('a.txt', 'three', '3')),
+  },
+  'an edit of text that is there twice': {
+    code: 'AMBIGUOUS_MATCH',
+    refuse: async ({ call, say, put }) => {
+      put('a.txt', 'x\nsame\ny\nsame\n');
+      await call(say.read('a.txt'));
+      return call(say.edit('a.txt', 'same', 'other'));
+    },
+    again: ({ call, say }) => call(say.edit('a.txt', 'x\nsame', 'x\nother')),
+  },
+  'an edit that changes nothing': {
+    code: 'INVALID_ARGUMENT',
+    refuse: async ({ call, say }) => {
+      await call(say.read('a.txt'));
+      return call(say.edit('a.txt', 'two', 'two'));
+    },
+  },
+  'an edit of nothing': {
+    code: 'INVALID_ARGUMENT',
+    refuse: async ({ call, say }) => {
+      await call(say.read('a.txt'));
+      return call(say.edit('a.txt', '', 'x'));
+    },
+  },
+  'an edit of a missing file': {
+    code: 'NOT_FOUND',
+    refuse: ({ call, say }) => call(say.edit('missing.txt', 'a', 'b')),
+  },
+  'a read of a missing file': { code: 'NOT_FOUND', refuse: ({ call, say }) => call(say.read('missing.txt')) },
+  'a read of a folder': {
+    code: 'NOT_A_FILE',
+    refuse: ({ call, say, root }) => {
+      mkdirSync(join(root, 'd'));
+      return call(say.read('d'));
+    },
+  },
+  'a write to a folder': {
+    code: 'NOT_A_FILE',
+    refuse: ({ call, say, root }) => {
+      mkdirSync(join(root, 'd'));
+      return call(say.write('d', 'x'));
+    },
+  },
+  'a read outside': { code: 'OUTSIDE_WORKSPACE', refuse: ({ call, say }) => call(say.read('../x')) },
+  'a protected file': {
+    code: 'PROTECTED',
+    policy: { protected: ['a.txt'] },
+    refuse: ({ call, say }) => call(say.read('a.txt')),
+  },
+  'a file that may not be written': {
+    code: 'READ_ONLY',
+    refuse: async (opened) => {
+      chmodSync(join(opened.root, 'a.txt'), 0o444);
+      await opened.call(opened.say.read('a.txt'));
+      return overwrite(opened);
+    },
+  },
+  'a stub for the rest of the file': {
+    code: 'PLACEHOLDER_CONTENT',
+    refuse: async ({ call, say }) => {
+      await call(say.read('a.txt'));
+      return call(say.write('a.txt', 'one\n// ... rest of the file unchanged ...\n'));
+    },
+    again: ({ call, say }) => call(say.edit('a.txt', 'two', '2')),
+  },
+  'an edit of a binary file': {
+    code: 'NOT_TEXT',
+    refuse: async ({ call, say, put }) => {
+      put('a.txt', Buffer.from([0, 1, 2, 255]));
+      await call(say.read('a.txt'));
+      return call(say.edit('a.txt', 'a', 'b'));
+    },
+  },
+  'an unknown argument': {
+    code: 'INVALID_ARGUMENT',
+    refuse: ({ call, say }) => {
+      const [tool, args] = say.read('a.txt');
+      return call([tool, { ...args, unknown: 1 }]);
+    },
+  },
+};
+
+/** Words that only other dialects have. */
+async function foreignWords(name: DialectName): Promise<Set<string>> {
+  const wordsOf = async (which: DialectName): Promise<string[]> =>
+    (await loadDialect(which)).tools.flatMap((tool) => [
+      tool.name,
+      ...(JSON.stringify(tool.inputSchema.properties).match(/"(\w+)":\{/g) ?? []).map((key) =>
+        key.slice(1, -3),
+      ),
+    ]);
+  const own = new Set(await wordsOf(name));
+  const all = (await Promise.all(NAMES.map(wordsOf))).flat();
+  // Only what cannot be an ordinary word.
+  return new Set(all.filter((word) => /_|[a-z][A-Z]/.test(word) && !own.has(word)));
+}
+
+describe.each(NAMES)('in %s', (name) => {
+  it.each(Object.entries(CASES))('%s is refused with a next step that can be taken', async (_what, given) => {
+    const opened = await open(name, given.policy);
+    opened.put('a.txt', 'one\ntwo\nthree\n');
+    const { text, code } = await given.refuse(opened);
+    expect(code).toBe(given.code);
+    const foreign = await foreignWords(name);
+    expect((text.match(/\w+/g) ?? []).filter((word) => foreign.has(word))).toEqual([]);
+    for (const next of callsIn(text)) {
+      expect(whyNotCallable(opened.dialect, next), text).toBeUndefined();
+      const done = await opened.call(next);
+      expect(done.code, `${text}\n\n${done.text}`).toBeUndefined();
+    }
+    const again = await given.again?.(opened);
+    expect(again?.code).toBeUndefined();
+  });
+
+  it('every refusal there can be names only what can be called', async () => {
+    const dialect = await loadDialect(name);
+    const foreign = await foreignWords(name);
+    const wrong: string[] = [];
+    for (const refusal of everyRefusal()) {
+      const text = explain(refusal, { nowMs: 1_000_000, tools: TOOL_NAMES[name], wording: 'default' });
+      for (const next of callsIn(text)) {
+        const why = whyNotCallable(dialect, next);
+        if (why !== undefined) wrong.push(`${why}: ${text}`);
+      }
+      const strange = (text.match(/\w+/g) ?? []).filter((word) => foreign.has(word));
+      if (strange.length > 0) wrong.push(`${strange}: ${text}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+const STEPS: readonly NextStep[] = [
+  ...(['read', 'read_range', 'read_again', 'list', 'other_path', 'other_tool'] as const),
+  ...(['add_context', 'use_edit', 'fix_argument', 'retry_later', 'ask_human', 'none'] as const),
+];
+const ACTIONS: readonly Action[] = [
+  ...(['read', 'list', 'search', 'status', 'create', 'overwrite', 'edit'] as const),
+  ...(['insert', 'delete', 'move', 'mkdir', 'undo', 'run'] as const),
+];
+const DETAILS: readonly RefusalDetail[] = [
+  {},
+  { missing: [{ from: 3, to: 7 }], totalLines: 9, seenAtMs: 1000 },
+  { revision: 'r1', diff: '-a\n+b', seenAtMs: 1000 },
+  { reason: 'repeated', revision: 'r1' },
+  { reason: 'compacted', seenAtMs: 1000, repeated: 3 },
+  { kind: 'directory', reason: 'the folder is not empty' },
+];
+
+function* everyRefusal() {
+  for (const code of REFUSAL_CODES)
+    for (const action of ACTIONS)
+      for (const next of STEPS)
+        for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail };
+}
+
+it('files are as they were after every refusal', async () => {
+  const { call, put, root, say } = await open('lookfirst');
+  put('a.txt', 'one\n');
+  await call(say.write('a.txt', 'x'));
+  expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
+});

@@ -27,6 +27,7 @@ export const TOOL_NAMES: Readonly<Record<DialectName, ToolNames>> = {
     write: 'write_file',
     edit: 'edit_file',
     list: 'list_directory',
+    mkdir: 'create_directory',
     find: 'search_files',
     arguments: { path: 'path' },
   },

@@ -16,7 +16,7 @@ export function nextStep(refusal: Refusal, tools: ToolNames): string {
     case 'list':
       return list(refusal, tools);
     case 'other_path':
-      return otherPath(refusal);
+      return otherPath(refusal, tools);
     case 'other_tool':
       return otherTool(refusal, tools);
     case 'add_context':
@@ -95,10 +95,14 @@ function parentOf(path: string): string {
   return slash === 0 ? '/' : path.slice(0, slash);
 }
 
-function otherPath({ code, detail }: Refusal): string {
+function otherPath(refusal: Refusal, tools: ToolNames): string {
+  const { code, action, detail } = refusal;
   if (code === 'OUTSIDE_WORKSPACE')
     return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
   if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
+  // Only where folders are not made on the way does something new meet a missing one.
+  if (code === 'NOT_FOUND' && tools.mkdir !== undefined && (action === 'create' || action === 'move'))
+    return `Next: ${callOf(tools.mkdir, { [tools.arguments.path]: parentOf(pathOf(refusal)) })}, then repeat the call.`;
   return 'Next: use another path; there is no way to do this to this one.';
 }
 

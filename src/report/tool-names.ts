@@ -12,6 +12,8 @@ export interface ToolNames {
   readonly insert?: string;
   readonly delete?: string;
   readonly list?: string;
+  /** Where other tools do not make folders on the way. */
+  readonly mkdir?: string;
   readonly find?: string;
   readonly search?: string;
   readonly status?: string;

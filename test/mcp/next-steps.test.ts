@@ -333,6 +333,20 @@ function* everyRefusal() {
         for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail };
 }
 
+it('filesystem: a file for a folder that is not there comes after the folder', async () => {
+  const { call, say } = await open('filesystem');
+  const write = () => call(say.write('d/e/new.txt', 'x'));
+  const { text, code } = await write();
+  expect(code).toBe('NOT_FOUND');
+  expect(callsIn(text)).toEqual([['create_directory', { path: 'd/e' }]]);
+  for (const next of callsIn(text)) await call(next);
+  expect((await write()).code).toBeUndefined();
+  const { text: moved } = await call(['move_file', { source: 'd/e/new.txt', destination: 'f/new.txt' }]);
+  expect(callsIn(moved)).toEqual([['create_directory', { path: 'f' }]]);
+  const { text: gone } = await call(['move_file', { source: 'gone.txt', destination: 'f/new.txt' }]);
+  expect(gone).not.toContain('create_directory');
+});
+
 it('files are as they were after every refusal', async () => {
   const { call, put, root, say } = await open('lookfirst');
   put('a.txt', 'one\n');

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
@@ -121,5 +121,34 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of 
       // What could be announced is in the journal as soon as there is room again.
       expect(each).toMatchObject({ pending: 0, ...(each.journalled ? { isBack: true } : {}) });
     }
+  });
+});
+
+describe('a state folder inside a workspace', () => {
+  it('is made and used, and out of reach of every tool', async () => {
+    const { root } = scratch();
+    const session = await openSession({ roots: [root], home: join(root, 'state'), session: 'ann' });
+    await ok(session.write('a.txt', 'one\n'));
+    expect(statSync(join(root, 'state')).mode & 0o777).toBe(0o700);
+    const before = readFileSync(databaseIn(join(root, 'state')));
+    const outcomes = await Promise.all([
+      session.read('state/lookfirst.db'),
+      session.list('state'),
+      session.write('state/lookfirst.json', '{}'),
+      session.write('state/new/x', 'x'),
+      session.edit('state/lookfirst.db', [{ oldString: 'a', newString: 'b' }]),
+      session.delete('state/lookfirst.db'),
+      session.delete('state', { recursive: true }),
+      session.move('state', 'elsewhere'),
+      session.move('a.txt', 'state/a.txt'),
+      session.mkdir('state/folder'),
+      session.info('state/lookfirst.db'),
+    ]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'PROTECTED' } });
+    expect(readFileSync(databaseIn(join(root, 'state'))).length).toBeGreaterThanOrEqual(before.length);
+    const found = await ok(session.find('**/*'));
+    expect(JSON.stringify(found)).not.toContain('lookfirst.db');
+    await session.close();
   });
 });

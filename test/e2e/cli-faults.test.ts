@@ -1,0 +1,89 @@
+import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { lookfirst } from '../support/command-line.ts';
+import { type Desk, desk, ok } from '../support/desk.ts';
+import { treeOf } from '../support/tree.ts';
+
+async function changedDesk(): Promise<Desk> {
+  const work = await desk({ session: 'agent-7' });
+  await ok(work.session.write('a.txt', 'one\n'));
+  await work.session.close();
+  return work;
+}
+
+async function inDatabase(work: Desk, sql: string): Promise<void> {
+  const db = (await loadSqlite())(join(work.home, 'lookfirst.db'));
+  db.exec(sql);
+  db.close();
+}
+
+const COMMANDS = [
+  ['status'],
+  ['log'],
+  ['log', '--verify'],
+  ['diff'],
+  ['undo'],
+  ['sessions'],
+  ['gc'],
+] as const;
+
+describe('a state that cannot be used ends every command with 1 and changes nothing', () => {
+  it.each<[string, (work: Desk) => Promise<void> | void, RegExp]>([
+    [
+      'no database',
+      ({ home }) => {
+        // Its log would bring the pages back.
+        for (const end of ['-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
+        writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
+      },
+      /it is not a database, or damaged; move it away to begin a new one \[STORE_FAILED\]/,
+    ],
+    [
+      'of a newer Lookfirst',
+      (work) => inDatabase(work, 'pragma user_version = 99'),
+      /has schema version 99, and this Lookfirst knows versions up to \d+: update Lookfirst.*\[STORE_FAILED\]/,
+    ],
+    [
+      'another program’s',
+      (work) => inDatabase(work, 'pragma user_version = 0'),
+      /another program's database: choose another store \[STORE_FAILED\]/,
+    ],
+  ])('%s', async (_what, damage, message) => {
+    const work = await changedDesk();
+    await damage(work);
+    const before = [treeOf(work.root), readdirSync(work.home)];
+    const ran = await Promise.all(COMMANDS.map((args) => lookfirst(work, args)));
+    for (const [index, { code, stdout, stderr }] of ran.entries())
+      expect({ args: COMMANDS[index], code, stdout, stderr }).toEqual({
+        args: COMMANDS[index],
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(message),
+      });
+    expect([treeOf(work.root), readdirSync(work.home).filter((name) => !/-(wal|shm)$/.test(name))]).toEqual([
+      before[0],
+      before[1]?.filter((name) => !/-(wal|shm)$/.test(name)),
+    ]);
+  });
+
+  it('a place where no folder can be made', async () => {
+    const work = await changedDesk();
+    const env = { LOOKFIRST_HOME: '/proc/lookfirst/state' };
+    const { code, stderr } = await lookfirst(work, ['gc'], { env });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/state folder cannot be used.*\[STORE_FAILED\]/),
+    ]);
+    // Looking makes nothing, so there is nothing to fail.
+    expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
+  });
+});
+
+it('a state folder that others may look into is closed to them', async () => {
+  const work = await changedDesk();
+  chmodSync(work.home, 0o755);
+  expect((await lookfirst(work, ['status'])).code).toBe(0);
+  expect(statSync(work.home).mode & 0o777).toBe(0o700);
+});

@@ -99,7 +99,7 @@ export class Fold {
     }
     this.#waiting.delete(result.id);
     if (!result.ok || call.ambiguous === true) return;
-    if (result.views !== undefined) this.#addAll(result.views, result, call);
+    if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
     else for (const access of call.accesses) this.#addAll(this.#viewsOf(access, result), result, call);
   }
 
@@ -110,7 +110,7 @@ export class Fold {
     where: { readonly atMs?: number | undefined; readonly message?: string },
   ): void {
     const call: WaitingCall = { id, accesses: [], ordinal: this.#calls, place: this.place };
-    this.#addAll([view], { id, ok: true, flagged: true, ...where }, call);
+    this.#addAll(this.#located([view]), { id, ok: true, flagged: true, ...where }, call);
   }
 
   skip(reason: string): void {
@@ -208,6 +208,15 @@ export class Fold {
   #viewsOf(access: Access, result: ToolResult): readonly View[] {
     if (access.kind !== 'edit' || result.edited === undefined) return viewsOf(access, result, this.#locate);
     return [carriedView(access.path, this.#lastViews(access.path), result.edited)];
+  }
+
+  /** Views under the names a host wrote, under their own. */
+  #located(views: readonly View[]): readonly View[] {
+    return views.flatMap((view) => {
+      const path = this.#locate(view.path, this.options.cwd);
+      if (path === view.path) return [view];
+      return path === undefined ? [] : [{ ...view, path }];
+    });
   }
 
   #addAll(views: readonly View[], result: ToolResult, call: WaitingCall): void {

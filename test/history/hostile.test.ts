@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { deriveSightings, deriveSightingsFrom } from '../../src/history/derive.ts';
+import { HistoryIndex } from '../../src/history/history-index.ts';
+import type { ScribeKind } from './scribe.ts';
+import { SCRIBES } from './scribes/all.ts';
+import { seenLines } from './seen-lines.ts';
+import { ROOT, type Step } from './step.ts';
+
+/** A read of every file, and a compaction that keeps nothing of the first. */
+const CONVERSATION: readonly Step[] = [
+  { do: 'call', id: '1', tool: 'read', path: 'a.ts' },
+  { do: 'result', id: '1' },
+  { do: 'compact', keep: ['1'] },
+  { do: 'call', id: '2', tool: 'read', path: 'b.ts', lines: [2, 3] },
+  { do: 'result', id: '2' },
+  { do: 'call', id: '3', tool: 'edit', path: 'b.ts' },
+  { do: 'result', id: '3' },
+  { do: 'call', id: '4', tool: 'write', path: 'c.ts', content: 'c\n' },
+  { do: 'result', id: '4' },
+  { do: 'call', id: '5', tool: 'shell', command: 'cat d.ts' },
+  { do: 'result', id: '5', shows: { path: 'd.ts', lines: [1, 5] } },
+  { do: 'rewind', before: '5' },
+  { do: 'blank', id: '4' },
+];
+
+function recordsOf(kind: ScribeKind, steps: readonly Step[]): object[] {
+  const scribe = kind.open();
+  return steps.flatMap((step) => scribe.write(step) ?? []);
+}
+
+const lineOf = (record: unknown): string => `${JSON.stringify(record)}\n`;
+const READ_B: readonly Step[] = [
+  { do: 'call', id: 'b', tool: 'read', path: 'b.ts' },
+  { do: 'result', id: 'b' },
+];
+
+describe.each(SCRIBES)('$name, hostile', (kind) => {
+  const options = { format: kind.format, cwd: ROOT };
+
+  it('anything in place of anything is left out, never a crash', () => {
+    const records = recordsOf(kind, CONVERSATION);
+    const wrong = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('\0', '\ud800', -1, 1e308, '__proto__', [], {}, null),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(), wrong), { minLength: 1, maxLength: 8 }), (changes) => {
+        const damaged = structuredClone(records);
+        for (const [at, value] of changes) replaceSomewhere(damaged, at, value);
+        const fromRecords = deriveSightings(damaged, options);
+        const fromBytes = deriveSightings(damaged.map(lineOf).join(''), options);
+        for (const { path } of [...fromRecords.sightings, ...fromBytes.sightings])
+          expect(path.startsWith('/')).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('100,000 levels of JSON are one record that says nothing', () => {
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    const nested = recordsOf(kind, READ_B).map((record) => {
+      const text = JSON.stringify(record);
+      return `${text.slice(0, -1)},"deep":${deep}}\n`;
+    });
+    const lines = [`${deep}\n`, `{"a":${deep}}\n`, ...nested].join('');
+    expect(seenLines(deriveSightings(lines, options).sightings)).toEqual(['b.ts read whole']);
+    const half = deriveSightings(`${'['.repeat(100_000)}\n${lines}`, options);
+    expect(half.skipped.reasons['not-json']).toBe(1);
+  });
+
+  it('names of prototypes are names', () => {
+    const steps: Step[] = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'].flatMap(
+      (name): Step[] => [
+        { do: 'call', id: name, tool: 'read', path: `${name}` },
+        { do: 'result', id: name },
+      ],
+    );
+    const text = recordsOf(kind, steps)
+      .map((record) => JSON.stringify(record).replace('{', '{"__proto__":{"isError":true,"path":"x"},'))
+      .map((line) => `${line}\n`)
+      .join('');
+    const { sightings } = deriveSightings(text, options);
+    expect(seenLines(sightings)).toEqual(
+      [
+        '__proto__ read whole',
+        'constructor read whole',
+        'hasOwnProperty read whole',
+        'toString read whole',
+      ].sort(),
+    );
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  it('paths with NUL are no paths, and lone surrogates do no harm', () => {
+    const steps: Step[] = ['a\0b.ts', '\ud800.ts'].flatMap((path, id): Step[] => [
+      { do: 'call', id: `${id}`, tool: 'read', path },
+      { do: 'result', id: `${id}` },
+    ]);
+    const { sightings } = deriveSightings(recordsOf(kind, steps), options);
+    expect(sightings.some((sighting) => sighting.path.includes('\0'))).toBe(false);
+  });
+
+  it('binary between the records is counted, and the records count', () => {
+    const binary = Buffer.concat([randomBytes(5000), Buffer.from('\n\0\n\xff\n')]);
+    const text = Buffer.from(recordsOf(kind, READ_B).map(lineOf).join(''));
+    const { sightings, skipped } = deriveSightings(Buffer.concat([binary, text, binary]), options);
+    expect(seenLines(sightings)).toEqual(['b.ts read whole']);
+    expect(skipped.reasons['not-json']).toBeGreaterThan(2);
+  });
+
+  it('calls that are never answered are given up at last', () => {
+    const call = recordsOf(kind, READ_B.slice(0, 1)).at(-1);
+    const text = JSON.stringify(call);
+    const index = new HistoryIndex(options);
+    for (let at = 0; at < 12_000; at += 1)
+      index.feed(Buffer.from(`${text.replaceAll('"b"', `"b${at}"`).replaceAll('"m-b"', `"m-${at}"`)}\n`));
+    expect(index.snapshot().fold.waiting.length).toBeLessThanOrEqual(10_000);
+    expect(index.sightings()).toEqual([]);
+  });
+});
+
+describe('a hostile transcript of no format', () => {
+  it.each<[string, string | Buffer]>([
+    ['binary', randomBytes(100_000)],
+    ['one line of NUL', '\0'.repeat(1000)],
+    ['words', 'Dear diary,\ntoday I read a file.\n'],
+    ['numbers', '1\n2\n3\n'],
+    ['an unknown record', '{"level":"info","msg":"started"}\n'],
+    ['deep JSON', '['.repeat(100_000)],
+  ])('%s is refused with a clear fault', (_, transcript) => {
+    expect(() => deriveSightings(transcript)).toThrow(
+      /^not a transcript of a known format: .*known: thread-events/s,
+    );
+  });
+});
+
+describe('memory', () => {
+  it('is not filled by a line of 200 MB, which is counted, and what follows counts', async () => {
+    const piece = Buffer.alloc(1 << 20, 'x');
+    const [first = {}, ...rest] = recordsOf(kindOf('claude-code'), READ_B).map((record) =>
+      Buffer.from(lineOf(record)),
+    );
+    let most = 0;
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      const before = process.memoryUsage().arrayBuffers;
+      yield first as Buffer;
+      for (let count = 0; count < 200; count += 1) {
+        yield piece;
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+      yield Buffer.from('\n');
+      yield* rest;
+    }
+    const { sightings, skipped } = await deriveSightingsFrom(chunks(), { cwd: ROOT });
+    expect(seenLines(sightings)).toEqual(['b.ts read whole']);
+    expect(skipped).toEqual({ count: 1, reasons: { 'line-too-long': 1 } });
+    expect(most).toBeLessThan(160 << 20);
+  });
+
+  it('does not grow with the size of results', () => {
+    const index = new HistoryIndex({ format: 'claude-code', cwd: ROOT });
+    const heap = process.memoryUsage();
+    const text = 'x'.repeat(100_000);
+    for (let count = 0; count < 1000; count += 1) {
+      const scribe = kindOf('claude-code sub-agent').open();
+      const id = `c${count}`;
+      const [call = {}] = scribe.write({ do: 'call', id, tool: 'read', path: 'b.ts' }) ?? [];
+      const [result = {}] = scribe.write({ do: 'result', id }) ?? [];
+      index.feed(Buffer.from(lineOf(call) + lineOf(result).replace('b.ts 1', `b.ts ${text}`)));
+    }
+    expect(JSON.stringify(index.snapshot()).length).toBeLessThan(2 << 20);
+    expect(process.memoryUsage().arrayBuffers - heap.arrayBuffers).toBeLessThan(100 << 20);
+  });
+});
+
+function kindOf(name: string): ScribeKind {
+  const kind = SCRIBES.find((one) => one.name === name);
+  if (kind === undefined) throw new Error(`no scribe ${name}`);
+  return kind;
+}
+
+/** Puts a value in the place of another, anywhere in a tree. */
+function replaceSomewhere(tree: object, at: number, value: unknown): void {
+  const places: [object, string][] = [];
+  const collect = (node: object): void => {
+    for (const [key, child] of Object.entries(node)) {
+      places.push([node, key]);
+      if (typeof child === 'object' && child !== null) collect(child);
+    }
+  };
+  collect(tree);
+  const place = places[at % places.length];
+  if (place !== undefined) Reflect.set(place[0], place[1], value);
+}

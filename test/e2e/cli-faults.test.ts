@@ -34,8 +34,8 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     [
       'no database',
       ({ home }) => {
-        // Its log would bring the pages back.
-        for (const end of ['-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
+        // A new file: whoever still has the old one open does not touch it.
+        for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
         writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
       },
       /it is not a database, or damaged; move it away to begin a new one \[STORE_FAILED\]/,

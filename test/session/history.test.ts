@@ -1,88 +1,135 @@
 import { describe, expect, it } from 'vitest';
-import { deriveSightings } from '../../src/history/derive.ts';
-import { desk, ok, refusal } from '../support/desk.ts';
+import { openSession } from '../../src/session/open-session.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-const ROOT = '/repo';
-
-/** Seed document 002: tool calls and results as events of a thread. */
-const call = (id: string, path: string): object => ({
-  type: 'TOOL_CALL',
-  data: { id, name: 'file_read', arguments: { path } },
+/** Messages with our own server: what was called, and what came back. */
+const called = (id: number, name: string, args: object): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
 });
-const result = (id: string, text: string, isError = false): object => ({
-  type: 'TOOL_RESULT',
-  data: { id, isError, content: [{ type: 'text', text }] },
+const answered = (id: number, text: string, revision?: string): object => ({
+  jsonrpc: '2.0',
+  id,
+  result: {
+    content: [{ type: 'text', text }],
+    _meta: { 'dev.lookfirst/outcome': { ok: true, ...(revision === undefined ? {} : { revision }) } },
+  },
 });
 
-describe('what a transcript shows', () => {
-  it('counts a read that was answered, and no other', () => {
-    const { sightings } = deriveSightings(
-      [
-        call('1', 'a.ts'),
-        result('1', 'one\n'),
-        call('2', 'b.ts'),
-        result('2', 'no such file', true),
-        call('3', 'c.ts'),
-      ],
-      { format: 'thread-events', cwd: ROOT },
-    );
-    expect(sightings.map((sighting) => sighting.path)).toEqual(['/repo/a.ts']);
-  });
-
-  it('of Claude Code gives the lines its result names', () => {
-    const read = {
-      type: 'tool_use',
-      id: 't1',
-      name: 'Read',
-      input: { file_path: '/repo/a.ts', offset: 2, limit: 2 },
-    };
-    const records = [
-      {
-        type: 'assistant',
-        uuid: 'u1',
-        parentUuid: null,
-        cwd: ROOT,
-        sessionId: 's',
-        message: { role: 'assistant', content: [read] },
-      },
-      {
-        type: 'user',
-        uuid: 'u2',
-        parentUuid: 'u1',
-        cwd: ROOT,
-        sessionId: 's',
-        message: {
-          role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: 't1', content: '2\ttwo\n3\tthree' }],
-        },
-        toolUseResult: {
-          type: 'text',
-          file: { filePath: '/repo/a.ts', content: 'two\nthree', numLines: 2, startLine: 2, totalLines: 5 },
-        },
-      },
-    ];
-    const text = records.map((record) => JSON.stringify(record)).join('\n');
-    const { sightings } = deriveSightings(`${text}\n`, { format: 'claude-code' });
-    expect(sightings).toMatchObject([
-      { path: '/repo/a.ts', coverage: { kind: 'lines', ranges: [{ from: 2, to: 3 }] } },
-    ]);
-  });
-
-  it('of no known format is a clear fault', () => {
-    expect(() => deriveSightings([{ nothing: 'known' }])).toThrow(/format/);
-  });
-});
+/** A read of a file as it is now, with the receipt our server gives. */
+async function readNow(t: Desk, path: string): Promise<object[]> {
+  const other = await openSession({ roots: [t.root], store: 'memory:' });
+  const { text, revision, totalLines } = await ok(other.read(path));
+  await other.close();
+  const numbered = text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line, index) => `${index + 1}\t${line}`)
+    .join('\n');
+  const receipt = `[read ${path} lines 1-${totalLines} of ${totalLines} revision ${revision}]`;
+  return [called(1, 'read_file', { path }), answered(1, `${numbered}\n${receipt}`, revision)];
+}
 
 describe('a session resumed from its transcript', () => {
-  it('may overwrite what the disk confirms, and not what changed since', async () => {
+  it('may overwrite what its receipt proves', async () => {
     const t = await desk();
-    await t.put('same.ts', 'one\n');
-    await t.put('other.ts', 'one\n');
-    const records = [call('1', 'same.ts'), result('1', 'one\n'), call('2', 'other.ts'), result('2', 'one\n')];
-    await t.put('other.ts', 'changed\n');
-    const resumed = await t.session.resumeFrom(records, { format: 'thread-events' });
-    expect(resumed).toMatchObject({ confirmed: 1, unverified: 1 });
-    await ok(t.session.write('same.ts', 'two\n'));
-    await refusal(t.session.write('other.ts', 'x'), 'NOT_READ');
+    await t.put('a.ts', 'one\ntwo\n');
+    const records = await readNow(t, 'a.ts');
+    expect(await t.session.resumeFrom(records)).toMatchObject({ confirmed: 1, unverified: 0 });
+    await ok(t.session.write('a.ts', 'three\n'));
+  });
+
+  it('may overwrite what the revision of its own edit proves, without any text', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'one\ntwo\n');
+    const { revision } = await ok((await t.open({ store: 'memory:' })).read('a.ts'));
+    const edit = { path: 'a.ts', old_string: 'x', new_string: 'two' };
+    const done = `replaced 1 occurrence(s) in a.ts\n[revision ${revision} change c0123456789]`;
+    const resumed = await t.session.resumeFrom([called(1, 'edit_file', edit), answered(1, done)]);
+    expect(resumed).toMatchObject({ confirmed: 1, unverified: 0 });
+    await ok(t.session.write('a.ts', 'three\n'));
+  });
+
+  it('may overwrite what the text in the transcript proves', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'one\r\ntwo\r\n');
+    const records = [called(1, 'read_file', { path: 'a.ts' }), answered(1, '1\tone\n2\ttwo')];
+    expect(await t.session.resumeFrom(records)).toMatchObject({ confirmed: 1, unverified: 0 });
+    await ok(t.session.write('a.ts', 'three\n'));
+  });
+
+  it('has seen only the lines that were shown', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'one\ntwo\nthree\n');
+    const page = { path: 'a.ts', offset: 1, limit: 2 };
+    await t.session.resumeFrom([called(1, 'read_file', page), answered(1, '1\tone\n2\ttwo')]);
+    await refusal(t.session.write('a.ts', 'x\n'), 'PARTIALLY_READ');
+    await ok(t.session.edit('a.ts', [{ oldString: 'two', newString: '2' }]));
+  });
+
+  it.each([
+    ['changed since', 'one\nTWO\n'],
+    ['shorter now', 'one\n'],
+    ['longer now', 'one\ntwo\nthree\n'],
+  ])('has seen a file, unverified, that is %s: no licence to overwrite it', async (_, now) => {
+    const t = await desk();
+    await t.put('a.ts', 'one\ntwo\n');
+    const records = await readNow(t, 'a.ts');
+    await t.put('a.ts', now);
+    const resumed = await t.session.resumeFrom(records);
+    expect(resumed.confirmed + resumed.unverified).toBe(1);
+    await refusal(
+      t.session.write('a.ts', 'x\n'),
+      now === 'one\ntwo\nthree\n' ? 'PARTIALLY_READ' : 'NOT_READ',
+    );
+    expect(t.text('a.ts')).toBe(now);
+  });
+
+  it.each([
+    ['a receipt for another file', '1\tone\n[read b.ts lines 1-1 of 1 revision REVISION]'],
+    [
+      'a receipt whose lines were cut out',
+      '[Old tool result content cleared]\n[read a.ts lines 1-1 of 1 revision REVISION]',
+    ],
+    ['a blanked result', '[Old tool result content cleared]'],
+    ['a message', 'The file is too large to show.'],
+  ])('is not licensed by %s', async (_, text) => {
+    const t = await desk();
+    await t.put('a.ts', 'one\n');
+    const { revision = '' } = await ok((await t.open({ store: 'memory:' })).read('a.ts'));
+    const result = answered(1, text.replace('REVISION', revision));
+    await t.session.resumeFrom([called(1, 'read_file', { path: 'a.ts' }), result]);
+    await refusal(t.session.write('a.ts', 'x\n'), 'NOT_READ');
+  });
+
+  it('is not licensed by lines of which only the beginning was shown', async () => {
+    const t = await desk();
+    await t.put('a.ts', `${'x'.repeat(5000)}\n`);
+    const records = await readNow(t, 'a.ts');
+    await t.session.resumeFrom(records);
+    expect((await t.session.write('a.ts', 'x\n')).ok).toBe(false);
+  });
+
+  it('knows nothing of files outside, of files that are gone, and of failed reads', async () => {
+    const t = await desk();
+    await t.put('b.ts', 'one\n');
+    const failed = { jsonrpc: '2.0', id: 3, result: { content: [], isError: true } };
+    const resumed = await t.session.resumeFrom([
+      called(1, 'read_file', { path: '/etc/hostname' }),
+      answered(1, '1\thost'),
+      called(2, 'read_file', { path: 'gone.ts' }),
+      answered(2, '1\tone'),
+      called(3, 'read_file', { path: 'b.ts' }),
+      failed,
+    ]);
+    expect(resumed).toMatchObject({ confirmed: 0, unverified: 0 });
+    await refusal(t.session.write('b.ts', 'x\n'), 'NOT_READ');
+  });
+
+  it('takes a transcript of no known format for a fault', async () => {
+    const t = await desk();
+    await expect(t.session.resumeFrom([{ nothing: 'known' }])).rejects.toThrow(/format/);
   });
 });

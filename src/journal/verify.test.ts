@@ -76,6 +76,12 @@ describe('verifyChain', () => {
       `delete from entries where seq = 10; ${CHAIN}; update chain set head_hash = 'x'`,
       { seq: 9, problem: 'altered' },
     ],
+    ['the end set back', CHAIN, { seq: 10, problem: 'altered' }],
+    [
+      'an entry put after the end',
+      'insert into entries select 11, at_ms, kind, session, root, path, change, rest, hash from entries where seq = 10',
+      { seq: 11, problem: 'altered' },
+    ],
     ['everything removed', 'delete from entries', { seq: 1, problem: 'removed' }],
     [
       'two entries in each other’s place',

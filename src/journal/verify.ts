@@ -49,6 +49,17 @@ async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> 
   }
   if (previous.seq < head.seq) return { ok: false, seq: previous.seq + 1, problem: 'removed' };
   if (previous.hash !== head.hash) return { ok: false, seq: head.seq, problem: 'altered' };
+  const beyond = await entryBeyondEnd(store, head.seq);
+  if (beyond !== undefined) return { ok: false, seq: beyond, problem: 'altered' };
   options.onProgress?.(total, total);
   return { ok: true, entries: total, checkpoint, head };
+}
+
+/** An entry after the end that the store knows: the end was set back, or the entry put there past it. */
+async function entryBeyondEnd(store: Store, end: number): Promise<number | undefined> {
+  const [next] = await store.entries({ afterSeq: end, order: 'oldest', limit: 1 });
+  if (next === undefined) return undefined;
+  // It may have been written while we were walking.
+  const { head } = await store.state();
+  return next.seq > head.seq ? next.seq : undefined;
 }

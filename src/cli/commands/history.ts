@@ -56,15 +56,25 @@ async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<Exi
   return EXIT.done;
 }
 
+/** A smaller file is read before a bar could be looked at. */
+const PROGRESS_FROM_BYTES = 32 << 20;
+
 async function* withProgress(cli: Cli, { size, chunks }: TranscriptFile): AsyncGenerator<Uint8Array> {
+  if (size < PROGRESS_FROM_BYTES) {
+    yield* chunks;
+    return;
+  }
   const progress = new Progress(cli.terminal);
   let done = 0;
-  for await (const chunk of chunks) {
-    yield chunk;
-    done += chunk.byteLength;
-    progress.update('reading', done, size);
+  try {
+    for await (const chunk of chunks) {
+      yield chunk;
+      done += chunk.byteLength;
+      progress.update('reading', done, size);
+    }
+  } finally {
+    progress.end();
   }
-  progress.end();
 }
 
 async function printJson(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {

@@ -23,10 +23,15 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
   const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
   const cancelsOut = (entry: Entry, effect: Effect): boolean =>
     history.undoerOf(entry, effect.key) !== undefined ||
-    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key)) ||
-    (isUndo(entry) && isOnlyOfFolder(entry, effect));
+    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
+  const keys = new Set([...selected].map((effect) => effect.key));
   return since.flatMap((entry) =>
-    eventsOf(entry, selected).filter((event) => event.selected || !cancelsOut(entry, event.effect)),
+    eventsOf(entry, selected).flatMap((event) => {
+      if (event.selected) return [event];
+      if (cancelsOut(entry, event.effect)) return [];
+      if (!isUndo(entry) || !isOnlyOfFolder(entry, event.effect)) return [event];
+      return keys.has(event.effect.key) ? [{ ...event, selected: true }] : [];
+    }),
   );
 }
 
@@ -98,7 +103,10 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   return places.some((place) => key === place || isUnder(key, place) || event.folderTo?.key === place);
 }
 
-/** Folders that an undo has made or left behind for what it brought back are nobody's change, and no obstacle to any. */
+/**
+ * Folders that an undo has made or left behind for what it brought back are nobody's change, and no obstacle to any. They go
+ * with what is taken back at the same place.
+ */
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;
   return [effect.before, effect.after].every(({ kind }) => kind === 'absent' || kind === 'directory');

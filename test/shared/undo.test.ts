@@ -264,6 +264,21 @@ describe('undo brings back', () => {
     expect(treeOf(t.root)).toEqual(['d/e/g.txt: g\n', 'd/f.txt: f\n']);
   });
 
+  it('a folder whose place an earlier undo has filled with folders of its own', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('e/g.txt', 'g\n');
+    await ok(t.session.move('e', 'moved'));
+    await ok(t.session.write('e/deep/f.txt', 'f\n'));
+    const { change = '' } = await ok(t.session.delete('e/deep/f.txt'));
+    await ok(t.session.list('e', { depth: 9 }));
+    await ok(t.session.delete('e/deep', { recursive: true }));
+    await ok(t.session.undo({ change }));
+    expect(treeOf(t.root)).toEqual(['e/deep/f.txt: f\n', 'moved/g.txt: g\n']);
+    await ok(t.session.delete('e/deep/f.txt'));
+    await ok(t.session.undo({ sinceMs: 0 }));
+    expect(treeOf(t.root)).toEqual(['e/g.txt: g\n']);
+  });
+
   it('links: deleted, moved, in folders, and in the place of files', async () => {
     const t = await withFile();
     symlinkSync('a.txt', join(t.root, 'link'));

@@ -1,9 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Images } from '../store/images.ts';
 
 const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only; a diff of them would not be shown anyway. */
 const MAX_FILE_BYTES = 8 << 20;
+/** A burst of calls is over by then; until then a change of our own may have put the same bytes among the images. */
+const SHARED_AFTER_MS = 200;
+const MAX_UNSHARED_BYTES = 16 << 20;
 
 /**
  * The bytes sessions were shown, by fingerprint, so that a later change can be shown as a diff. A convenience with a
@@ -14,7 +18,10 @@ export class Baselines {
   readonly #share: boolean;
   readonly #recent = new Map<string, Uint8Array>();
   #bytes = 0;
-  #writing: Promise<unknown> = Promise.resolve();
+  #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
+  #unsharedBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sharing: Promise<unknown> = Promise.resolve();
 
   /** `share`: also keep them where other processes and later starts find them. */
   constructor(images: Images, options: { readonly share: boolean }) {
@@ -29,7 +36,7 @@ export class Baselines {
     if (known) return;
     this.#bytes += bytes.byteLength;
     this.#shrink();
-    if (this.#share) this.#writeLater(fingerprint, bytes);
+    if (this.#share) this.#shareLater(fingerprint, bytes);
   }
 
   async recall(fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
@@ -39,9 +46,10 @@ export class Baselines {
     return this.#images.read(fingerprint);
   }
 
-  /** Waits for what is still being written. */
+  /** Shares what is not yet shared, and waits for it. */
   async settled(): Promise<void> {
-    await this.#writing;
+    this.#shareNow();
+    await this.#sharing;
   }
 
   #shrink(): void {
@@ -52,10 +60,26 @@ export class Baselines {
     }
   }
 
-  /** Behind the answer, one after the other: a reader should not wait for a convenience. */
-  #writeLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
-    this.#writing = this.#writing
-      .then(() => this.#images.keepBytes(bytes, fingerprint, 'none'))
-      .catch(() => undefined);
+  /** Behind the answer: nobody should wait for a convenience. */
+  #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
+    this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
+    this.#unsharedBytes += bytes.byteLength;
+    if (this.#unsharedBytes > MAX_UNSHARED_BYTES) this.#shareNow();
+    else this.#timer ??= setTimeout(() => this.#shareNow(), SHARED_AFTER_MS);
+  }
+
+  #shareNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const unshared = [...this.#unshared.values()];
+    this.#unshared = new Map();
+    this.#unsharedBytes = 0;
+    this.#sharing = this.#sharing.then(async () => {
+      for (const { fingerprint, bytes } of unshared) {
+        await this.#images.keepBytes(bytes, fingerprint, 'none').catch(() => undefined);
+        // Calls that came in meanwhile go first.
+        await setImmediate();
+      }
+    });
   }
 }

@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { type BigIntStats, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock } from './clock.ts';
 import { HeldFiles } from './held-files.ts';
@@ -29,6 +30,8 @@ export interface DiskContext {
   /** Displaced files that could only be copied there. */
   readonly held: HeldFiles;
   readonly durability: Durability;
+  /** Where a displaced file with these bytes may go at once, instead of the folder above. */
+  readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /** Undefined: names cannot be exchanged atomically here; commits claim and link instead. */
   readonly native: NativeFiles | undefined;
   /** Called before each step. */
@@ -42,6 +45,7 @@ export interface DiskOptions {
   /** Names this process in temporary names, so that a later start can tell whose they are. */
   readonly owner: string;
   readonly durability: Durability;
+  readonly imageName?: DiskContext['imageName'];
   /** `claim`: do without the atomic exchange; for tests of the weaker commit. */
   readonly commit?: 'exchange' | 'claim';
   readonly trace?: (step: CommitStep) => void;
@@ -59,6 +63,7 @@ export function openDisk(options: DiskOptions): DiskContext {
     retained,
     held,
     durability: options.durability,
+    ...(options.imageName === undefined ? {} : { imageName: options.imageName }),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
     close: () => {

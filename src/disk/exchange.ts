@@ -45,10 +45,9 @@ export function publishByExchange(
         context.trace?.('folder-sync');
         // Before the old file leaves the folder: should it fail, the names are exchanged back.
         syncFolder(context, place.dir);
-        return {
-          ok: true,
-          displaced: publication.ours ? retainOrDrop(context, temp.path) : retain(context, temp.path),
-        };
+        if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
+        const image = context.imageName?.(expected.fingerprint, out);
+        return { ok: true, displaced: retain(context, temp.path, image) };
       }
     }
   } catch (error) {

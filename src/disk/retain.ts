@@ -19,10 +19,11 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /**
  * Moves a displaced file out of the workspace into our own folder and returns where it is. The inode itself moves, not
  * a copy of its bytes: someone who still has it open writes into what we keep. Across file systems it is copied and
- * held open for a while, so that late writes are kept as well.
+ * held open for a while, so that late writes are kept as well. `image`: a free name among the images, tried first.
  */
-export function retain(context: DiskContext, from: string): string {
+export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');
+  if (image !== undefined && isRenamed(from, image)) return image;
   const to = freshName(context);
   try {
     renameSync(from, to);
@@ -31,6 +32,17 @@ export function retain(context: DiskContext, from: string): string {
     retainCopy(context, from, to);
   }
   return to;
+}
+
+/** False if it cannot be had at this name, for whatever reason: there is another place for it. */
+function isRenamed(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
 }
 
 function retainCopy(context: DiskContext, from: string, to: string): void {

@@ -1,5 +1,6 @@
 import type { LineChange } from '../ledger/carry-coverage.ts';
 import type { LineRange } from '../model/coverage.ts';
+import { countNewlineBytes } from '../text/byte-lines.ts';
 import type { Change } from '../text/change.ts';
 
 /** Text as characters or as bytes; line numbers are the same in both. */
@@ -74,6 +75,7 @@ function linesIn(text: Chars, start: number, end: number): number {
 }
 
 function newlines(text: Chars, start: number, end: number): number {
+  if (typeof text !== 'string') return countNewlineBytes(text.subarray(start, end));
   let count = 0;
   for (let at = nextNewline(text, start); at >= 0 && at < end; at = nextNewline(text, at + 1)) count += 1;
   return count;

@@ -60,7 +60,8 @@ async function judged(
     const detail = { reason: 'the folder it would go into does not exist' };
     return no({ code: 'NOT_FOUND', action: 'create', path: intent.path, next: 'other_path', detail });
   }
-  const contentHash = fingerprintOf(authored.bytes).sha256;
+  const fingerprint = fingerprintOf(authored.bytes);
+  const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
   const facts = {
     ...view.facts,
@@ -82,6 +83,7 @@ async function judged(
       located,
       before: snapshot,
       bytes: authored.bytes,
+      fingerprint,
       sighting: { coverage: WHOLE, totalLines: countLines(authored.bytes), flags: NO_FLAGS, how: 'write' },
       notices: [...verdict.notices, ...authored.notices],
     }),

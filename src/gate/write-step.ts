@@ -25,6 +25,8 @@ export interface NewBytes {
   /** What is there now; undefined if nothing is. */
   readonly before: Snapshot | undefined;
   readonly bytes: Uint8Array;
+  /** Of these bytes, where it is known already. */
+  readonly fingerprint?: Fingerprint;
   /** Mode of a file that is created; default by umask. */
   readonly mode?: number;
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'>;
@@ -42,7 +44,7 @@ export interface NewBytes {
 export function writeStep(world: World, change: NewBytes): Step {
   const { located, before } = change;
   const { path } = located.place;
-  const fingerprint = fingerprintOf(change.bytes);
+  const fingerprint = change.fingerprint ?? fingerprintOf(change.bytes);
   const unchanged = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
   let folders: MadeFolders | undefined;
   let committed: Committed | undefined;

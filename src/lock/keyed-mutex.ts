@@ -7,12 +7,25 @@ export class KeyedMutex<Key> {
 
   /** Waits for its turn, at most `timeoutMs`; undefined if it did not come. The returned function must be called exactly once. */
   async acquire(key: Key, sharing: Sharing, timeoutMs: number): Promise<(() => void) | undefined> {
+    const door = this.#doorTo(key);
+    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
+    return () => this.#leave(key, door);
+  }
+
+  /** The same without waiting: undefined if someone is there. */
+  tryAcquire(key: Key, sharing: Sharing): (() => void) | undefined {
+    const door = this.#doorTo(key);
+    return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
+  }
+
+  #doorTo(key: Key): Door {
     const door = this.#doors.get(key) ?? new Door();
     this.#doors.set(key, door);
-    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
-    return () => {
-      if (door.leave()) this.#doors.delete(key);
-    };
+    return door;
+  }
+
+  #leave(key: Key, door: Door): void {
+    if (door.leave()) this.#doors.delete(key);
   }
 }
 

@@ -46,9 +46,15 @@ export class Locks {
     try {
       const deadline = Date.now() + timeoutMs;
       for (const [slot, sharing] of slotsOf(keys)) {
-        const leave = await this.#mutex.acquire(slot, sharing, deadline - Date.now());
+        const leave =
+          this.#mutex.tryAcquire(slot, sharing) ??
+          (await this.#mutex.acquire(slot, sharing, deadline - Date.now()));
         if (leave !== undefined) held.push(leave);
-        if (leave === undefined || !(await this.#waitFor(slot, sharing, deadline))) {
+        // Nearly always there is nobody to wait for.
+        const entered =
+          leave !== undefined &&
+          (this.#tryAcquire(slot, sharing) || (await this.#waitFor(slot, sharing, deadline)));
+        if (!entered) {
           release();
           return undefined;
         }
@@ -94,15 +100,23 @@ export class Locks {
 
 /** The slots of keys and of the folders above them, in the order in which everyone takes them. */
 function slotsOf(keys: readonly string[]): [number, Sharing][] {
-  const slots = new Map<number, Sharing>();
+  const wanted = new Map<number, Sharing>();
   for (const key of keys)
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
-      slots.set(slotOf(key.slice(0, end)), 'together');
-  for (const key of keys) slots.set(slotOf(key), 'alone');
-  return [...slots].sort(([a], [b]) => a - b);
+      wanted.set(slotOf(key.slice(0, end)), 'together');
+  for (const key of keys) wanted.set(slotOf(key), 'alone');
+  return [...wanted].sort(([a], [b]) => a - b);
 }
+
+const MAX_SLOTS = 10_000;
+const slots = new Map<string, number>();
 
 /** Keys that share a slot only wait for each other needlessly; with 48 bits that does not happen. */
 function slotOf(key: string): number {
-  return Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
+  const known = slots.get(key);
+  if (known !== undefined) return known;
+  if (slots.size >= MAX_SLOTS) slots.clear();
+  const slot = Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
+  slots.set(key, slot);
+  return slot;
 }

@@ -68,12 +68,20 @@ async function assemble(
     ...(options.require === undefined ? {} : { require: options.require }),
   });
   opened.push(() => workspace.close());
-  const disk = openDisk({ home, owner: tag, durability: policy.durability });
+  const { durability } = policy;
+  const shared = url !== 'memory:';
+  const images = shared ? new FileImages(home, { durability }) : new MemoryImages();
+  const disk = openDisk({
+    home,
+    owner: tag,
+    durability,
+    ...(images instanceof FileImages
+      ? { imageName: (fingerprint, stats) => images.freeName(fingerprint, stats) }
+      : {}),
+  });
   opened.push(() => disk.close());
   const locks = new Locks({ home, owner: tag, isAlive: isTagAlive });
   opened.push(() => locks.close());
-  const shared = url !== 'memory:';
-  const images = shared ? new FileImages(home, { durability: policy.durability }) : new MemoryImages();
   const store = await openStore(url);
   opened.push(() => store.close());
   const baselines = new Baselines(images, { share: shared });

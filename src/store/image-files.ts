@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
@@ -61,6 +62,16 @@ export class FileImages implements Images {
     });
   }
 
+  /**
+   * The name of the image with these bytes, if a file with these stats may be renamed to it as it is: nothing has that
+   * name, and only we will have the file. `adopt` has then no more to do than to sync it.
+   */
+  freeName({ sha256 }: Fingerprint, stats: BigIntStats): string | undefined {
+    if (stats.nlink !== 1n || Number(stats.mode & 0o777n) === COPY_MODE) return undefined;
+    const image = this.#folder.image(sha256);
+    return statsOf(image) === undefined ? image : undefined;
+  }
+
   adopt(
     fromPath: string,
     fingerprint: Fingerprint,
@@ -68,6 +79,7 @@ export class FileImages implements Images {
   ): Promise<Kept> {
     return this.#attempt('keep', fingerprint.sha256, async () => {
       const image = this.#folder.image(fingerprint.sha256);
+      if (fromPath === image) return this.#retained(image, durability);
       if (isLinkable(fromPath)) {
         await this.#makeRoom(image, fingerprint);
         if (tryRename(fromPath, image)) return this.#retained(image, durability);

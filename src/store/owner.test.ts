@@ -30,7 +30,7 @@ describe('the owner of a change', () => {
     expect(isAlive(owner)).toBe(true);
     expect(isAlive(`${owner}0`)).toBe(false);
     process.kill(Number(pid), 'SIGKILL');
-    await vi.waitUntil(() => stat()[0] === 'Z');
+    await vi.waitUntil(() => stat()[0] === 'Z', 30_000);
     expect(isAlive(owner)).toBe(false);
   });
 });

@@ -131,7 +131,8 @@ export class Intercept {
     call.keys = keys;
     call.release = release;
     this.#forward(call);
-    if (!this.#options.receipts && this.#aftermath.awaits(call))
+    // Of a tool that nobody has described we only guess that it changes nothing: it is never sent unlooked at.
+    if (!this.#options.receipts && !understanding.guessed && this.#aftermath.awaits(call))
       this.#repeated.keep(call, this.#options.catalogue.edition);
     return true;
   }

@@ -106,6 +106,29 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(searches(places)).toEqual([]);
   });
 
+  it('a page of a huge file tells how far it is, forward only and not after its answer', async () => {
+    const places = scratch();
+    const line = 'a line of a huge file\n';
+    writeFileSync(join(places.root, 'huge.txt'), line.repeat(3_000_000));
+    const served = await Served.start(places);
+    const args = { path: 'huge.txt', offset: 2_999_000, limit: 2 };
+    begin(served, { id: 900, name: 'read_file', args, token: 'p' });
+    begin(served, { id: 901, name: 'read_file', args });
+    const order: unknown[] = [];
+    for (let answers = 0; answers < 2; ) {
+      const { id, params } = await served.client.next();
+      if (id !== undefined) answers += 1;
+      order.push(id ?? params);
+    }
+    const before = order.slice(0, order.indexOf(900)) as { progress: number; total: number }[];
+    const values = before.filter((params) => typeof params === 'object').map(({ progress }) => progress);
+    expect(values.length).toBeGreaterThan(0);
+    expect(values).toEqual([...new Set(values)].sort((x, y) => x - y));
+    expect(values.at(-1)).toBeLessThanOrEqual(3_000_000 * line.length);
+    expect(order.slice(order.indexOf(900)).filter((params) => typeof params === 'object')).toEqual([]);
+    expect(await served.stop()).toBe(0);
+  });
+
   it('a listing of very many entries goes on beside other calls, tells how far it is and can be cancelled', async () => {
     const places = scratch();
     for (let folder = 0; folder < 5; folder += 1) {

@@ -27,6 +27,8 @@ const MAX_LOOKED_AT = 1000;
  * does not know that its file is another one now. What it wrote is kept, and the journal gets a notice, once.
  */
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
+  // What sessions were shown may be on its way to the images: those bytes are not lost then.
+  await world.baselines.settled();
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
   const late: LateImage[] = [];

@@ -1,24 +1,32 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { fingerprintOf } from '../../src/disk/hash.ts';
 import { noteLateWrites } from '../../src/gate/late-writes.ts';
 import { oldLeftovers } from '../../src/gate/leftovers.ts';
 import { collectGarbage } from '../../src/journal/gc.ts';
 import { planGc } from '../../src/journal/gc-plan.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { revisionOf } from '../../src/model/fingerprint.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
 
-async function replaced(
-  home?: string,
-): Promise<Desk & { readonly change: string; write(text: string, at?: number): void }> {
+interface Replaced extends Desk {
+  readonly change: string;
+  /** Writes through the handle of before the change. */
+  write(text: string, at?: number): void;
+}
+
+/** `by proof`: nobody was shown what was there, so it is kept in one place only. */
+async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });
   await t.put('a.txt', 'one\n');
   const fd = openSync(join(t.root, 'a.txt'), 'r+');
   onTestFinished(() => closeSync(fd));
-  await ok(t.session.read('a.txt'));
-  const { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
+  if (how === 'read') await ok(t.session.read('a.txt'));
+  const proof = how === 'read' ? {} : { expectedRevision: revisionOf(fingerprintOf(Buffer.from('one\n'))) };
+  const { change = '' } = await ok(t.session.write('a.txt', 'two\n', proof));
   return {
     ...t,
     home: home ?? t.home,
@@ -51,8 +59,20 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('is noticed though it wrote over what was there, and an undo says that this is lost', async () => {
+  it('is noticed though it wrote over what was there, which comes back if it was shown before', async () => {
     const t = await replaced();
+    t.write('LATE\n', 0);
+    await t.session.close();
+    const notices = await noticesOf(t);
+    expect(notices[0]?.text).not.toContain('cannot be brought back');
+    expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
+    const later = await t.open({ session: 'later' });
+    await ok(later.undo({ change: t.change }));
+    expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it('is noticed though it wrote over what was there, and an undo says that this is lost', async () => {
+    const t = await replaced('by proof');
     t.write('LATE\n', 0);
     await t.session.close();
     const notices = await noticesOf(t);
@@ -66,7 +86,7 @@ describe('a program that had a file open before it was replaced, and writes into
   });
 
   it('is noticed where our state is on another file system', async () => {
-    const t = await replaced(scratch(IN_MEMORY).home);
+    const t = await replaced('read', scratch(IN_MEMORY).home);
     t.write('late\n');
     await t.session.close();
     const notices = await noticesOf(t);
@@ -117,7 +137,6 @@ it('a leftover that an unsettled change may need is not old', async () => {
   const { store } = sessions.world;
   const [entry] = await store.entries({ change: t.change });
   const text = 'needed\n';
-  const { fingerprintOf } = await import('../../src/disk/hash.ts');
   const before = {
     kind: 'file',
     fingerprint: fingerprintOf(Buffer.from(text)),

@@ -124,7 +124,7 @@ async function editRows(session, root, home) {
   const found = [];
   try {
     for (const [label, lines, rounds] of [
-      ['64 KB', 1100, 300],
+      ['64 KB', 1100, 1000],
       ['5 MB', 87_000, 15],
     ]) {
       const names = [`gated-${lines}.txt`, `plain-${lines}.txt`];
@@ -156,7 +156,7 @@ async function editRows(session, root, home) {
         rmSync(done.displaced);
         plainTurn += 1;
       };
-      const [gated, plain] = await interleaved([gatedEdit, plainEdit], { rounds });
+      const [gated, plain] = await interleaved([gatedEdit, plainEdit], { rounds, warmup: rounds });
       found.push({
         name: `gated edit in ${label} / read + splice + commit without a gate`,
         ratio: gated / plain,

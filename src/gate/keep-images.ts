@@ -3,7 +3,7 @@ import type { World } from './world.ts';
 
 /** Makes before-images of the files a change has displaced. They are out of the workspace already, so only names move. */
 export async function keepImages(world: World, displaced: readonly Displaced[]): Promise<void> {
-  for (const { file, sha256, size } of displaced) {
-    await world.images.adopt(file, { sha256, size }, 'none');
+  for (const { file, sha256, size, bytes } of displaced) {
+    await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
   }
 }

@@ -41,4 +41,6 @@ export interface Displaced {
   readonly file: string;
   readonly sha256: string;
   readonly size: number;
+  /** Its bytes, where they are at hand. */
+  readonly bytes?: Uint8Array;
 }

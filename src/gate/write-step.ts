@@ -187,6 +187,7 @@ function done(
               file: outcome.displaced,
               sha256: change.before.fingerprint.sha256,
               size: change.before.fingerprint.size,
+              bytes: change.before.bytes,
             },
           ],
   };

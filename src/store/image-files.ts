@@ -20,7 +20,7 @@ import {
   writeNewSmall,
 } from './image-folder.ts';
 import { removeImages } from './image-removal.ts';
-import type { ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
+import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
 import { setAsideLate } from './late-image.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
@@ -75,7 +75,7 @@ export class FileImages implements Images {
   adopt(
     fromPath: string,
     fingerprint: Fingerprint,
-    durability: Durability = this.#durability,
+    { durability = this.#durability }: Adoption = {},
   ): Promise<Kept> {
     return this.#attempt('keep', fingerprint.sha256, async () => {
       const image = this.#folder.image(fingerprint.sha256);

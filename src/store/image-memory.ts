@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { changedWhileKept, damagedImage, missingImage } from './image-fault.ts';
-import type { ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
+import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
 
 /** Images of a store in memory; gone when the process ends. */
 export class MemoryImages implements Images {
@@ -27,10 +27,10 @@ export class MemoryImages implements Images {
     return this.keepBytes(bytes, fingerprint);
   }
 
-  async adopt(fromPath: string, fingerprint: Fingerprint): Promise<Kept> {
-    const known = this.#images.has(fingerprint.sha256);
+  async adopt(fromPath: string, { sha256 }: Fingerprint, { bytes }: Adoption = {}): Promise<Kept> {
+    const known = this.#images.has(sha256);
     // Not hashed here, as a renamed file would not be: `read` checks.
-    if (!known) this.#images.set(fingerprint.sha256, { bytes: readFileSync(fromPath), sinceMs: this.#now() });
+    if (!known) this.#images.set(sha256, { bytes: bytes ?? readFileSync(fromPath), sinceMs: this.#now() });
     rmSync(fromPath);
     return known ? 'shared' : 'copied';
   }

@@ -16,7 +16,7 @@ export interface Images {
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /** Like keepLink, and the file's old name is gone afterwards: one step less for a file already out of the way. */
-  adopt(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
+  adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   has(sha256: string): Promise<boolean>;
   /**
    * Exactly the bytes that were kept, or a Fault: the digest is checked. What a late writer appended is left out;
@@ -40,6 +40,12 @@ export interface Images {
    * plan and the removal someone may have begun to rely on one. Returns what was removed.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
+}
+
+export interface Adoption {
+  readonly durability?: Durability;
+  /** What the file held when it was displaced, for those who keep no files. */
+  readonly bytes?: Uint8Array | undefined;
 }
 
 /** `shared`: the same contents were there already. */

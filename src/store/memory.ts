@@ -14,7 +14,7 @@ export class MemoryStore implements Store {
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
   /** Entries still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
-  #unchained: NewEntry[] = [];
+  #unchained: (NewEntry | string)[] = [];
   #checkpoint: ChainLink = CHAIN_START;
   #head: ChainLink = CHAIN_START;
   #closed = false;
@@ -32,24 +32,20 @@ export class MemoryStore implements Store {
   async record(writes: Writes): Promise<void> {
     this.#mustBeOpen();
     if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return;
-    // Whatever can fail comes first: from here on all of it happens.
-    const added = (writes.entries ?? []).map(copyOf);
-    const announced = writes.announce === undefined ? undefined : copyOf(writes.announce);
-    const opened = writes.session === undefined ? undefined : copyOf(writes.session);
-
+    const { sightings = [], settle = [], entries = [], announce, session } = writes;
+    // What no journal could hold fails here, before anything is done. As text, it is what it was whatever happens to the object.
+    const texts = entries.map((entry) => JSON.stringify(entry));
     this.#drop(writes);
-    for (const { session, sighting } of writes.sightings ?? [])
-      this.#seenBy(session).set(sighting.key, sighting);
-    for (const change of writes.settle ?? []) this.#pending.delete(change);
-    if (announced !== undefined) this.#pending.set(announced.change, announced);
-    if (opened !== undefined) this.#sessions.set(opened.id, opened);
-    this.#unchained.push(...added);
+    for (const { session: by, sighting } of sightings) this.#seenBy(by).set(sighting.key, sighting);
+    for (const change of settle) this.#pending.delete(change);
+    if (announce !== undefined) this.#pending.set(announce.change, announce);
+    if (session !== undefined) this.#sessions.set(session.id, session);
+    this.#unchained.push(...texts);
   }
 
   note({ sightings, entries }: Notes): undefined {
     this.#mustBeOpen();
     for (const { session, sighting } of sightings) this.#seenBy(session).set(sighting.key, sighting);
-    // Nobody changes a note afterwards, so it need not be copied.
     this.#unchained.push(...entries);
   }
 
@@ -101,7 +97,11 @@ export class MemoryStore implements Store {
 
   #chained(): readonly Entry[] {
     if (this.#unchained.length === 0) return this.#entries;
-    const added = chainOn(this.#head, this.#unchained);
+    // Each text was made from a NewEntry by `record`.
+    const waiting = this.#unchained.map((each) =>
+      typeof each === 'string' ? (JSON.parse(each) as NewEntry) : each,
+    );
+    const added = chainOn(this.#head, waiting);
     this.#unchained = [];
     this.#entries.push(...added);
     this.#head = linkOf(added.at(-1)) ?? this.#head;
@@ -135,10 +135,4 @@ export class MemoryStore implements Store {
 
 function linkOf(entry: Entry | undefined): ChainLink | undefined {
   return entry && { seq: entry.seq, hash: entry.hash };
-}
-
-/** As it would come back from a disk: plain data that later changes to the original do not reach. */
-function copyOf<T>(value: T): T {
-  // The text was just made from a T.
-  return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -9,6 +9,8 @@ export interface Expected {
 }
 
 const CHUNK_BYTES = 1 << 18;
+/** One for all: nobody else gets a turn while a file is compared, and new memory each time costs more than comparing. */
+let room: Buffer | undefined;
 
 /** True if the open file holds exactly the expected bytes. Nothing but the bytes is believed. */
 export function holds(fd: number, expected: Expected): boolean {
@@ -35,7 +37,8 @@ function holdsFingerprint(fd: number, { sha256, size }: Fingerprint): boolean {
 /** Reads a file to its end; false as soon as it is longer than expected, or `agrees` says no, or if it is shorter. */
 function readsAs(fd: number, size: number, agrees: (chunk: Buffer, at: number) => boolean): boolean {
   // One byte more than expected, so that a file that has just grown is noticed.
-  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size + 1));
+  room ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  const chunk = room.subarray(0, Math.min(CHUNK_BYTES, size + 1));
   for (let done = 0; ; ) {
     const count = readSync(fd, chunk, 0, chunk.byteLength, done);
     if (count === 0) return done === size;

@@ -16,8 +16,9 @@ export class EarlierSightings {
     const name = nameOf(sighting.key, sighting.fingerprint);
     this.#kept.delete(name);
     this.#kept.set(name, sighting);
+    if (this.#kept.size <= MAX_KEPT) return;
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    if (oldest !== undefined) this.#kept.delete(oldest);
   }
 
   of(key: string, fingerprint: Fingerprint): Sighting | undefined {

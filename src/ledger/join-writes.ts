@@ -8,14 +8,20 @@ export function joinWrites(...parts: readonly Writes[]): Writes {
   const given = parts.filter(hasAny);
   // Nearly every call: one fragment beside empty ones.
   if (given.length < 2) return given[0] ?? {};
-  const joined: Writes = Object.assign({}, ...given);
-  return {
-    ...joined,
-    ...(joined.sightings && { sightings: given.flatMap((part) => part.sightings ?? []) }),
-    ...(joined.forget && { forget: given.flatMap((part) => part.forget ?? []) }),
-    ...(joined.entries && { entries: given.flatMap((part) => part.entries ?? []) }),
-    ...(joined.settle && { settle: given.flatMap((part) => part.settle ?? []) }),
-  };
+  const joined: { -readonly [K in keyof Writes]: Writes[K] } = {};
+  for (const part of given) {
+    const { sightings, forget, entries, settle } = joined;
+    Object.assign(joined, part);
+    if (sightings !== undefined) joined.sightings = both(sightings, part.sightings);
+    if (forget !== undefined) joined.forget = both(forget, part.forget);
+    if (entries !== undefined) joined.entries = both(entries, part.entries);
+    if (settle !== undefined) joined.settle = both(settle, part.settle);
+  }
+  return joined;
+}
+
+function both<T>(first: readonly T[], second: readonly T[] | undefined): readonly T[] {
+  return second === undefined ? first : [...first, ...second];
 }
 
 function hasAny(writes: Writes): boolean {

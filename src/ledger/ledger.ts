@@ -251,16 +251,26 @@ export class Ledger {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#turns === 0 ? undefined : this.#turn;
     this.#turns += 1;
-    const turn = this.#turn.then(work).finally(() => {
+    const turn = this.#take(before, work);
+    this.#turn = turn;
+    return turn;
+  }
+
+  async #take<T>(before: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      // A failed turn is its caller's to handle.
+      if (before !== undefined) await before.catch(() => undefined);
+      return await work();
+    } catch (error) {
+      // The next one recounts, for nobody knows what was stored.
+      this.#live = undefined;
+      throw error;
+    } finally {
       this.#turns -= 1;
       this.#recalled.clear();
-    });
-    // A failed turn is its caller's to handle; the next one recounts, for nobody knows what was stored.
-    this.#turn = turn.catch(() => {
-      this.#live = undefined;
-    });
-    return turn;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { changedWhileKept, damagedImage, missingImage } from './image-fault.ts';
@@ -31,7 +31,7 @@ export class MemoryImages implements Images {
     const known = this.#images.has(sha256);
     // Not hashed here, as a renamed file would not be: `read` checks.
     if (!known) this.#images.set(sha256, { bytes: bytes ?? readFileSync(fromPath), sinceMs: this.#now() });
-    rmSync(fromPath);
+    unlinkSync(fromPath);
     return known ? 'shared' : 'copied';
   }
 

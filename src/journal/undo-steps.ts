@@ -54,7 +54,18 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
     moves.unshift(event);
   }
   flush();
-  return { steps, gaps };
+  return { steps: steps.filter((step, index) => !isNeededAgain(step, steps.slice(index + 1))), gaps };
+}
+
+/**
+ * A folder that would be made again for what comes back into it, with permissions that nobody has asked for. What lies before a
+ * folder's move is not looked through: there it may have to make room.
+ */
+function isNeededAgain({ key, expect, restore }: UndoStep, later: readonly UndoStep[]): boolean {
+  if (expect.kind !== 'directory' || restore.kind !== 'absent') return false;
+  if (later.some((step) => step.key === key || step.from !== undefined)) return false;
+  const ends = new Map(later.map((step) => [step.key, step.restore.kind]));
+  return [...ends].some(([other, kind]) => kind !== 'absent' && isUnder(other, key));
 }
 
 /** Tells where a path of an earlier time is now, and whether a step has already been there. */

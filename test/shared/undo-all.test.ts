@@ -1,41 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { Sessions } from '../../src/session/sessions.ts';
-import { IN_MEMORY, scratch } from '../support/tree.ts';
-import { RandomWork } from './random-work.ts';
-import { difference, filesIn, replay, story, treeWithModes } from './replay.ts';
-import { sealed } from './sealed.ts';
+import { it } from 'vitest';
+import { workAndUndoAll } from './undo-all.ts';
 
 const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1);
-const STEPS = 60;
 
 it.each(SEEDS)(
   'random work of three sessions is told by the journal and taken back to the last bit (%d)',
-  async (seed) => {
-    const { root, home } = scratch(IN_MEMORY);
-    mkdirSync(join(root, 'd'), { mode: 0o700 });
-    writeFileSync(join(root, 'f0'), sealed('at the beginning'), { mode: 0o600 });
-    writeFileSync(join(root, 'd/f1'), sealed('in a folder'), { mode: 0o640 });
-    const [files, tree] = [filesIn(root), treeWithModes(root)];
-    const sessions = await Sessions.open({
-      roots: [root],
-      home,
-      store: 'memory:',
-      policy: { durability: 'none' },
-    });
-    const workers: RandomWork[] = [];
-    for (const name of ['ann', 'bob', 'cleo'])
-      workers.push(new RandomWork(await sessions.session(name), seed * 100 + workers.length));
-    for (let step = 0; step < STEPS; step += 1) await workers[step % workers.length]?.step();
-
-    const entries = await sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });
-    const told = replay(entries, files);
-    expect(told.breaks, story(entries)).toEqual([]);
-    expect(Object.fromEntries(told.files), story(entries)).toEqual(Object.fromEntries(filesIn(root)));
-    const outcome = await (await sessions.session('dora')).undo({ sinceMs: 0 });
-    if (!outcome.ok) expect.fail(`${JSON.stringify(outcome.refusal)}\n${story(entries)}`);
-    expect(difference(tree, treeWithModes(root)), story(entries)).toEqual([]);
-    await sessions.close();
-  },
+  (seed) => workAndUndoAll(seed, 60).then(() => undefined),
 );

@@ -41,13 +41,17 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { hears };
 }
 
-async function everythingServer() {
+/** It must be told its port: one that was free a moment ago, and may be taken by now. */
+async function everythingServer(
+  tries = 5,
+): Promise<Awaited<ReturnType<typeof serverProcess>> & { url: string }> {
   const probe = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => probe.once('listening', resolve));
   const port = (probe.address() as { port: number }).port;
   await new Promise((resolve) => probe.close(resolve));
   const server = serverProcess([EVERYTHING, 'streamableHttp'], { PORT: String(port) });
-  await server.hears(/listening on port/);
+  const said = await server.hears(/listening on port|in use/i);
+  if (/in use/i.test(said) && tries > 1) return everythingServer(tries - 1);
   return { ...server, url: `http://127.0.0.1:${port}/mcp` };
 }
 

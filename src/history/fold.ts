@@ -63,11 +63,16 @@ export class Fold {
     return this.#waiting.size > 0;
   }
 
-  /** The one file that a waiting call edits, and the last of what was seen of it before. */
-  awaitedEdit(id: string): { readonly path: string; readonly earlier: readonly View[] } | undefined {
+  /** The access of a waiting call, if it has only one. */
+  awaited(id: string): Access | undefined {
     const accesses = this.#waiting.get(id)?.accesses;
-    const access = accesses?.length === 1 ? accesses[0] : undefined;
-    return access?.kind === 'edit' ? { path: access.path, earlier: this.#lastViews(access.path) } : undefined;
+    return accesses?.length === 1 ? accesses[0] : undefined;
+  }
+
+  /** The last of what was seen of a file and still counts: of one that is read over and over, only these are carried over an edit. */
+  lastViews(path: string): readonly View[] {
+    const last = this.#seen.ofPath(path).slice(-MAX_CARRIED);
+    return last.filter(this.sees).map((entry) => entry.view);
   }
 
   call(call: ToolCall): void {
@@ -183,12 +188,6 @@ export class Fold {
     this.#calls = state.calls;
   }
 
-  /** Of a file that is read over and over, only the last views are carried over an edit. */
-  #lastViews(path: string): readonly View[] {
-    const last = this.#seen.ofPath(path).slice(-MAX_CARRIED);
-    return last.filter(this.sees).map((entry) => entry.view);
-  }
-
   #giveUpOldest(): void {
     let left = GIVEN_UP;
     for (const id of this.#waiting.keys()) {
@@ -207,7 +206,7 @@ export class Fold {
 
   #viewsOf(access: Access, result: ToolResult): readonly View[] {
     if (access.kind !== 'edit' || result.edited === undefined) return viewsOf(access, result, this.#locate);
-    return [carriedView(access.path, this.#lastViews(access.path), result.edited)];
+    return [carriedView(access.path, this.lastViews(access.path), result.edited)];
   }
 
   /** Views under the names a host wrote, under their own. */

@@ -4,13 +4,16 @@ import { isRanged, type ReadAccess } from './access.ts';
 import { isBlanked } from './blanked.ts';
 import { type NumberedText, parseNumbered } from './numbered.ts';
 import { type Receipt, takeReceipts } from './receipt.ts';
-import type { ToolResult } from './tool-result.ts';
-import { bareView, pageOf, pageView, type View } from './view.ts';
+import { NO_MARKS } from './shown-text.ts';
+import type { NumberedLines, Page, PlainLines, ToolResult } from './tool-result.ts';
+import { bareView, type PageLines, pageOf, pageView, type View } from './view.ts';
 
 /** What a successful read showed; undefined when its result does not prove that it showed the file. */
 export function readView(access: ReadAccess, result: ToolResult): View | undefined {
   const { shell } = access;
   if (result.page !== undefined && shell !== true) return pageView(access.path, result.page);
+  if (result.numbered !== undefined && shell !== true) return undecodedView(access, result.numbered);
+  if (result.plain !== undefined && shell === true) return rawView(access, undecoded(result.plain));
   const text = shell === true ? (result.stdout ?? result.text) : result.text;
   if (text === undefined) return result.flagged ? unrecorded(access) : undefined;
   const view = shell === true ? bodyView(access, result, text) : textView(access, result, text);
@@ -34,7 +37,9 @@ function bodyView(access: ReadAccess, result: ToolResult, text: string): View | 
   if (access.body === 'receipt' || isBlanked(text)) return undefined;
   const view = access.body === 'raw' ? undefined : numberedView(access, result, text);
   if (view !== undefined) return view;
-  return access.body === 'numbered' || !result.flagged ? emptyFileView(access, text) : rawView(access, text);
+  return access.body === 'numbered' || !result.flagged
+    ? emptyFileView(access, text)
+    : rawView(access, decoded(text));
 }
 
 /** The record says that it succeeded and keeps no text: seen, and never to be verified. */
@@ -86,26 +91,65 @@ function numberedView(access: ReadAccess, result: ToolResult, body: string): Vie
   return pageView(access.path, page);
 }
 
-function rawView(access: ReadAccess, text: string): View | undefined {
-  const lines = lineCount(text);
+/** The same for lines that were not decoded; see `ShownText.form`. */
+function undecodedView(access: ReadAccess, numbered: NumberedLines): View {
+  const { from, to, endsInEmptyLine, sha256, size } = numbered;
+  const ends = endsThere(access, from, to);
+  const last = ends && endsInEmptyLine ? to - 1 : to;
+  const shown = { from, to: last, sha256, size, form: 'numbered' } as const;
+  const total = ends ? { totalLines: last } : {};
+  return pageView(access.path, { shown, ...total, exact: false, ...NO_MARKS });
+}
+
+/** A text without line numbers, of which the lines are known and pages can be made. */
+interface RawText {
+  readonly lines: number;
+  readonly endsInNewline: boolean;
+  page(lines: PageLines, exact: 'exact' | 'lines'): Page;
+}
+
+function decoded(text: string): RawText {
+  return {
+    lines: lineCount(text),
+    endsInNewline: text.endsWith('\n'),
+    page: (lines, exact) => pageOf(text, lines, exact),
+  };
+}
+
+function undecoded({ lines, endsInNewline, sha256, size }: PlainLines): RawText {
+  return {
+    lines,
+    endsInNewline,
+    page: ({ from, to, totalLines }) => ({
+      shown: { from, to, sha256, size, form: 'json' },
+      ...(totalLines === undefined ? {} : { totalLines }),
+      exact: false,
+      ...NO_MARKS,
+    }),
+  };
+}
+
+function rawView(access: ReadAccess, text: RawText): View | undefined {
+  const { lines } = text;
   const { from = 1, to } = access;
-  if (from < 0) return tailView(access, text, lines);
+  if (from < 0) return tailView(access, text);
   // More than was asked for is not what was asked for.
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const ends = endsThere(access, from, last);
   const shown = { from, to: last, ...(ends ? { totalLines: last } : {}) };
-  return pageView(access.path, pageOf(text, shown, precision(access, text)));
+  return pageView(access.path, text.page(shown, precision(access, text)));
 }
 
 /** As many lines as asked for end the file at a line that only the disk can number; fewer are all of it. */
-function tailView(access: ReadAccess, text: string, lines: number): View | undefined {
+function tailView(access: ReadAccess, text: RawText): View | undefined {
   const asked = -(access.from ?? 0);
+  const { lines } = text;
   if (lines > asked) return undefined;
   const page =
     lines < asked
-      ? pageOf(text, { from: 1, to: lines, totalLines: lines }, precision(access, text))
-      : pageOf(text, { from: -asked, to: -1 }, 'lines');
+      ? text.page({ from: 1, to: lines, totalLines: lines }, precision(access, text))
+      : text.page({ from: -asked, to: -1 }, 'lines');
   return pageView(access.path, page);
 }
 
@@ -115,8 +159,8 @@ function endsThere(access: ReadAccess, from: number, last: number): boolean {
 }
 
 /** Hosts strip the final newline off a command's output, so a text without one may not be all of the file. */
-function precision(access: ReadAccess, text: string): 'exact' | 'lines' {
-  return access.shell === true && !text.endsWith('\n') ? 'lines' : 'exact';
+function precision(access: ReadAccess, text: RawText): 'exact' | 'lines' {
+  return access.shell === true && !text.endsInNewline ? 'lines' : 'exact';
 }
 
 /** Hosts say in words that a file is empty. */

@@ -16,6 +16,9 @@ export interface ToolResult {
   readonly stdout?: string | undefined;
   /** The page of a read, where the host recorded it beside the text. */
   readonly page?: Page | undefined;
+  /** The text, where it was not decoded. */
+  readonly numbered?: NumberedLines | undefined;
+  readonly plain?: PlainLines | undefined;
   /** The file around an edit, where the host recorded it. */
   readonly edited?: Edited | undefined;
   /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
@@ -40,4 +43,16 @@ export interface Page extends Marks {
 export interface Edited {
   readonly before: string;
   readonly after: string;
+}
+
+/** Lines as a read shows them, `N<TAB>text`, of which only the hash was taken: of the text as JSON writes it. */
+export interface NumberedLines extends Pick<ShownText, 'from' | 'to' | 'sha256' | 'size'> {
+  /** The last line is the empty one after a final newline. */
+  readonly endsInEmptyLine: boolean;
+}
+
+/** What a command printed, of which only the hash was taken: of the text as JSON writes it. */
+export interface PlainLines extends Pick<ShownText, 'sha256' | 'size'> {
+  readonly lines: number;
+  readonly endsInNewline: boolean;
 }

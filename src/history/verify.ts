@@ -23,7 +23,10 @@ export class ComparedText {
   rangesShown(view: Pick<View, 'shown'>): readonly LineRange[] {
     return (view.shown ?? []).flatMap((shown) => {
       const range = this.#rangeOf(shown);
-      return range !== undefined && isShown(shown, this.#sized(range)) ? [range] : [];
+      if (range === undefined) return [];
+      const same =
+        shown.form === 'numbered' ? this.#isNumbered(shown, range) : isShown(shown, this.#sized(range));
+      return same ? [range] : [];
     });
   }
 
@@ -32,6 +35,17 @@ export class ComparedText {
     if (from === 1 && to === this.totalLines) return this.text;
     this.#lines ??= splitLines(this.text);
     return this.#lines.slice(from - 1, to).join('');
+  }
+
+  /** Hosts may number the empty line after a final newline as well. */
+  #isNumbered(shown: ShownText, range: LineRange): boolean {
+    const text = this.slice(range);
+    const numbered = splitLines(text)
+      .map((line, index) => `${range.from + index}\t${line.replace(/\r?\n$/, '')}`)
+      .join('\n');
+    const end = range.to === this.totalLines && text.endsWith('\n') ? `\n${range.to + 1}\t` : undefined;
+    const forms = end === undefined ? [numbered] : [numbered, numbered + end];
+    return forms.some((form) => isShown({ ...shown, form: 'json' }, new SizedText(form)));
   }
 
   #sized(range: LineRange): SizedText {

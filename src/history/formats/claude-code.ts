@@ -1,13 +1,18 @@
+import type { Access } from '../access.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn, timeOf } from '../json-value.ts';
-import { pageView, type View } from '../view.ts';
+import type { ToolResult } from '../tool-result.ts';
+import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
+import { carriedEdit } from './carried-edit.ts';
 import { skimCalls } from './claude-call.ts';
+import { skimCommand } from './claude-command.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
-import { carriedEdit, skimEdit } from './claude-edit.ts';
+import { skimEdit } from './claude-edit.ts';
 import { keyIn, type Named } from './claude-name.ts';
+import { skimNumbered } from './claude-numbered.ts';
 import { skimPage } from './claude-page.ts';
 import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
@@ -32,6 +37,9 @@ export const CLAUDE_CODE: Format = {
   },
   open: (fold) => new ClaudeReader(fold),
 };
+
+/** A result that was taken from its line without parsing it. */
+type SkimmedResult = Named & Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views'>;
 
 interface ClaudeState {
   readonly chain: ChainState;
@@ -131,27 +139,30 @@ class ClaudeReader implements Reader {
     return true;
   }
 
-  /** Takes the result of a read or an edit without parsing its line; false if it must be parsed. */
+  /** Takes the result of a read, a command or an edit without parsing its line; false if it must be parsed. */
   #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
-    const edit = this.#fold.awaitedEdit(id);
-    const found = edit === undefined ? skimPage(rest) : this.#skimEdit(rest, edit);
+    const found = this.#skimAwaited(rest, this.#fold.awaited(id));
     if (found === undefined) return false;
-    const { uuid, timestamp, ...seen } = found;
-    const key = keyOf(uuid);
+    const { uuid, key, timestamp, ...seen } = found;
     if (this.#chain.knows(key)) return false;
     this.#linkTo(line.parent, 'result', key);
     this.#fold.result({ id, ok: true, flagged: true, ...seen, atMs: timeOf(timestamp), message: uuid });
     return true;
   }
 
-  #skimEdit(
-    line: Buffer,
-    edit: { path: string; earlier: readonly View[] },
-  ): (Named & { views: View[] }) | undefined {
-    const found = skimEdit(line);
-    const view = found === undefined ? undefined : carriedEdit(edit.path, edit.earlier, found);
+  #skimAwaited(rest: Buffer, access: Access | undefined): SkimmedResult | undefined {
+    if (access?.kind === 'edit') return this.#skimEdit(rest, access.path);
+    if (access?.kind !== 'read') return undefined;
+    if (access.shell === true) return access.body === 'raw' ? skimCommand(rest) : undefined;
+    return access.body === 'numbered' ? (skimPage(rest) ?? skimNumbered(rest)) : undefined;
+  }
+
+  #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {
+    const found = skimEdit(rest);
+    const view = found === undefined ? undefined : carriedEdit(path, this.#fold.lastViews(path), found);
     if (found === undefined || view === undefined) return undefined;
-    return { uuid: found.uuid, timestamp: found.timestamp, views: [view] };
+    const { uuid, key, timestamp } = found;
+    return { uuid, key, timestamp, views: [view] };
   }
 
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */

@@ -4,6 +4,7 @@ import { keyAt, type NameKey } from './name-table.ts';
 /** A record's name and time. */
 export interface Named {
   readonly uuid: string;
+  readonly key: NameKey;
   readonly timestamp: string;
 }
 
@@ -19,7 +20,8 @@ export function nameBefore(bytes: Buffer, at: number): Named | undefined {
   if (match === null || timestamp === undefined) return undefined;
   const named = at - match[0].length + '"uuid":"'.length;
   // Copied out of the bytes: a piece of a longer string would keep all of it alive.
-  return { uuid: bytes.toString('latin1', named, named + UUID_LENGTH), timestamp };
+  const uuid = bytes.toString('latin1', named, named + UUID_LENGTH);
+  return { uuid, key: keyAt(bytes, named), timestamp };
 }
 
 const UUID = Buffer.from(',"uuid":"');

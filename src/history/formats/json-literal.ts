@@ -1,5 +1,6 @@
 const BACKSLASH = 92;
 const LETTER_N = 110;
+const NEWLINE = Buffer.from('\\n');
 
 /** Does a text as JSON writes it end in a newline? After an even number of backslashes the letter means itself. */
 export function endsInNewline(literal: Buffer): boolean {
@@ -7,12 +8,57 @@ export function endsInNewline(literal: Buffer): boolean {
   return literal[last] === LETTER_N && !isAligned(literal, last);
 }
 
+/** Does a line end at this offset, before or after its newline? */
+export function endsLine(literal: Buffer, at: number): boolean {
+  if (at >= literal.length) return at === literal.length;
+  const isBefore = literal[at] === BACKSLASH && literal[at + 1] === LETTER_N && isAligned(literal, at);
+  return isBefore || (literal[at - 1] === LETTER_N && !isAligned(literal, at - 1));
+}
+
 /** How many newlines a text as JSON writes it holds. */
 export function newlinesIn(literal: Buffer): number {
+  // A string is searched three times as fast as bytes.
+  const text = literal.toString('latin1');
   let count = 0;
-  for (let at = literal.indexOf(BACKSLASH); at !== -1; at = literal.indexOf(BACKSLASH, at + 2))
-    if (literal[at + 1] === LETTER_N) count += 1;
+  for (let at = nextNewline(text, 0); at !== -1; at = nextNewline(text, at)) count += 1;
   return count;
+}
+
+/** Where a line begins, counted from 1; -1 if there are fewer. */
+export function offsetOfLine(literal: Buffer, line: number): number {
+  if (line === 1) return 0;
+  const text = literal.toString('latin1');
+  let at = 0;
+  for (let passed = 1; passed < line && at !== -1; passed += 1) at = nextNewline(text, at);
+  return at;
+}
+
+/** Where the last line begins. */
+export function startOfLastLine(literal: Buffer): number {
+  let at = literal.lastIndexOf(NEWLINE);
+  while (at > 0 && !isAligned(literal, at)) at = literal.lastIndexOf(NEWLINE, at - 1);
+  return at === -1 ? 0 : at + NEWLINE.length;
+}
+
+/** Where the line after the next newline begins; -1 if there is none. */
+function nextNewline(text: string, from: number): number {
+  let at = text.indexOf('\\n', from);
+  while (at !== -1 && text.charCodeAt(at - 1) === BACKSLASH && !isAlignedIn(text, at))
+    at = text.indexOf('\\n', at + 1);
+  return at === -1 ? -1 : at + NEWLINE.length;
+}
+
+function isAlignedIn(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 0;
+}
+
+/** A text in which others were replaced: how many, and where the first began. */
+export interface Replaced {
+  readonly literal: Buffer;
+  readonly count: number;
+  readonly first: number;
 }
 
 /**
@@ -22,10 +68,11 @@ export function newlinesIn(literal: Buffer): number {
 export function replaceLiteral(
   literal: Buffer,
   change: { readonly from: Buffer; readonly to: Buffer; readonly all: boolean },
-): { readonly literal: Buffer; readonly count: number } | undefined {
+): Replaced | undefined {
   const { from, to, all } = change;
   if (from.length === 0) return undefined;
   const pieces: Buffer[] = [];
+  let first: number | undefined;
   let count = 0;
   let start = 0;
   for (let at = literal.indexOf(from); at !== -1; at = literal.indexOf(from, at)) {
@@ -34,12 +81,14 @@ export function replaceLiteral(
       continue;
     }
     pieces.push(literal.subarray(start, at), to);
+    first ??= at;
     count += 1;
     at += from.length;
     start = at;
     if (!all) break;
   }
-  return count === 0 ? undefined : { literal: Buffer.concat([...pieces, literal.subarray(start)]), count };
+  if (first === undefined) return undefined;
+  return { literal: Buffer.concat([...pieces, literal.subarray(start)]), count, first };
 }
 
 /** Is what stands here the beginning of a character, and not the rest of an escape? */

@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+import type { PlainLines } from '../tool-result.ts';
+import { standsAt } from './byte-match.ts';
+import { skimContent } from './claude-content.ts';
+import type { Named } from './claude-name.ts';
+import { endsInNewline, newlinesIn, startOfLastLine } from './json-literal.ts';
+
+const DETAIL = Buffer.from(',"toolUseResult":{"stdout":"');
+const QUIET = Buffer.from('","stderr":"","interrupted":false,');
+const BACKGROUND = Buffer.from('"backgroundTaskId"');
+/** Notes of hosts begin with one of these, and say this somewhere. */
+const NOTE_STARTS = new Set(Buffer.from('[(<'));
+const CUT = Buffer.from('truncated');
+
+/** What a command printed, in the rest of its result's line. Undefined if the line is not exactly as expected: then it is parsed. */
+export function skimCommand(line: Buffer): (Named & { readonly plain: PlainLines }) | undefined {
+  const content = skimContent(line);
+  if (content === undefined || !standsAt(line, DETAIL, content.after)) return undefined;
+  const quiet = line.lastIndexOf(QUIET);
+  if (quiet < content.after || line.subarray(quiet).includes(BACKGROUND)) return undefined;
+  const { literal, uuid, key, timestamp } = content;
+  if (mayBeNote(literal, 0) || mayBeNote(literal, startOfLastLine(literal)) || literal.includes(CUT))
+    return undefined;
+  const isEnded = endsInNewline(literal);
+  const lines = newlinesIn(literal) + (isEnded ? 0 : 1);
+  const hashed = { sha256: hash('sha256', literal), size: literal.length };
+  return { uuid, key, timestamp, plain: { lines, endsInNewline: isEnded, ...hashed } };
+}
+
+function mayBeNote(literal: Buffer, start: number): boolean {
+  const first = literal[start];
+  return (first === undefined && start === 0) || (first !== undefined && NOTE_STARTS.has(first));
+}

@@ -115,8 +115,11 @@ export class Connection {
         if (parts !== undefined) answer(parts);
       });
     }
-    if (message.kind === 'invalid') answer(errorMessage(message.id, message.error));
-    else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+    if (message.kind === 'invalid') {
+      // In the official server's words, for whoever looks for them in its log.
+      this.#log(`MCP filesystem transport error: ${message.error.message}`);
+      answer(errorMessage(message.id, message.error));
+    } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       const { requestId, reason } = message.params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
       this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');

@@ -177,6 +177,18 @@ describe('its start', () => {
     return { code, warnings: client.errors.match(/(?:Warning|Error): [^[\n]*\w/g) ?? [] };
   };
 
+  it('is told of a line that is no message, and goes on', async () => {
+    const places = scratch();
+    const client = new RawClient([PATH, '--dialect', 'filesystem', places.root], {
+      env: environment(places),
+    });
+    await client.said('running on stdio');
+    client.send('{"jsonrpc":"2.0", "method":"test", "params": ');
+    expect(await client.request('ping')).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+    await client.said('MCP filesystem transport error:');
+    expect(await client.next()).toMatchObject({ id: null, error: { code: -32700 } });
+  });
+
   it.each([
     ['a folder', ['there']],
     ['one that is missing besides', ['missing', 'there']],

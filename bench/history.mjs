@@ -1,0 +1,200 @@
+// What reading a transcript costs over parsing every line of it.
+//   node bench/history.mjs [LINES] [ROUNDS]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { interleaved } from './measure.mjs';
+import { MIXES, transcriptLines, writeTranscript } from './transcripts.mjs';
+
+const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
+
+export async function rows({ lines = 100_000, rounds = 5 } = {}) {
+  const [{ deriveSightingsFrom }, { HistoryIndex }, { openTranscript }] = await Promise.all(
+    ['history/derive.js', 'history/history-index.js', 'store/transcript-file.js'].map(
+      (file) => import(new URL(file, DIST)),
+    ),
+  );
+  const derive = (file) => deriveSightingsFrom(openTranscript(file).chunks);
+  const parse = (file) => parseAll(openTranscript(file).chunks);
+  const folder = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));
+  const file = join(folder, 'transcript.jsonl');
+  const measured = async (mix, count, turns) => {
+    await writeTranscript(file, MIXES[mix], count);
+    const { sightings, skipped } = await derive(file);
+    if (sightings.length === 0 || skipped.count > 0) throw new Error(`${mix}: not what was expected`);
+    const [ours, theirs] = await interleaved([() => derive(file), () => parse(file)], {
+      rounds: turns,
+      warmup: 1,
+    });
+    return ours / theirs;
+  };
+  const size = (count) => count.toLocaleString('en');
+  const name = (mix, count) => `${size(count)} lines of Claude Code, ${mix} / JSON.parse of every line`;
+  try {
+    const results = [];
+    for (const count of [lines, 10 * lines]) {
+      const turns = count === lines ? rounds : Math.min(3, rounds);
+      results.push({
+        name: name('realistic', count),
+        ratio: await measured('realistic', count, turns),
+        bar: 0.6,
+      });
+    }
+    for (const mix of Object.keys(MIXES).slice(1))
+      results.push({ name: name(mix, lines), ratio: await measured(mix, lines, rounds), bar: 1.1 });
+    return [
+      ...results,
+      ...(await growing(HistoryIndex, lines)),
+      ...(await scanned(HistoryIndex)),
+      await memory(HistoryIndex),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As everyone does it: a line, a string, an object. */
+async function parseAll(chunks) {
+  let rest = Buffer.alloc(0);
+  let records = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const line =
+        rest.length === 0 ? chunk.toString('utf8', start, end) : held(rest, chunk.subarray(start, end));
+      if (JSON.parse(line) !== undefined) records += 1;
+      rest = Buffer.alloc(0);
+      start = end + 1;
+    }
+    rest = Buffer.concat([rest, chunk.subarray(start)]);
+  }
+  return records;
+}
+
+function held(rest, more) {
+  return Buffer.concat([rest, more]).toString('utf8');
+}
+
+/** Twenty new lines at the end of a long transcript, to an index that is there and to one that is taken up again. */
+async function growing(HistoryIndex, lines) {
+  const source = transcriptLines(MIXES.realistic);
+  const take = (count) =>
+    Buffer.from(Array.from({ length: count }, () => `${source.next().value}\n`).join(''));
+  const index = new HistoryIndex({ format: 'claude-code' });
+  for (let fed = 0; fed < lines; fed += 1000) index.feed(take(1000));
+  const saved = JSON.stringify(index.snapshot());
+  let news = [];
+  const feed = (into) => {
+    into.feed(Buffer.from(news.join('')));
+    return into.offset;
+  };
+  const tasks = [
+    () => feed(index),
+    () => feed(HistoryIndex.restore(JSON.parse(saved))),
+    () => news.map((line) => JSON.parse(line)),
+  ];
+  const before = (task) => {
+    if (task === 0)
+      news = take(20)
+        .toString('utf8')
+        .split(/(?<=\n)/);
+  };
+  const [live, restored, parsed] = await interleaved(tasks, { rounds: 200, before });
+  const what = `20 new lines after ${lines.toLocaleString('en')}`;
+  return [
+    { name: `${what} / parsing them`, ratio: live / parsed, bar: 2 },
+    { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
+  ];
+}
+
+/** Seed document C's own question, and its own way to answer it: for every call, look for its result. */
+async function scanned(HistoryIndex) {
+  const count = 15_000;
+  const at = (id) => `/repo/file-${id}.ts`;
+  const calls = Array.from({ length: count }, (_, id) => {
+    return { type: 'TOOL_CALL', data: { id: `${id}`, name: 'file_read', arguments: { path: at(id) } } };
+  });
+  const results = calls.map(({ data }) => {
+    return {
+      type: 'TOOL_RESULT',
+      data: { id: data.id, isError: false, content: [{ type: 'text', text: 'x\n' }] },
+    };
+  });
+  const events = [...calls, ...results];
+  const build = () => {
+    const index = new HistoryIndex({ format: 'thread-events', paths: 'exact' });
+    index.add(events);
+    return index;
+  };
+  const index = build();
+  const tasks = [
+    () => build().hasFileBeenRead('/none'),
+    () => index.hasFileBeenRead('/none'),
+    () => scan(events, '/none'),
+  ];
+  const [built, asked, scanning] = await interleaved(tasks, { rounds: 5, warmup: 1 });
+  const what = `one question over ${(2 * count).toLocaleString('en')} events, results last`;
+  return [
+    { name: `${what}, index built for it / the document's scan`, ratio: built / scanning, bar: 1 },
+    { name: `${what}, index there / the document's scan`, ratio: asked / scanning },
+  ];
+}
+
+function scan(events, filePath) {
+  for (let i = 0; i < events.length; i++) {
+    const event = events[i];
+    if (event.type !== 'TOOL_CALL' || event.data.name !== 'file_read') continue;
+    for (let j = i + 1; j < events.length; j++) {
+      const result = events[j];
+      if (result.type !== 'TOOL_RESULT' || result.data.id !== event.data.id) continue;
+      if (!result.data.isError && event.data.arguments.path === filePath) return true;
+      break;
+    }
+  }
+  return false;
+}
+
+/** What is left in memory of a thousand results, when they are a hundred times as large. */
+async function memory(HistoryIndex) {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  // Buffers are given back a moment after they were collected.
+  const gc = async () => {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    collect();
+  };
+  const used = async (bytes) => {
+    await gc();
+    const before = process.memoryUsage();
+    const index = new HistoryIndex({ format: 'thread-events', cwd: '/repo' });
+    for (let id = 0; id < 1000; id += 1) {
+      const text = `${id}${'x'.repeat(bytes)}\n`;
+      const events = [
+        { type: 'TOOL_CALL', data: { id: `${id}`, name: 'file_read', arguments: { path: `${id}.ts` } } },
+        { type: 'TOOL_RESULT', data: { id: `${id}`, content: [{ type: 'text', text }] } },
+      ];
+      index.feed(Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join('')));
+    }
+    await gc();
+    const after = process.memoryUsage();
+    if (index.sightings().length !== 1000) throw new Error('not what was expected');
+    return after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  };
+  await used(1000);
+  const small = await used(1000);
+  return {
+    name: 'memory after 1,000 results of 100 kB / of 1 kB',
+    ratio: (await used(100_000)) / small,
+    bar: 1.3,
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [lines, rounds] = process.argv.slice(2).map(Number);
+  for (const { name, ratio, bar } of await rows({ lines, rounds }))
+    process.stdout.write(`${name}: ${ratio.toFixed(3)}${bar === undefined ? '' : ` (bar ${bar})`}\n`);
+}

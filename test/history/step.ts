@@ -22,7 +22,7 @@ export interface ResultStep {
   readonly receipt?: string;
 }
 
-export type EventStep =
+type EventStep =
   /** The context is summarised; the results of these calls are kept. */
   | { readonly do: 'compact'; readonly keep?: readonly string[] }
   /** The conversation goes back to the point before this call. */
@@ -54,7 +54,7 @@ export function numberedText(path: string, [from, to]: Lines, pad = 0): string {
     .join('\n');
 }
 
-export function linesOf(path: string, [from, to]: Lines): string[] {
+function linesOf(path: string, [from, to]: Lines): string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const last = Math.min(to, FILE_LINES);
   return Array.from({ length: Math.max(0, last - from + 1) }, (_, index) => `${name} ${from + index}`);

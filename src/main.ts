@@ -1,13 +1,11 @@
 #!/usr/bin/env node
 /** Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else. */
-import { optimiseEarly } from './cli/early-optimisation.ts';
 
 const [word, ...rest] = process.argv.slice(2);
 process.exit(await run());
 
 async function run(): Promise<number> {
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
-    optimiseEarly();
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
     return runServe({ args, process, servers: () => import('./mcp/serve.ts') });
@@ -21,10 +19,7 @@ async function run(): Promise<number> {
     cwd: process.cwd(),
     platform,
     self: [execPath, argv[1] ?? ''],
-    runProxy: async (plan) => {
-      optimiseEarly();
-      return (await import('./start-proxy.ts')).startProxy(plan);
-    },
+    runProxy: async (plan) => (await import('./start-proxy.ts')).startProxy(plan),
   });
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { optimiseEarly } from './cli/early-optimisation.ts';
 import { keepOutOfReach } from './cli/policy-place.ts';
 import type { ProxyPlan } from './cli/proxy-plan.ts';
 import type { JsonRecord } from './dialect/servers/json-value.ts';
@@ -13,6 +14,7 @@ import { Sessions } from './session/sessions.ts';
 /** Brings the proxy together with a workspace and the choice of sessions, and runs it to its end. */
 export async function startProxy(plan: ProxyPlan): Promise<number> {
   const sessions = await Sessions.open(plan.workspace);
+  optimiseEarly();
   try {
     if (plan.policyPath !== undefined) keepOutOfReach(sessions, plan.policyPath);
     const { wording } = sessions.world.policy;

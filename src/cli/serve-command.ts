@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
+import { optimiseEarly } from './early-optimisation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
@@ -99,6 +100,7 @@ async function planOf(
     output: process.stdout,
     signals: process,
     opened: (sessions) => {
+      optimiseEarly();
       if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
       if (request.http === undefined) log(OPENED[dialect](sessions.world.workspace.roots));
     },

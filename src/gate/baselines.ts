@@ -39,6 +39,16 @@ export class Baselines {
     if (this.#share) this.#shareLater(fingerprint, bytes);
   }
 
+  /** The bytes, if they are at hand. Not to be changed, for they are what a later diff begins with. */
+  peek({ sha256 }: Fingerprint): Uint8Array | undefined {
+    return this.#recent.get(sha256);
+  }
+
+  /** These bytes are among the images already. */
+  kept(sha256: string): void {
+    this.#unshared.delete(sha256);
+  }
+
   async recall(fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
     const recent = this.#recent.get(fingerprint.sha256);
     if (recent !== undefined) return recent;

@@ -5,5 +5,6 @@ import type { World } from './world.ts';
 export async function keepImages(world: World, displaced: readonly Displaced[]): Promise<void> {
   for (const { file, sha256, size, bytes } of displaced) {
     await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
+    world.baselines.kept(sha256);
   }
 }

@@ -39,9 +39,6 @@ const TEXT = fc.string({
   maxLength: 80,
 });
 
-/** Enough of it that it pays to show it from bytes. */
-const long = (content: string): string => content.repeat(4096);
-
 describe('showRead', () => {
   it('shows from bytes exactly what it would show from text', () => {
     fc.assert(
@@ -56,14 +53,13 @@ describe('showRead', () => {
   });
 
   it.each([
-    ['plain lines', long('one\n'), RECEIPT_STYLE, 'bytes'],
-    ['few plain lines', 'one\ntwo\n', RECEIPT_STYLE, 'text'],
-    ['a file as it is', long('one\r\n'), RAW_STYLE, 'bytes'],
-    ['a small file as it is', 'one\r\ntwo', RAW_STYLE, 'text'],
-    ['lines that end in returns', long('one\r\n'), RECEIPT_STYLE, 'text'],
+    ['plain lines', 'one\ntwo\n', RECEIPT_STYLE, 'bytes'],
+    ['a file as it is', 'one\r\ntwo', RAW_STYLE, 'bytes'],
+    ['an empty file as it is', '', RAW_STYLE, 'bytes'],
+    ['lines that end in returns', 'one\r\ntwo\r\n', RECEIPT_STYLE, 'text'],
     ['an empty file', '', RECEIPT_STYLE, 'text'],
-    ['padded numbers', long('one\n'), READ_STYLE, 'text'],
-  ] as const)('takes the shorter way for %s', (_what, content, style, how) => {
+    ['padded numbers', 'one\n', READ_STYLE, 'text'],
+  ] as const)('takes the short way for %s', (_what, content, style, how) => {
     expect(shown(readOf(content, style.lines === 'raw'), style).how).toBe(how);
   });
 

@@ -4,8 +4,6 @@ import type { ReadResult } from '../model/results.ts';
 import type { EscapedText } from './tool-results.ts';
 
 const NEWLINE = 10;
-/** A shorter text is shown and escaped faster by what the runtime has for strings. */
-const SHORT_BYTES = 4 << 10;
 
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
 export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
@@ -14,13 +12,8 @@ export function showRead(result: ReadResult, style: ReadStyle, words: Words): Re
   if (bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
     return readText(result, style, words);
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const short = lines.length <= SHORT_BYTES;
-  if (style.lines !== 'numbered') {
-    const shown = style.lines === 'raw' ? lines : joined(lines);
-    const foot = style.foot(result, words);
-    return short ? shown.toString('utf8') + foot : escaped(shown, foot);
-  }
-  if (short) return readText(result, style, words);
+  if (style.lines !== 'numbered')
+    return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, words));
   // A return before each newline is no part of the line, and an empty file has no line to number.
   if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, words);
   return numbered(lines, result.from, style.foot(result, words));

@@ -36,7 +36,7 @@ import { confirms } from './confirm.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
-import { readFile } from './read-file.ts';
+import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds } from './read-huge.ts';
 import type { Watching } from './reading.ts';
 import type { Resumed, ResumeOptions } from './resume-from.ts';
@@ -70,19 +70,26 @@ export class GatedSession implements Session {
   }
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.readNow(path, options, options);
+    return this.#read({ path, options, watching: options, from: 'disk' });
   }
 
-  /** Reads, without a turn of the event loop if the file is small: most of what a busy server would spend on it. */
+  /**
+   * Reads for a server: without a turn of the event loop if the file is small, and from memory if it is unchanged. The
+   * bytes in the result are this process's own and must not be changed.
+   */
   readNow(
     path: string,
     options: Omit<ReadOptions, keyof Watching>,
     watching: Watching,
   ): Awaitable<Outcome<ReadResult>> {
-    const read = readFile(this.#world(), this.#ledger, { path, options, watching, pageEnds: this.#pageEnds });
+    return this.#read({ path, options, watching, from: 'memory' });
+  }
+
+  #read(request: Omit<ReadRequest, 'pageEnds'>): Awaitable<Outcome<ReadResult>> {
+    const read = readFile(this.#world(), this.#ledger, { ...request, pageEnds: this.#pageEnds });
     return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
       if (!outcome.ok) return this.#noted(outcome);
-      this.#gate.refusals.reset(path);
+      this.#gate.refusals.reset(request.path);
       return outcome;
     });
   }

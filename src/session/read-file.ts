@@ -5,10 +5,11 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
-import { sameFingerprint } from '../model/fingerprint.ts';
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { viewOf } from '../text/buffer-view.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import type { Located } from '../workspace/workspace.ts';
@@ -28,7 +29,8 @@ import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 /** Media up to this size is returned, larger only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
 
-type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'pageEnds'>;
+/** What is asked for, and how. */
+export type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'>;
 
 /** Shows a file to the session, whole or in part, and remembers exactly what was shown. A small file is shown at once. */
 export function readFile(world: World, ledger: Ledger, request: ReadRequest): Awaitable<Outcome<ReadResult>> {
@@ -51,7 +53,7 @@ function readLocated(
   located: Located,
   { world, ledger, request }: { world: World; ledger: Ledger; request: ReadRequest },
 ): Awaitable<Outcome<ReadResult>> {
-  const { path, options, watching, pageEnds } = request;
+  const { path, options } = request;
   if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
   const kind = kindOf(located.stats);
   if (kind !== 'file') return refused(notAFile(path, kind));
@@ -59,7 +61,7 @@ function readLocated(
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(ledger.recall(located.place.path.key), (earlier) => {
-    const reading: Reading = { world, ledger, path, options, watching, located, earlier, pageEnds };
+    const reading: Reading = { ...request, world, ledger, located, earlier };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
       const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
@@ -73,9 +75,20 @@ function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {
   return andThen(snapshotOf(reading), (snapshot) => showWhole(reading, snapshot));
 }
 
-function snapshotOf({ world, located, earlier }: Reading): ReturnType<typeof readSnapshot> {
-  const { clock } = world.disk;
-  return readSnapshot(located.place, { clock, seen: located.stats, known: trusted(earlier) });
+function snapshotOf(reading: Reading): ReturnType<typeof readSnapshot> {
+  const { world, located, earlier } = reading;
+  const known = trusted(earlier);
+  const remembered = reading.from === 'memory' && known ? rememberedSnapshot(reading, known) : undefined;
+  return remembered ?? readSnapshot(located.place, { clock: world.disk.clock, seen: located.stats, known });
+}
+
+/** What this process showed of the file and still holds. Whoever destroys the file compares every byte of it anyway. */
+function rememberedSnapshot(
+  { world, located }: Reading,
+  { stamp, fingerprint }: NonNullable<ReturnType<typeof trusted>>,
+): Snapshot | undefined {
+  const bytes = sameStamp(stamp, located.stats) ? world.baselines.peek(fingerprint) : undefined;
+  return bytes && { bytes: viewOf(bytes), fingerprint, stamp, stats: located.stats, racy: false };
 }
 
 function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | Refusal {

@@ -17,6 +17,8 @@ export interface Reading {
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof Watching>;
   readonly watching: Watching;
+  /** `memory`: a file whose stamp can be trusted and has not changed need not be read again. */
+  readonly from: 'disk' | 'memory';
   readonly located: Found;
   readonly earlier: Sighting | undefined;
   readonly pageEnds: PageEnds;

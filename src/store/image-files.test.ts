@@ -48,7 +48,7 @@ function setting(): Setting {
   const { home, root } = scratch();
   const file = join(root, 'a.txt');
   writeFileSync(file, OLD);
-  const image = join(home, 'images', PRINT.sha256.slice(0, 2), PRINT.sha256);
+  const image = join(home, 'images', PRINT.sha256.slice(0, 1), PRINT.sha256);
   return { images: new FileImages(home, { durability: 'none' }), root, file, image };
 }
 

@@ -39,8 +39,8 @@ export interface ImageNames {
 
 /**
  * The folder of images and the steps that change it; each leaves a name with all of its bytes or no name at all.
- * `ab/HASH` is an image, `ab/HASH.gone` one being removed, `ab/HASH.late-…` one that a late writer changed
- * (`ab/HASH.told-…` when the journal says so), `tmp/PID-START-…` one being written.
+ * `a/HASH` is an image, `a/HASH.gone` one being removed, `a/HASH.late-…` one that a late writer changed
+ * (`a/HASH.told-…` when the journal says so), `tmp/PID-START-…` one being written.
  */
 export class ImageFolder {
   readonly path: string;
@@ -52,7 +52,7 @@ export class ImageFolder {
   }
 
   image(sha256: string): string {
-    return join(this.path, sha256.slice(0, 2), sha256);
+    return join(this.path, shardOf(sha256), sha256);
   }
 
   gone(sha256: string): string {
@@ -92,10 +92,10 @@ export class ImageFolder {
     this.#synced.add(shard);
   }
 
-  /** All names of each image; only of those that begin with one of these two letters, if given. */
-  *names(starts?: ReadonlySet<string>): Generator<ImageNames> {
+  /** All names of each image; only of those in these shards, if given. */
+  *names(shards?: ReadonlySet<string>): Generator<ImageNames> {
     for (const shard of namesIn(this.path)) {
-      if (!/^[0-9a-f]{2}$/.test(shard) || starts?.has(shard) === false) continue;
+      if (!/^[0-9a-f]$/.test(shard) || shards?.has(shard) === false) continue;
       const grouped = new Map<string, string[]>();
       for (const name of namesIn(join(this.path, shard))) {
         const sha256 = /^[0-9a-f]{64}(?=$|\.)/.exec(name)?.[0];
@@ -115,6 +115,11 @@ export class ImageFolder {
       if (!isAlive(`${pid}:${start}`)) removeIfThere(join(this.path, 'tmp', name));
     }
   }
+}
+
+/** The sub-folder of an image. Few, for making a folder takes as long as many changes; a folder holds many names as well. */
+export function shardOf(sha256: string): string {
+  return sha256.slice(0, 1);
 }
 
 /** Writes a new file and syncs it if asked to; leaves none behind when it fails. */

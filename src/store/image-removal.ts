@@ -1,4 +1,11 @@
-import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, statsOf } from './image-folder.ts';
+import {
+  type ImageFolder,
+  moveUnlessTaken,
+  removeIfThere,
+  setAside,
+  shardOf,
+  statsOf,
+} from './image-folder.ts';
 import type { ImageUsage } from './images.ts';
 
 /**
@@ -30,8 +37,8 @@ function putBack(folder: ImageFolder, sha256: string): void {
 
 function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
   let [count, bytes] = [0, 0];
-  const starts = new Set([...doomed].map((sha256) => sha256.slice(0, 2)));
-  for (const { sha256, paths } of folder.names(starts)) {
+  const shards = new Set([...doomed].map(shardOf));
+  for (const { sha256, paths } of folder.names(shards)) {
     if (!doomed.has(sha256)) continue;
     count++;
     for (const path of paths) {

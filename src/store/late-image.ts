@@ -6,6 +6,7 @@ import {
   moveUnlessTaken,
   removeIfThere,
   setAside,
+  shardOf,
   statsOf,
   writeNew,
 } from './image-folder.ts';
@@ -20,8 +21,8 @@ export async function* setAsideLate(
   fingerprints: readonly Fingerprint[],
 ): AsyncGenerator<LateImage> {
   const wanted = new Map(fingerprints.map((each) => [each.sha256, each]));
-  const starts = new Set(fingerprints.map(({ sha256 }) => sha256.slice(0, 2)));
-  for (const { sha256, paths } of folder.names(starts)) {
+  const shards = new Set(fingerprints.map(({ sha256 }) => shardOf(sha256)));
+  for (const { sha256, paths } of folder.names(shards)) {
     const fingerprint = wanted.get(sha256);
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);

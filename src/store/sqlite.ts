@@ -22,6 +22,8 @@ import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from '.
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
+/** Sightings that need not be looked up again. */
+const MAX_RECALLED = 1000;
 
 /** Overwrites in place; `insert or replace` would delete first and costs twice as much. */
 const UPSERT_SIGHTING =
@@ -45,6 +47,9 @@ class SqliteStore implements Store {
   readonly #file: string;
   readonly #identity: string;
   readonly #statements = new Map<string, SqliteStatement>();
+  readonly #recalled = new Map<string, Sighting>();
+  #version = -1;
+  #asked = false;
   #closed = false;
 
   constructor(db: SqliteDatabase, file: string) {
@@ -56,13 +61,41 @@ class SqliteStore implements Store {
 
   recall(session: string, key: string): Sighting | undefined {
     return this.#attempt(() => {
-      const row = this.#sql('select seen from sightings where session = ? and key = ?').get(
-        column(session),
-        column(key),
-      );
-      // The shape is the select's, here and below.
-      return row === undefined ? undefined : sightingFrom(key, (row as { seen: string }).seen);
+      this.#forgetIfOthersWrote();
+      const name = `${session}\0${key}`;
+      const known = this.#recalled.get(name);
+      if (known !== undefined) return known;
+      const seen = this.#select(session, key);
+      if (seen === undefined) return undefined;
+      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
+      this.#recalled.set(name, seen);
+      return seen;
     });
+  }
+
+  #select(session: string, key: string): Sighting | undefined {
+    const row = this.#sql('select seen from sightings where session = ? and key = ?').get(
+      column(session),
+      column(key),
+    );
+    // The shape is the select's, here and below.
+    return row === undefined ? undefined : sightingFrom(key, (row as { seen: string }).seen);
+  }
+
+  /**
+   * What was recalled stays true until someone writes: this connection, or another, which changes a number. Calls that
+   * came in together are answered together: for them the number is asked for once.
+   */
+  #forgetIfOthersWrote(): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    setImmediate(() => {
+      this.#asked = false;
+    });
+    const { data_version: version } = this.#sql('pragma data_version').get() as { data_version: number };
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#recalled.clear();
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -75,6 +108,7 @@ class SqliteStore implements Store {
   }
 
   async record(writes: Writes): Promise<void> {
+    if (changesSightings(writes)) this.#recalled.clear();
     this.#transaction(() => {
       if (writes.announce !== undefined) this.#mustBeInPlace();
       if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return;
@@ -257,6 +291,10 @@ class SqliteStore implements Store {
     this.#statements.set(text, prepared);
     return prepared;
   }
+}
+
+function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {
+  return sightings.length > 0 || forget.length > 0 || dropSession !== undefined;
 }
 
 function identityOf(file: string): string {

@@ -155,6 +155,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
       setFolderMode(folders.dir, step.restore.mode);
       return { ...RESTORED, made: madeEffects(located, { made: made - 1, mode }) };
     }
+    if (made > 0 && step.folderMode !== undefined) setFolderMode(folders.dir, step.folderMode);
     const name = names.at(-1) ?? located.place.name;
     const place = { path: located.place.path, dir: folders.dir, name };
     const outcome = await putFile(world, place, step);

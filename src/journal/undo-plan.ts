@@ -51,7 +51,11 @@ export function planUndo(
   if (lost !== undefined) return notKept(lost);
   return {
     ok: true,
-    plan: { steps: steps.map(asKept), undone: undoneBy(selection, history), keys: keysOf(selection) },
+    plan: {
+      steps: withFolderModes(steps.map(asKept), history, selection),
+      undone: undoneBy(selection, history),
+      keys: keysOf(selection),
+    },
   };
 }
 
@@ -65,6 +69,25 @@ function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySe
     for (const side of [before, after]) if (side.kind === 'file' && side.kept) add(side);
   for (const step of steps) if (step.lookAt !== undefined) add(step.expect);
   return held;
+}
+
+/** A folder that was there before may be missing when something comes back into it, and none of the steps brings it back. */
+function withFolderModes(
+  steps: readonly UndoStep[],
+  history: UndoHistory,
+  selection: readonly Selected[],
+): UndoStep[] {
+  const start = Math.min(...selection.map(({ entry }) => entry.seq));
+  const first = new Map<string, Side>();
+  for (const entry of history.changes)
+    for (const { key, before } of entry.seq < start ? [] : (entry.effects ?? []))
+      if (!first.has(key)) first.set(key, before);
+  return steps.map((step) => {
+    const folder = first.get(step.key.slice(0, step.key.lastIndexOf('/')));
+    return folder?.kind === 'directory' && step.restore.kind !== 'absent'
+      ? { ...step, folderMode: folder.mode }
+      : step;
+  });
 }
 
 function asKept(step: UndoStep): UndoStep {

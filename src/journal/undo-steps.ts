@@ -16,6 +16,8 @@ export interface UndoStep {
   readonly restore: Side;
   /** Where `expect` can be checked before the first step: this key, or where a moved folder has it now. Absent: an earlier step brings it about. */
   readonly lookAt?: string;
+  /** Permissions that the folder around it had, should it have to be made for this. */
+  readonly folderMode?: number;
   /** The folder to be restored is here now and only needs to be moved back, with everything in it. */
   readonly from?: { readonly key: string; readonly relative: string };
 }

@@ -43,8 +43,9 @@ const ROWS = [
   ['write 64 KB, p50', '<= 0.75', (bench) => bench.write({ bytes: 64 * KB, turns: 30, burst: 10 })],
   ['edit in 64 KB, p50', '<= 0.50', (bench) => bench.edit({ bytes: 64 * KB, turns: 30, burst: 10 })],
   ['edit in 5 MB, p50', '<= 0.20', (bench) => bench.edit({ bytes: 5 * MB, turns: 6, burst: 2 })],
-  ['list 10,000 entries', '<= 1.0', (bench) => bench.list()],
-  ['list 10,000 entries, the same answer', '<= 1.0', (bench) => bench.list({ dialect: 'filesystem' })],
+  ['list 10,000 entries', '<= 1.0', (bench) => bench.list({ dialect: 'filesystem' })],
+  // Another answer than the official one: sorted, bounded, with sizes.
+  ['list 10,000 entries in our own words', undefined, (bench) => bench.list()],
   ['find by name over 100,000 files', '<= 0.03', (bench) => bench.find()],
   ['reads of 1 KB per second, 32 in flight', '>= 3.0', (bench) => bench.throughput()],
   ['memory after start', '<= 0.9', (bench) => bench.memory()],
@@ -285,6 +286,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const only = at < 0 ? '' : process.argv[at + 1];
   for (const row of await rows({ only, quick: process.argv.includes('--quick') })) {
     const [shown, mine, theirs] = [row.ratio, row.ours, row.official].map((value) => value.toFixed(3));
-    console.log(`${row.name.padEnd(48)} ${shown.padStart(8)}  ${row.bar.padEnd(8)} ${mine} / ${theirs}`);
+    console.log(
+      `${row.name.padEnd(48)} ${shown.padStart(8)}  ${(row.bar ?? '').padEnd(8)} ${mine} / ${theirs}`,
+    );
   }
 }

@@ -10,10 +10,13 @@ export interface DirectoryEntry {
 
 /** The names in a folder, sorted by code unit, with their kinds; one system call per few hundred names. */
 export function listNames(dir: PinnedDirectory): DirectoryEntry[] {
+  return listUnsorted(dir).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The same in the order in which the system gives them. */
+export function listUnsorted(dir: PinnedDirectory): DirectoryEntry[] {
   const entries = readdirSync(`${dir.prefix}/.`, { withFileTypes: true });
-  return entries
-    .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
 }
 
 /** What one name is now, without following it; undefined if it is gone. */

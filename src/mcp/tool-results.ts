@@ -51,6 +51,9 @@ export function successResult(
       ...(structured === 'structured' ? { structuredAs: 'content' } : {}),
     };
   }
+  // A text that goes out twice is escaped once.
+  if (typeof shown === 'string' && structured === 'structured')
+    return { kind: 'text', escaped: escapedText(shown), meta, structuredAs: 'content' };
   const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
   const again = structured === 'structured' ? { structuredContent: { content: shown } } : {};
   return { kind: 'object', result: { content, ...again, _meta: meta } };
@@ -61,6 +64,13 @@ export function refusalResult(text: string, refusal: Refusal): ToolResult {
   return {
     kind: 'object',
     result: { content: [{ type: 'text', text }], isError: true, _meta: metaOf(refusalOutcome(refusal)) },
+  };
+}
+
+function escapedText(text: string): Escaped {
+  return {
+    expectedBytes: text.length + (text.length >> 3),
+    writeTo: (out) => void out.json(JSON.stringify(text).slice(1, -1)),
   };
 }
 

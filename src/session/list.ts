@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
+import { type DirectoryEntry, inspect, linkTarget, listNames, listUnsorted } from '../disk/list.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -94,7 +94,7 @@ class Listing {
     at: { readonly prefix: string; readonly depth: number },
   ): Promise<void> {
     const { as, limit } = this.#bounds;
-    const names = listNames(dir);
+    const names = as === 'names' ? listUnsorted(dir) : listNames(dir);
     let shown = 0;
     for (const entry of names) {
       if (this.entries.length >= limit) break;

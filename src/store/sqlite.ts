@@ -5,6 +5,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { linkAfter } from './chain.ts';
 import { LateNotes } from './late-notes.ts';
+import { Recalled } from './recalled.ts';
 import { sightingFrom, sightingText } from './sighting-text.ts';
 import type { SqliteDatabase, SqliteStatement } from './sqlite-driver.ts';
 import {
@@ -22,8 +23,6 @@ import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from '.
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
-/** Sightings that need not be looked up again. */
-const MAX_RECALLED = 1000;
 
 /** Overwrites in place; `insert or replace` would delete first and costs twice as much. */
 const UPSERT_SIGHTING =
@@ -47,9 +46,7 @@ class SqliteStore implements Store {
   readonly #file: string;
   readonly #identity: string;
   readonly #statements = new Map<string, SqliteStatement>();
-  readonly #recalled = new Map<string, Sighting>();
-  #version = -1;
-  #asked = false;
+  readonly #recalled: Recalled;
   #closed = false;
 
   constructor(db: SqliteDatabase, file: string) {
@@ -57,45 +54,23 @@ class SqliteStore implements Store {
     this.#file = file;
     this.#identity = identityOf(file);
     this.url = `sqlite:${file}`;
+    this.#recalled = new Recalled(() => this.#dataVersion());
   }
 
   recall(session: string, key: string): Sighting | undefined {
     return this.#attempt(() => {
-      this.#forgetIfOthersWrote();
-      const name = `${session}\0${key}`;
-      const known = this.#recalled.get(name);
+      const known = this.#recalled.get(session, key);
       if (known !== undefined) return known;
-      const seen = this.#select(session, key);
-      if (seen === undefined) return undefined;
-      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
-      this.#recalled.set(name, seen);
-      return seen;
+      const row = this.#sql('select seen from sightings where session = ? and key = ?').get(
+        column(session),
+        column(key),
+      );
+      if (row === undefined) return undefined;
+      // The shape is the select's, here and below.
+      const sighting = sightingFrom(key, (row as { seen: string }).seen);
+      this.#recalled.set(session, sighting);
+      return sighting;
     });
-  }
-
-  #select(session: string, key: string): Sighting | undefined {
-    const row = this.#sql('select seen from sightings where session = ? and key = ?').get(
-      column(session),
-      column(key),
-    );
-    // The shape is the select's, here and below.
-    return row === undefined ? undefined : sightingFrom(key, (row as { seen: string }).seen);
-  }
-
-  /**
-   * What was recalled stays true until someone writes: this connection, or another, which changes a number. Calls that
-   * came in together are answered together: for them the number is asked for once.
-   */
-  #forgetIfOthersWrote(): void {
-    if (this.#asked) return;
-    this.#asked = true;
-    setImmediate(() => {
-      this.#asked = false;
-    });
-    const { data_version: version } = this.#sql('pragma data_version').get() as { data_version: number };
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#recalled.clear();
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -108,7 +83,7 @@ class SqliteStore implements Store {
   }
 
   async record(writes: Writes): Promise<void> {
-    if (changesSightings(writes)) this.#recalled.clear();
+    if (changesSightings(writes)) this.#recalled.forget();
     this.#transaction(() => {
       if (writes.announce !== undefined) this.#mustBeInPlace();
       if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return;
@@ -215,6 +190,11 @@ class SqliteStore implements Store {
       for (const key of touchedKeys(entry)) this.#sql('insert into touches values (?, ?)').run(key, head.seq);
     }
     this.#sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
+  }
+
+  /** Another number after another connection has written. */
+  #dataVersion(): number {
+    return (this.#sql('pragma data_version').get() as { data_version: number }).data_version;
   }
 
   #link(select: string): ChainLink {

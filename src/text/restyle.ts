@@ -58,11 +58,16 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
     const kept =
       span === undefined
         ? place.anchor.slice(part.start, part.end)
-        : place.region.slice(span.start, span.end);
+        : place.region.slice(withReturn(place.region, span.start), span.end);
     out += kept;
     ending = lastEnding(kept) ?? ending;
   }
   return out;
+}
+
+/** A line ending that stays, stays whole: folding has left the return before the newline out. */
+function withReturn(region: string, start: number): number {
+  return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
 }
 
 function lastEnding(text: string): Ending | undefined {

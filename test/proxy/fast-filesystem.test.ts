@@ -1,23 +1,23 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { toolIn } from '../support/tools.ts';
 import { scratch, startProxy } from './harness.ts';
 
 /** A server by other hands, with other tools and JSON for answers. */
-const SERVER = find('fast-filesystem-mcp');
+const server = (): string => toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
 const read = (path: string) => readFileSync(path, 'utf8');
 
 async function open() {
   const root = scratch();
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\nthree\n');
-  const running = await startProxy(root, { command: process.execPath, args: [SERVER ?? '', root] });
+  const running = await startProxy(root, { command: process.execPath, args: [server(), root] });
   await running.client.initialize();
   return { ...running, root, path };
 }
 
-describe.skipIf(SERVER === undefined)('fast-filesystem-mcp behind the gate', () => {
+describe('fast-filesystem-mcp behind the gate', () => {
   it('blind and stale writes stop, the others go through, and can be undone', async () => {
     const { client, path, gate } = await open();
     const write = (content: string) => client.call('fast_write_file', { path, content });
@@ -75,13 +75,3 @@ describe.skipIf(SERVER === undefined)('fast-filesystem-mcp behind the gate', () 
     });
   });
 });
-
-/** The main file of an installed package; undefined: it is not installed here. */
-function find(name: string): string | undefined {
-  try {
-    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
-    return join(dirname(manifest), 'dist/index.js');
-  } catch {
-    return undefined;
-  }
-}

@@ -27,11 +27,20 @@ export function nameBefore(bytes: Buffer, at: number): Named | undefined {
 const UUID = Buffer.from(',"uuid":"');
 const TIME = Buffer.from('","timestamp":"');
 
+/** What may follow a record's last text. */
+const AFTER_BYTES = 2048;
+
 /** The name of a record in the rest of its line; undefined if it does not stand before its time. */
 export function keyIn(line: Buffer): NameKey | undefined {
-  for (let at = line.indexOf(UUID); at !== -1; at = line.indexOf(UUID, at + 1)) {
-    const start = at + UUID.length;
-    if (standsAt(line, TIME, start + UUID_LENGTH)) return keyAt(line, start);
+  // Behind the text, and before its repetition if there is one: rarely in the first half.
+  const middle = Math.max(0, (line.length - AFTER_BYTES) >> 1);
+  return keyAfter(line, middle) ?? (middle === 0 ? undefined : keyAfter(line, 0));
+}
+
+function keyAfter(line: Buffer, start: number): NameKey | undefined {
+  for (let at = line.indexOf(UUID, start); at !== -1; at = line.indexOf(UUID, at + 1)) {
+    const named = at + UUID.length;
+    if (standsAt(line, TIME, named + UUID_LENGTH)) return keyAt(line, named);
   }
   return undefined;
 }

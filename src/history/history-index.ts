@@ -197,8 +197,9 @@ export class HistoryIndex {
   }
 }
 
-/** Is this line all there? Half of a record is no JSON. */
+/** Is this line all there? Half of a record is no JSON; only half of a number is. */
 function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
-  return text.trim() === '' || parseJson(text) !== undefined;
+  const value = parseJson(text);
+  return text.trim() === '' || (value !== undefined && typeof value !== 'number');
 }

@@ -1,6 +1,6 @@
 // What the proxy costs: the official filesystem server asked directly and through the proxy, in turns.
 //   node bench/proxy.mjs [--rounds N]
-// `rows()` is for bench/run.mjs. With `--child`, this file is the proxy that is measured.
+// `rows()` is for bench/run.mjs.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const SELF = fileURLToPath(import.meta.url);
 const SERVER = fileURLToPath(
   new URL('../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
 );
-const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
+const PROGRAM = fileURLToPath(new URL('../dist/bin/lookfirst.js', import.meta.url));
 
 /**
  * Ratios of the proxied to the direct call, medians of interleaved rounds; each with the bar it must stay under (or, for
@@ -25,7 +25,9 @@ export async function rows({ rounds = 15 } = {}) {
   mkdirSync(home);
   const server = [process.execPath, SERVER, root];
   const direct = new Client(server);
-  const proxied = new Client([process.execPath, SELF, '--child', JSON.stringify({ root, home, server })]);
+  const proxied = new Client([process.execPath, PROGRAM, 'proxy', '--root', root, '--', ...server], {
+    LOOKFIRST_HOME: home,
+  });
   try {
     await direct.open();
     await proxied.open();
@@ -106,8 +108,9 @@ class Client {
   #waiting = new Map();
   #next = 1;
 
-  constructor([command, ...args]) {
-    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+  constructor([command, ...args], env = {}) {
+    const stdio = ['pipe', 'pipe', 'ignore'];
+    this.#child = spawn(command, args, { stdio, env: { ...process.env, ...env } });
     this.#child.stdout.on('data', (chunk) => this.#take(chunk));
   }
 
@@ -160,20 +163,7 @@ function median(values) {
   return values.sort((a, b) => a - b)[values.length >> 1];
 }
 
-/** The proxy as the command line runs it: a store on disk, shared with other processes. */
-async function child({ root, home, server: [command, ...args] }) {
-  const { Sessions } = await import(`${DIST}session/sessions.js`);
-  const { GatedForeign } = await import(`${DIST}proxy/gated-foreign.js`);
-  const { runProxy } = await import(`${DIST}proxy/run-proxy.js`);
-  const sessions = await Sessions.open({ roots: [root], home });
-  const session = new GatedForeign(sessions.world, await sessions.session('bench'));
-  const { stdin, stdout, stderr } = process;
-  process.exitCode = await runProxy({ session, command, args, stdin, stdout, stderr });
-  await sessions.close();
-}
-
-if (process.argv[2] === '--child') await child(JSON.parse(process.argv[3]));
-else if (process.argv[1] === SELF) {
+if (process.argv[1] === SELF) {
   const at = process.argv.indexOf('--rounds');
   const options = at < 0 ? {} : { rounds: Number(process.argv[at + 1]) };
   for (const row of await rows(options)) console.log(JSON.stringify(row));

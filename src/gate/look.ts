@@ -7,6 +7,7 @@ import { revisionOf, sameFingerprint, sameStamp } from '../model/fingerprint.ts'
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
@@ -135,7 +136,9 @@ async function readBytes(
   // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const { clock } = world.disk;
-  const snapshot = await readSnapshot(located.place, { clock, seen: located.stats, known: sparing });
+  const snapshot =
+    rememberedSnapshot(world, located, sparing) ??
+    (await readSnapshot(located.place, { clock, seen: located.stats, known: sparing }));
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
   }
@@ -144,6 +147,20 @@ async function readBytes(
   if (isAsSeen(known, snapshot)) return { snapshot, facts: { currentRevision, freshness: 'same' } };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { currentRevision, freshness: 'changed', writer } };
+}
+
+/**
+ * A file as this process last saw it, from memory, if its stamp can be trusted and is still the same. Whoever then changes
+ * the file compares every byte of it on the way.
+ */
+export function rememberedSnapshot(
+  world: World,
+  { stats }: Found,
+  known: ReadLimits['known'],
+): Snapshot | undefined {
+  if (known === undefined || !sameStamp(known.stamp, stats)) return undefined;
+  const bytes = world.baselines.peek(known.fingerprint);
+  return bytes && { bytes: bufferOf(bytes), ...known, stats, racy: false };
 }
 
 /** A reading whose fingerprint need not be computed again if the stamp is the same. */

@@ -32,7 +32,10 @@ export interface ReadResult {
   readonly path: string;
   /** The lines shown, decoded, with `\n` between them and no line numbers; long lines clamped. */
   readonly text: string;
-  /** The lines shown as they stand in the file, with their endings, if they are UTF-8 and none is clamped. */
+  /**
+   * The lines shown as they stand in the file, with their endings, if they are UTF-8 and none is clamped. Not to be changed:
+   * later diffs begin with these very bytes.
+   */
   readonly bytes?: Uint8Array;
   /** First and last line shown, 1-based; 0 and 0 for an empty file. */
   readonly from: number;

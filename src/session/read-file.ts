@@ -1,15 +1,14 @@
 import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { kindOf } from '../disk/stats.ts';
-import { trusted } from '../gate/look.ts';
+import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
-import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { sameFingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { viewOf } from '../text/buffer-view.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import type { Located } from '../workspace/workspace.ts';
@@ -78,17 +77,8 @@ function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {
 function snapshotOf(reading: Reading): ReturnType<typeof readSnapshot> {
   const { world, located, earlier } = reading;
   const known = trusted(earlier);
-  const remembered = reading.from === 'memory' && known ? rememberedSnapshot(reading, known) : undefined;
+  const remembered = reading.from === 'memory' ? rememberedSnapshot(world, located, known) : undefined;
   return remembered ?? readSnapshot(located.place, { clock: world.disk.clock, seen: located.stats, known });
-}
-
-/** What this process showed of the file and still holds. Whoever destroys the file compares every byte of it anyway. */
-function rememberedSnapshot(
-  { world, located }: Reading,
-  { stamp, fingerprint }: NonNullable<ReturnType<typeof trusted>>,
-): Snapshot | undefined {
-  const bytes = sameStamp(stamp, located.stats) ? world.baselines.peek(fingerprint) : undefined;
-  return bytes && { bytes: viewOf(bytes), fingerprint, stamp, stats: located.stats, racy: false };
 }
 
 function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | Refusal {

@@ -14,7 +14,7 @@ export interface ChainState {
 
 /**
  * The tree of a transcript whose records name their parent. Records that are not parsed keep their own name secret; it
- * is learnt from the next record that names them as its parent, or asked for when the conversation goes elsewhere.
+ * is asked for when the next record names a parent that is not known otherwise.
  */
 export class RecordChain {
   /** The record linked last names a parent that is not known: what came before it is not known to lead to it. */
@@ -104,7 +104,9 @@ export class RecordChain {
     if (parent === this.#tipKey) return this.#log.tip;
     const place = this.#places.get(parent);
     if (place !== undefined || this.#tipKey !== undefined || this.#log.tip < 0) return place;
-    // The last record's name was secret until now, unless it could as well be that of a branch left behind.
+    this.settle();
+    if (this.#tipKey !== undefined) return this.#tipKey === parent ? this.#log.tip : undefined;
+    // Its name stands nowhere, so this is it, unless it could as well be that of a branch left behind.
     if (this.#lostTip) return undefined;
     this.#places.set(parent, this.#log.tip);
     return this.#log.tip;

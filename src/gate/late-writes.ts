@@ -36,7 +36,8 @@ export async function noteLateWrites(world: World, filter: EntryFilter): Promise
     if (lateOf !== undefined && displaced.has(lateOf))
       late.push({ sha256: lateOf, file: world.images.adoptLate(file, lateOf), lost: false });
   const fingerprints = [...displaced.values()].map(({ fingerprint }) => fingerprint);
-  for await (const image of world.images.setAsideLate(fingerprints)) late.push(image);
+  for await (const image of world.images.setAsideLate(fingerprints))
+    late.push({ ...image, lost: image.lost && !(await isKeptAgain(world, displaced.get(image.sha256))) });
   const noted = late.flatMap((image) => noticeOf(world, image, displaced.get(image.sha256)) ?? []);
   if (noted.length > 0) await world.store.record({ entries: noted.map(({ entry }) => entry) });
   return noted.map(({ write }) => write);
@@ -66,6 +67,14 @@ async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyM
       displaced.set(before.fingerprint.sha256, { fingerprint: before.fingerprint, entry, path: relative });
     }
   return displaced;
+}
+
+/** The bytes may still be at hand, if a session of this process was shown them. */
+async function isKeptAgain(world: World, displaced: DisplacedFile | undefined): Promise<boolean> {
+  const bytes = displaced && world.baselines.peek(displaced.fingerprint);
+  if (displaced === undefined || bytes === undefined) return false;
+  await world.images.keepBytes(bytes, displaced.fingerprint);
+  return true;
 }
 
 function noticeOf(

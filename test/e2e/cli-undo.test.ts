@@ -84,6 +84,8 @@ describe('lookfirst undo', () => {
     await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');
     await ok(work.session.read('a.txt'));
     const { change = '' } = await ok(work.session.edit('a.txt', [{ oldString: '1\n', newString: 'one\n' }]));
+    // What it wrote is shared a moment later, or now: the command line shows the difference from there.
+    await work.session.close();
     await work.put('a.txt', 'one\n2\n3\n4\n5\n6\nseven\n');
     const refused = await lookfirst(work, ['undo', change]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

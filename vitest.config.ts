@@ -10,8 +10,8 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 60_000,
     // What is waited for takes as long as the machine takes: only what never comes is a failure.
     expect: { poll: { timeout: 30_000 } },
-    // Real processes on a machine that others use as well: what fails twice is broken.
-    retry: process.env['CI'] === undefined ? 0 : 2,
+    // Most tests wait for processes of their own: one worker less than processors would leave a small machine idle.
+    maxWorkers: '100%',
     reporters: ['default', new ClosingLine()],
   },
 });

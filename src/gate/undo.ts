@@ -1,5 +1,5 @@
 import { entriesForUndo } from '../journal/undo-entries.ts';
-import { planUndo, type UndoPlan } from '../journal/undo-plan.ts';
+import { planUndo, type UndoPlan, type UndoPlans } from '../journal/undo-plan.ts';
 import type { UndoTarget } from '../journal/undo-selection.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -27,7 +27,7 @@ export async function undo(
   let planned = await plan(world, ledger, selection);
   for (;;) {
     if (!planned.ok) return planned;
-    const keys = keysOf(world, planned.plan);
+    const keys = keysOf(world, planned);
     const release = await lockKeys(world, keys);
     if (release === undefined)
       return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
@@ -35,8 +35,8 @@ export async function undo(
       // Once more, now that nobody can change these files: someone may have, or may have taken back the same.
       const again = await plan(world, ledger, selection);
       if (!again.ok) return again;
-      if (notLocked(keysOf(world, again.plan), keys).length === 0)
-        return await undoLocked(world, ledger, { plan: again.plan, selection, locked: keys });
+      if (notLocked(keysOf(world, again), keys).length === 0)
+        return await undoLocked(world, ledger, { plans: again, selection, locked: keys });
       planned = again;
     } finally {
       release();
@@ -44,11 +44,7 @@ export async function undo(
   }
 }
 
-async function plan(
-  world: World,
-  ledger: Ledger,
-  selection: UndoSelection,
-): Promise<Outcome<{ readonly plan: UndoPlan }>> {
+async function plan(world: World, ledger: Ledger, selection: UndoSelection): Promise<Outcome<UndoPlans>> {
   const target = await targetOf(world, ledger, selection);
   if (!target.ok) return target;
   const entries = await entriesForUndo(world.store, target.target);
@@ -56,8 +52,8 @@ async function plan(
 }
 
 /** What the steps touch, and the folders that have to be made for them. */
-function keysOf(world: World, { steps }: UndoPlan): readonly string[] {
-  return steps.flatMap(({ key, from }) => {
+function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
+  return [...plan.steps, ...(instead?.steps ?? [])].flatMap(({ key, from }) => {
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
@@ -93,11 +89,11 @@ async function targetOf(
 async function undoLocked(
   world: World,
   ledger: Ledger,
-  { plan, selection, locked }: { plan: UndoPlan; selection: UndoSelection; locked: readonly string[] },
+  { plans, selection, locked }: { plans: UndoPlans; selection: UndoSelection; locked: readonly string[] },
 ): Promise<Outcome<UndoResult>> {
-  const checked = await checkSteps(world, plan.steps, selection);
+  const checked = await checkPlans(world, plans, selection);
   if (!checked.ok) return checked;
-  const { found } = checked;
+  const { plan, found } = checked;
   const diff = await previewDiff(world, found);
   const told = { undid: plan.undone.changes, ...(diff === '' ? {} : { diff }) };
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] => found.map((each) => fileOf(each, kept));
@@ -113,6 +109,21 @@ async function undoLocked(
   const kept = keptOf(found, results);
   if (change === undefined && kept.size > 0) return refused(inUse(found[0]?.step.relative ?? ''));
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
+}
+
+/** The first plan that fits what is there. Only the last one may merge: the first leads through states that nobody has changed. */
+async function checkPlans(
+  world: World,
+  { plan, instead }: UndoPlans,
+  selection: UndoSelection,
+): Promise<Outcome<{ readonly plan: UndoPlan; readonly found: readonly Found[] }>> {
+  if (instead !== undefined) {
+    const checked = await checkSteps(world, plan.steps, { ...selection, merge: false });
+    if (checked.ok) return { ...checked, plan };
+  }
+  const last = instead ?? plan;
+  const checked = await checkSteps(world, last.steps, selection);
+  return checked.ok ? { ...checked, plan: last } : checked;
 }
 
 /** Bytes that this session had seen before it replaced them are seen when they are back. */

@@ -25,17 +25,26 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
+  // What an undo took back from before all this stays taken back.
+  const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
+  const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
+    takenBackBy(entry).changes.some(
+      (change) => !byChange.has(change) && (earlier.get(change)?.has(key) ?? true),
+    );
+  const goesAlong = (entry: Entry, effect: Effect): boolean =>
+    keys.has(effect.key) && !tookBackEarlier(entry, effect);
   return since.flatMap((entry) =>
     eventsOf(entry, selected).flatMap((event) => {
       if (event.selected) return [event];
       if (cancelsOut(entry, event.effect)) return [];
       if (!isUndo(entry) || !isOnlyOfFolder(entry, event.effect)) return [event];
-      return keys.has(event.effect.key) ? [{ ...event, selected: true }] : [];
+      return goesAlong(entry, event.effect) ? [{ ...event, selected: true }] : [];
     }),
   );
 }
 
-function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent[] {
+/** What one change did, without what left things as they were. */
+export function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent[] {
   const idle = idleKeys(entry);
   const destinations = new Set<Effect>();
   const events: UndoEvent[] = [];
@@ -110,6 +119,12 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;
   return [effect.before, effect.after].every(({ kind }) => kind === 'absent' || kind === 'directory');
+}
+
+function keysByChange(entries: readonly Entry[]): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(
+    entries.map(({ change, effects }) => [change ?? '', new Set(effects?.map(({ key }) => key))]),
+  );
 }
 
 function touches(entry: Entry | undefined, key: string): boolean {

@@ -1,6 +1,7 @@
 import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
 import { type Outcome, type Refused, refused } from '../model/verdict.ts';
-import { eventsSince, findObstacle, type Obstacle } from './undo-events.ts';
+import { wholeCourse } from './undo-course.ts';
+import { eventsSince, findObstacle, type Obstacle, type UndoEvent } from './undo-events.ts';
 import { UndoHistory } from './undo-history.ts';
 import { isPartial, type Selected, selectChanges, type UndoTarget } from './undo-selection.ts';
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
@@ -25,6 +26,12 @@ export interface UndoOptions {
   readonly merge?: boolean;
 }
 
+/** A plan, and another one that leads to the same by taking back less, for when the first does not fit what is there. */
+export interface UndoPlans {
+  readonly plan: UndoPlan;
+  readonly instead?: UndoPlan;
+}
+
 /**
  * Plans an undo from the journal's entries: all changes since the oldest one that may be selected, of everyone.
  * Refuses with NOT_FOUND when there is nothing to take back or its bytes were not kept, and with STALE when another
@@ -34,11 +41,28 @@ export function planUndo(
   entries: readonly Entry[],
   target: UndoTarget,
   options: UndoOptions = {},
-): Outcome<{ readonly plan: UndoPlan }> {
+): Outcome<UndoPlans> {
   const history = new UndoHistory(entries);
   const selection = selectChanges(history, target);
   if (selection.length === 0) return nothingToUndo(history, target);
-  const events = eventsSince(history, selection);
+  const chosen = { history, selection };
+  const course = target.kind === 'all' ? wholeCourse(history, selection, target.root) : undefined;
+  const through = course && planFor(course, chosen, {});
+  const across = planFor(eventsSince(history, selection), chosen, options);
+  if (!through?.ok) return across;
+  return across.ok ? { ok: true, plan: through.plan, instead: across.plan } : through;
+}
+
+interface Chosen {
+  readonly history: UndoHistory;
+  readonly selection: readonly Selected[];
+}
+
+function planFor(
+  events: readonly UndoEvent[],
+  { history, selection }: Chosen,
+  options: UndoOptions,
+): Outcome<{ readonly plan: UndoPlan }> {
   const obstacle = findObstacle(events);
   if (obstacle !== undefined && (obstacle.folder || options.merge !== true)) return inTheWay(obstacle);
   const { steps, gaps } = undoSteps(events);

@@ -20,18 +20,21 @@ export async function workAndUndoAll(seed: number, steps: number): Promise<numbe
     store: 'memory:',
     policy: { durability: 'none' },
   });
-  const workers: RandomWork[] = [];
-  for (const name of ['ann', 'bob', 'cleo'])
-    workers.push(new RandomWork(await sessions.session(name), seed * 100 + workers.length));
-  for (let step = 0; step < steps; step += 1) await workers[step % workers.length]?.step();
+  try {
+    const workers: RandomWork[] = [];
+    for (const name of ['ann', 'bob', 'cleo'])
+      workers.push(new RandomWork(await sessions.session(name), seed * 100 + workers.length));
+    for (let step = 0; step < steps; step += 1) await workers[step % workers.length]?.step();
 
-  const entries = await sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });
-  const told = replay(entries, files);
-  expect(told.breaks, story(entries)).toEqual([]);
-  expect(Object.fromEntries(told.files), story(entries)).toEqual(Object.fromEntries(filesIn(root)));
-  const outcome = await (await sessions.session('dora')).undo({ sinceMs: 0 });
-  if (!outcome.ok) expect.fail(`seed ${seed}: ${JSON.stringify(outcome.refusal)}\n${story(entries)}`);
-  expect(difference(tree, treeWithModes(root)), `seed ${seed}\n${story(entries)}`).toEqual([]);
-  await sessions.close();
-  return entries.length;
+    const entries = await sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });
+    const told = replay(entries, files);
+    expect(told.breaks, story(entries)).toEqual([]);
+    expect(Object.fromEntries(told.files), story(entries)).toEqual(Object.fromEntries(filesIn(root)));
+    const outcome = await (await sessions.session('dora')).undo({ sinceMs: 0 });
+    if (!outcome.ok) expect.fail(`seed ${seed}: ${JSON.stringify(outcome.refusal)}\n${story(entries)}`);
+    expect(difference(tree, treeWithModes(root)), `seed ${seed}\n${story(entries)}`).toEqual([]);
+    return entries.length;
+  } finally {
+    await sessions.close();
+  }
 }

@@ -3,7 +3,7 @@ import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { parseLine } from './rpc.ts';
 
 /** A client must not wait for headers for long; then they go out, and the answer comes as an event. */
-const HEADERS_AFTER_MS = 1000;
+const HEADERS_AFTER_MS = 5000;
 
 /** How HTTP says what these errors say; every other answer is a 200. */
 const STATUS: Readonly<Record<number, number>> = {

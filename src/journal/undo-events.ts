@@ -1,4 +1,4 @@
-import type { Effect, Entry } from '../model/entry.ts';
+import type { Effect, Entry, Side } from '../model/entry.ts';
 import { idleKeys, isUndo, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
 import type { Selected } from './undo-selection.ts';
 
@@ -72,24 +72,28 @@ export interface Obstacle {
 /** The first change that was not selected and came after a selected one in the same place. */
 export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
+  const first = new Map<string, Side>();
   const moved: UndoEvent[] = [];
   for (const by of events) {
+    const { key } = by.effect;
     if (by.selected) {
-      passed.set(by.effect.key, by);
+      passed.set(key, by);
+      first.set(key, first.get(key) ?? by.effect.before);
       if (by.folderTo !== undefined) moved.push(by);
       continue;
     }
     const around = moved.find((event) => isInside(by, event)) ?? insideOf(by, passed);
     if (around !== undefined) return { event: around, by, folder: true };
-    const event = passed.get(by.effect.key);
-    if (event !== undefined && !hasBroughtBack(by, event)) return { event, by, folder: false };
+    const event = passed.get(key);
+    if (event !== undefined && !hasBroughtBack(by, event, first.get(key)))
+      return { event, by, folder: false };
   }
   return undefined;
 }
 
 /** Someone has made a deleted folder again, or removed a made one: what is to be undone is so already. */
-function hasBroughtBack(by: UndoEvent, event: UndoEvent): boolean {
-  const [now, then] = [by.effect.after.kind, event.effect.before.kind];
+function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {
+  const [now, then] = [by.effect.after.kind, first?.kind];
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }
 
@@ -104,12 +108,12 @@ export function isUnder(key: string, folder: string): boolean {
   return key.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-/** True if one event happened in a folder that the other has moved: in its old place, its new one, or itself. */
+/** True if one event happened in a folder that the other has moved, or led there: in its old place, its new one, or itself. */
 function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   if (moved.folderTo === undefined) return false;
-  const { key } = event.effect;
+  const keys = [event.effect.key, ...(event.folderTo === undefined ? [] : [event.folderTo.key])];
   const places = [moved.effect.key, moved.folderTo.key];
-  return places.some((place) => key === place || isUnder(key, place) || event.folderTo?.key === place);
+  return places.some((place) => keys.some((key) => key === place || isUnder(key, place)));
 }
 
 /**

@@ -47,6 +47,17 @@ describe('a change in between', () => {
     expect(steps(plan(entries, { kind: 'last', session: 's' }))).toHaveLength(2);
   });
 
+  it('that removed a folder which had taken the place of a file is one: the file is not back', () => {
+    const entries = history(
+      { effects: [effect('p', file('x'), ABSENT)], session: 's' },
+      { effects: [effect('p', ABSENT, FOLDER)], session: 's' },
+      { effects: [effect('p', FOLDER, ABSENT)], session: 't' },
+    );
+    expect(planUndo(entries, { root: ROOT, kind: 'all', session: 's' })).toMatchObject({
+      refusal: { code: 'STALE', path: 'p', detail: { writer: { session: 't' } } },
+    });
+  });
+
   it('of another file does not matter', () => {
     const other = { effects: [effect('b', file('2'), file('3'))], session: 't' };
     expect(steps(plan(history(mine, other), { kind: 'last', session: 's' }))).toHaveLength(1);
@@ -61,6 +72,16 @@ describe('a change in between', () => {
       [{ ...folder, session: 's' }, { effects: [effect('f/a', file('1'), file('2'))] }],
     ],
     ['that moved the folder', [{ effects: [effect('d/a', file('1'), file('2'))], session: 's' }, folder]],
+    [
+      'that moved the folder around the moved one',
+      [
+        {
+          effects: [{ ...effect('d', FOLDER, ABSENT), movedTo: key('e/f') }, effect('e/f', ABSENT, FOLDER)],
+          session: 's',
+        },
+        { effects: [{ ...effect('e', FOLDER, ABSENT), movedTo: key('g') }, effect('g', ABSENT, FOLDER)] },
+      ],
+    ],
     ['that made the folder anew', [{ ...folder, session: 's' }, { effects: [effect('d', ABSENT, FOLDER)] }]],
   ])('%s refuses, merge or not', (_what, changes) => {
     const entries = history(...changes.map((each) => ({ session: 't', ...each })));
@@ -73,6 +94,19 @@ describe('a change in between', () => {
 });
 
 describe('moved folders', () => {
+  it('go back when the folder they came into is undone', () => {
+    const into = [
+      effect('e', ABSENT, FOLDER),
+      { ...effect('d', FOLDER, ABSENT), movedTo: key('e/f') },
+      effect('e/f', ABSENT, FOLDER),
+      effect('b', file('1'), file('2')),
+    ];
+    expect(steps(plan(history(into), { kind: 'last', key: key('e') }))).toEqual([
+      'd: absent -> directory from e/f',
+      'e: directory -> absent',
+    ]);
+  });
+
   const folder = [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)];
 
   it('divide the steps; what was changed before the move is looked for where it is now', () => {

@@ -58,13 +58,11 @@ function isWanted(entry: Entry, target: UndoTarget): boolean {
 function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
   if (key === undefined) return standing;
   if (!standing.some((effect) => effect.key === key)) return [];
+  const isOwn = (each: string): boolean => each === key || each.startsWith(`${key}/`);
   const own = new Set([key]);
   for (const effect of standing) {
-    if (effect.key.startsWith(`${key}/`)) own.add(effect.key);
-    const other = movedTo(entry, effect);
-    if (other === undefined) continue;
-    if (effect.key === key) own.add(other);
-    if (other === key) own.add(effect.key);
+    const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
+    if (ends.some(isOwn)) for (const end of ends) own.add(end);
   }
   const isAbove = (effect: Effect): boolean => [...own].some((each) => each.startsWith(`${effect.key}/`));
   const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);

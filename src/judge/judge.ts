@@ -17,7 +17,7 @@ import { seen } from './rules/seen.ts';
 import { size } from './rules/size.ts';
 
 /** On what ground a change is allowed. `carry`: the gate must still find the anchor untouched, or say STALE. */
-export type Licence = 'new' | 'empty' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
+type Licence = 'new' | 'empty' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
 export type Verdict =
   | { readonly outcome: 'allow'; readonly licence: Licence; readonly notices: readonly Notice[] }

@@ -10,7 +10,7 @@ type Wording = Readonly<Record<string, string>>;
 const DEFAULT: Wording = {};
 
 /** The sentences of each preset; `default` and `strict` have none of their own here. */
-export const WORDINGS: Readonly<Record<PresetName, Wording>> = {
+const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   default: DEFAULT,
   strict: DEFAULT,
   sandbox: {

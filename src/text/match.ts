@@ -19,7 +19,7 @@ export interface FindOptions {
 }
 
 /** One more than is ever shown, so that "and more" is known. */
-export const MAX_SPANS = 11;
+const MAX_SPANS = 11;
 /** Characters that hits of a folded text may cost which turn out to be none; only contrived texts get there. */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];

@@ -71,7 +71,7 @@ const FIRST = new Set(
   MAGIC.filter(({ plain }) => plain === undefined).map(({ bytes }) => bytes.charCodeAt(0)),
 );
 
-export const NOTEBOOK = 'application/x-ipynb+json';
+const NOTEBOOK = 'application/x-ipynb+json';
 
 /**
  * The media type of a file that is no plain text although it may decode as such (PDF, notebook), or undefined.

@@ -12,7 +12,7 @@ export interface DecodedText extends TextForm {
   readonly text: string;
 }
 
-export const UTF8: TextForm = { encoding: 'utf-8', bom: false };
+const UTF8: TextForm = { encoding: 'utf-8', bom: false };
 
 /** How far a NUL counts as a sign of UTF-16 or binary: git's own limit, rounded up. */
 const SNIFFED_BYTES = 8192;

@@ -7,7 +7,7 @@ type Method = Exclude<keyof Session, 'id' | 'fork' | 'child'>;
 
 type Answer = { readonly value: unknown } | { readonly fault: RemoteFault };
 
-export interface RemoteFault {
+interface RemoteFault {
   readonly code: FaultCode | 'BUG';
   readonly message: string;
 }

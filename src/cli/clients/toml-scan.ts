@@ -1,7 +1,7 @@
 import { type ConfigNode, type MemberNode, ScanProblem, type StringNode } from './node.ts';
 
 /** A key and its value; `a.b = 1` has two parts. */
-export interface TomlKey {
+interface TomlKey {
   readonly path: readonly string[];
   readonly from: number;
   readonly value: ConfigNode;

@@ -82,7 +82,8 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
       if (by.folderTo !== undefined) moved.push(by);
       continue;
     }
-    const around = moved.find((event) => isInside(by, event)) ?? insideOf(by, passed);
+    const around =
+      moved.find((event) => isInside(by, event)) ?? insideOf(by, moved) ?? insideOf(by, passed.values());
     if (around !== undefined) return { event: around, by, folder: true };
     const event = passed.get(key);
     if (event !== undefined && !hasBroughtBack(by, event, first.get(key)))
@@ -97,10 +98,10 @@ function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }
 
-/** A selected event in the folder that this one has moved, if it is such a move. */
-function insideOf(by: UndoEvent, passed: ReadonlyMap<string, UndoEvent>): UndoEvent | undefined {
+/** The first of the events in the folder that this one has moved, if it is such a move. */
+function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undefined {
   if (by.folderTo === undefined) return undefined;
-  for (const event of passed.values()) if (isInside(event, by)) return event;
+  for (const event of passed) if (isInside(event, by)) return event;
   return undefined;
 }
 

@@ -66,6 +66,11 @@ describe('a change in between', () => {
   const folder = {
     effects: [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)],
   };
+  const intoAnother = [
+    { ...effect('d', FOLDER, ABSENT), movedTo: key('e/f') },
+    effect('e/f', ABSENT, FOLDER),
+  ];
+  const theOther = [{ ...effect('e', FOLDER, ABSENT), movedTo: key('g') }, effect('g', ABSENT, FOLDER)];
   it.each<[string, readonly Partial<NewEntry>[]]>([
     [
       'in a folder since moved',
@@ -74,12 +79,14 @@ describe('a change in between', () => {
     ['that moved the folder', [{ effects: [effect('d/a', file('1'), file('2'))], session: 's' }, folder]],
     [
       'that moved the folder around the moved one',
+      [{ effects: intoAnother, session: 's' }, { effects: theOther }],
+    ],
+    [
+      'that moved the folder around the moved one, in whose old place is something else',
       [
-        {
-          effects: [{ ...effect('d', FOLDER, ABSENT), movedTo: key('e/f') }, effect('e/f', ABSENT, FOLDER)],
-          session: 's',
-        },
-        { effects: [{ ...effect('e', FOLDER, ABSENT), movedTo: key('g') }, effect('g', ABSENT, FOLDER)] },
+        { effects: intoAnother, session: 's' },
+        { effects: [effect('d', ABSENT, file('1'))], session: 's' },
+        { effects: theOther },
       ],
     ],
     ['that made the folder anew', [{ ...folder, session: 's' }, { effects: [effect('d', ABSENT, FOLDER)] }]],

@@ -12,6 +12,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { openDisk } from '../dist/disk/context.js';
 import { readSnapshot } from '../dist/disk/read.js';
 import { replace } from '../dist/disk/replace.js';
@@ -210,7 +212,9 @@ async function memoryRows(root, home) {
   const { NO_FLAGS } = await import('../dist/model/sighting.js');
   const store = new MemoryStore();
   const count = 20_000;
-  globalThis.gc?.();
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  gc();
   const before = process.memoryUsage().heapUsed;
   for (let index = 0; index < count; index += 1) {
     const key = `${root}/src/folder/file-${index}.ts`;
@@ -227,7 +231,7 @@ async function memoryRows(root, home) {
     };
     await store.record({ sightings: [{ session: home, sighting }] });
   }
-  globalThis.gc?.();
+  gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;
   // Asked afterwards, so that the store is still there when memory is measured.
   await store.sightings(home);

@@ -9,6 +9,11 @@ import type { World } from './world.ts';
  * batch moves or deletes: the second would not know the first.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
+  const [only] = changes;
+  if (only !== undefined && changes.length === 1 && only.kind !== 'move') {
+    const found = keyOf(world, only.path, only);
+    return { ok: true, keys: found === undefined ? [] : lockedBy(found) };
+  }
   const touched = changes.flatMap((change) =>
     pathsOf(change).flatMap((path) => {
       const found = keyOf(world, path, change);
@@ -30,8 +35,12 @@ export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ 
   }
   return {
     ok: true,
-    keys: touched.flatMap(({ key, folder }) => (folder === undefined ? [key] : [key, folder])),
+    keys: touched.flatMap(lockedBy),
   };
+}
+
+function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly string[] {
+  return folder === undefined ? [key] : [key, folder];
 }
 
 interface Touched {

@@ -111,7 +111,8 @@ export class Ledger {
       if (next.how !== 'read') this.#earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
     }
-    return joinWrites(await this.#makeRoom(added, merged), this.#write([...merged.values()]));
+    const writes = this.#write([...merged.values()]);
+    return added === 0 ? writes : joinWrites(await this.#makeRoom(added, merged), writes);
   }
 
   /** The writes that leave a tombstone: this session deleted the file. */
@@ -216,7 +217,6 @@ export class Ledger {
   }
 
   async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
-    if (added === 0) return {};
     if (this.#live === undefined && !this.#mustCount(added, [...current.keys()])) return {};
     this.#live ??= (await this.all()).length;
     this.#live += added;

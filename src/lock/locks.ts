@@ -98,8 +98,25 @@ export class Locks {
   }
 }
 
+const MAX_KNOWN = 10_000;
+const known = new Map<string, Slots>();
+
 /** The slots of keys and of the folders above them, in the order in which everyone takes them. */
-function slotsOf(keys: readonly string[]): [number, Sharing][] {
+function slotsOf(keys: readonly string[]): Slots {
+  const [only] = keys;
+  if (only === undefined || keys.length > 1) return computeSlots(keys);
+  let slots = known.get(only);
+  if (slots === undefined) {
+    slots = computeSlots(keys);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(only, slots);
+  }
+  return slots;
+}
+
+type Slots = readonly (readonly [number, Sharing])[];
+
+function computeSlots(keys: readonly string[]): Slots {
   const wanted = new Map<number, Sharing>();
   for (const key of keys)
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
@@ -108,15 +125,7 @@ function slotsOf(keys: readonly string[]): [number, Sharing][] {
   return [...wanted].sort(([a], [b]) => a - b);
 }
 
-const MAX_SLOTS = 10_000;
-const slots = new Map<string, number>();
-
 /** Keys that share a slot only wait for each other needlessly; with 48 bits that does not happen. */
 function slotOf(key: string): number {
-  const known = slots.get(key);
-  if (known !== undefined) return known;
-  if (slots.size >= MAX_SLOTS) slots.clear();
-  const slot = Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
-  slots.set(key, slot);
-  return slot;
+  return Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
 }

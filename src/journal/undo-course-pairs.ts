@@ -7,50 +7,96 @@ import { takenBackBy } from './undo-history.ts';
  * without what took them back: going back through them would move things to and fro for nothing.
  */
 export function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
-  const left: Entry[] = [];
+  const left = new Map<string, Entry>();
+  const paths = new PathUse();
   for (const entry of changes) {
-    const undone = new Set(takenBackBy(entry).changes);
-    const first = undone.size === 0 ? -1 : left.findIndex(({ change }) => undone.has(change ?? ''));
-    const since = first === -1 ? [] : left.slice(first);
-    const [taken, others] = divide(since, ({ change }) => undone.has(change ?? ''));
-    if (first !== -1 && taken.length === undone.size && isIdle([...taken, entry], others))
-      left.splice(first, left.length - first, ...others);
-    else left.push(entry);
+    const undone = takenBackBy(entry).changes;
+    const taken = undone.flatMap((change) => left.get(change) ?? []).sort((a, b) => a.seq - b.seq);
+    const isPair = taken.length > 0 && taken.length === undone.length && isIdle([...taken, entry]);
+    if (isPair && !paths.isUsedByOthers(taken)) {
+      for (const each of taken) {
+        left.delete(idOf(each));
+        paths.forget(each);
+      }
+    } else {
+      left.set(idOf(entry), entry);
+      paths.add(entry);
+    }
   }
-  return left;
+  return [...left.values()];
 }
 
-function divide(entries: readonly Entry[], isFirst: (entry: Entry) => boolean): [Entry[], Entry[]] {
-  return [entries.filter(isFirst), entries.filter((entry) => !isFirst(entry))];
-}
-
-/** True if the changes leave every path as it was, and the others were nowhere near. */
-function isIdle(changes: readonly Entry[], others: readonly Entry[]): boolean {
-  const effects = changes.flatMap(effectsOf);
+/** True if the changes leave every path as it was. */
+function isIdle(changes: readonly Entry[]): boolean {
   const first = new Map<string, Side>();
   const last = new Map<string, Side>();
-  for (const { key, before, after } of effects) {
+  for (const { key, before, after } of changes.flatMap(effectsOf)) {
     if (!first.has(key)) first.set(key, before);
     last.set(key, after);
   }
-  for (const [key, before] of first) {
-    const after = last.get(key);
-    if (after === undefined || !sameSide(before, after)) return false;
+  return [...last].every(([key, after]) => sameSide(first.get(key) ?? after, after));
+}
+
+/** Which changes were at or below a path. */
+class PathUse {
+  readonly #at = new Map<string, Entry[]>();
+  readonly #below = new Map<string, Entry[]>();
+  readonly #forgotten = new Set<Entry>();
+
+  add(entry: Entry): void {
+    for (const { key } of effectsOf(entry)) {
+      addTo(this.#at, key, entry);
+      for (const folder of foldersOf(key)) addTo(this.#below, folder, entry);
+    }
   }
-  const around = new Set([...first.keys()].flatMap(withFolders));
-  const isNear = ({ key }: Effect): boolean =>
-    around.has(key) || withFolders(key).some((each) => first.has(each));
-  return !others.flatMap(effectsOf).some(isNear);
+
+  forget(entry: Entry): void {
+    this.#forgotten.add(entry);
+  }
+
+  /** True if, since the first of these changes, another one was at, above or below one of their paths. */
+  isUsedByOthers(changes: readonly Entry[]): boolean {
+    const own = new Set(changes);
+    const start = changes[0]?.seq ?? 0;
+    return changes.flatMap(effectsOf).some(({ key }) => {
+      const near = [
+        this.#at.get(key),
+        this.#below.get(key),
+        ...foldersOf(key).map((each) => this.#at.get(each)),
+      ];
+      return near.some((entries) => entries !== undefined && this.#hasOther(entries, own, start));
+    });
+  }
+
+  #hasOther(entries: Entry[], own: ReadonlySet<Entry>, start: number): boolean {
+    // Those forgotten last are the ones most often met again.
+    for (let last = entries.at(-1); last !== undefined && this.#forgotten.has(last); last = entries.at(-1))
+      entries.pop();
+    const other = entries.findLast(
+      (entry) => entry.seq < start || !(own.has(entry) || this.#forgotten.has(entry)),
+    );
+    return other !== undefined && other.seq >= start;
+  }
+}
+
+function addTo(map: Map<string, Entry[]>, key: string, entry: Entry): void {
+  const entries = map.get(key) ?? [];
+  map.set(key, entries);
+  if (entries.at(-1) !== entry) entries.push(entry);
+}
+
+function idOf({ change, seq }: Entry): string {
+  return change ?? `${seq}`;
 }
 
 function effectsOf(entry: Entry): readonly Effect[] {
   return entry.effects ?? [];
 }
 
-/** A key and those of the folders around it. */
-function withFolders(key: string): string[] {
-  const keys = [key];
+/** Keys of the folders around a key. */
+function foldersOf(key: string): string[] {
+  const folders: string[] = [];
   for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
-    keys.push(key.slice(0, end));
-  return keys;
+    folders.push(key.slice(0, end));
+  return folders;
 }

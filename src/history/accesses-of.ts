@@ -92,7 +92,9 @@ function readAccess(scene: Scene, body: ReadAccess['body']): readonly Access[] {
   const given = pathIn(scene.args);
   const path = given === undefined ? undefined : scene.locate(given, scene.cwd);
   if (given === undefined || path === undefined) return [];
-  return [{ kind: 'read', path, given, body, ...askedLines(scene.args) }];
+  const asked = askedLines(scene.args);
+  const all = asked.from === undefined && asked.to === undefined;
+  return [all ? { kind: 'read', path, given, body } : { kind: 'read', path, given, body, ...asked }];
 }
 
 /** The parts of such a result can be forged by a file's content, so only our receipts tell them apart. */
@@ -165,10 +167,10 @@ function shellAccess(scene: Scene): readonly Access[] {
   const place = stringIn(args, 'workdir') ?? stringIn(args, 'cwd') ?? stringIn(args, 'dir_path');
   const path = scene.locate(read.path, enterDirectory(scene.cwd, place));
   if (path === undefined) return [];
-  const lines = { from: read.from, ...(read.to === undefined ? {} : { to: read.to }) };
-  return [
-    { kind: 'read', path, given: read.path, body: read.numbered ? 'numbered' : 'raw', shell: true, ...lines },
-  ];
+  const { path: given, from, to } = read;
+  const body = read.numbered ? 'numbered' : 'raw';
+  const access = { kind: 'read', path, given, body, shell: true, from } as const;
+  return [to === undefined ? access : { ...access, to }];
 }
 
 function searchAccess(scene: Scene): readonly Access[] {

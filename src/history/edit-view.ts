@@ -8,13 +8,13 @@ import { bareView, pageOf, pageView, type View } from './view.ts';
 
 /**
  * What the model knows of a file after its own edit, when the transcript holds the text on both sides: the lines it had
- * seen of the old text, at the places they have in the new one, and the lines it replaced if it had seen what was there.
+ * seen of the old text (`latest`, newest first), at the places they have in the new one, and the lines it replaced if it had seen what was there.
  */
-export function carriedView(path: string, earlier: readonly View[], edited: Edited): View {
+export function carriedView(path: string, latest: readonly View[], edited: Edited): View {
   const before = new ComparedText(edited.before);
   const after = new ComparedText(edited.after);
   const { totalLines } = after;
-  const seen = seenOf(before, earlier);
+  const seen = seenOf(before, latest);
   if (seen.length === 0 && before.totalLines > 0) return bareView(path, { how: 'edit', totalLines });
   const coverage = linesCoverage(carried(seen, changedLines(edited)), totalLines);
   const shown = rangesOf(coverage, totalLines).map((range) => shownText(after.slice(range), range));
@@ -55,10 +55,10 @@ export function changeView(change: FileChange): View {
   return { path: change.path, coverage, shown, how: 'edit', clamped: false, redacted: false };
 }
 
-function seenOf(before: ComparedText, earlier: readonly View[]): readonly LineRange[] {
+function seenOf(before: ComparedText, latest: readonly View[]): readonly LineRange[] {
   const ranges: LineRange[] = [];
   const { totalLines } = before;
-  for (const view of earlier.toReversed()) {
+  for (const view of latest) {
     ranges.push(...before.rangesShown(view));
     if (ranges.length > 0 && linesCoverage(ranges, totalLines) === WHOLE) return rangesOf(WHOLE, totalLines);
   }

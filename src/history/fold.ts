@@ -54,7 +54,7 @@ export class Fold {
     return this.#waiting.has(id);
   }
 
-  /** Did a result of this call show something? */
+  /** Did a result of this call show something? Also true of some that no longer do. */
   hasShown(id: string): boolean {
     return this.#seen.hasCall(id);
   }
@@ -69,10 +69,15 @@ export class Fold {
     return accesses?.length === 1 ? accesses[0] : undefined;
   }
 
-  /** The last of what was seen of a file and still counts: of one that is read over and over, only these are carried over an edit. */
+  /** The last of what was seen of a file and still counts, newest first: of one that is read over and over, only these are carried over an edit. */
   lastViews(path: string): readonly View[] {
-    const last = this.#seen.ofPath(path).slice(-MAX_CARRIED);
-    return last.filter(this.sees).map((entry) => entry.view);
+    const entries = this.#seen.ofPath(path);
+    const views: View[] = [];
+    for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
+      const entry = entries[at];
+      if (entry !== undefined && this.sees(entry)) views.push(entry.view);
+    }
+    return views;
   }
 
   call(call: ToolCall): void {
@@ -124,7 +129,7 @@ export class Fold {
 
   /** The context was summarised: nothing counts any more but what `keep` names, which moves to the current place. */
   compact(keep?: (entry: SeenEntry) => boolean): void {
-    const kept = keep === undefined ? [] : [...this.#seen.values()].filter(keep);
+    const kept = keep === undefined ? [] : this.#seen.values().filter(keep);
     this.#seen.replace(kept.map((entry) => ({ ...entry, place: this.place })));
   }
 
@@ -167,7 +172,7 @@ export class Fold {
 
   /** All entries that are still part of the conversation, oldest first. */
   entries(): readonly SeenEntry[] {
-    return [...this.#seen.values()].filter(this.sees);
+    return this.#seen.values().filter(this.sees);
   }
 
   state(): FoldState {
@@ -226,15 +231,8 @@ export class Fold {
         this.skip('outside-root');
         continue;
       }
-      this.#seen.add({
-        view,
-        callId: call.id,
-        place: this.place,
-        ordinal: call.ordinal,
-        ...(atMs === undefined ? undefined : { atMs }),
-        ...(message === undefined ? undefined : { message }),
-        ...(call.message === undefined ? undefined : { callMessage: call.message }),
-      });
+      const { id: callId, ordinal, message: callMessage } = call;
+      this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage });
     }
   }
 

@@ -4,7 +4,6 @@ import { isRanged, type ReadAccess } from './access.ts';
 import { isBlanked } from './blanked.ts';
 import { type NumberedText, parseNumbered } from './numbered.ts';
 import { type Receipt, takeReceipts } from './receipt.ts';
-import { NO_MARKS } from './shown-text.ts';
 import type { NumberedLines, Page, PlainLines, ToolResult } from './tool-result.ts';
 import { bareView, type PageLines, pageOf, pageView, type View } from './view.ts';
 
@@ -97,8 +96,8 @@ function undecodedView(access: ReadAccess, numbered: NumberedLines): View {
   const ends = endsThere(access, from, to);
   const last = ends && endsInEmptyLine ? to - 1 : to;
   const shown = { from, to: last, sha256, size, form: 'numbered' } as const;
-  const total = ends ? { totalLines: last } : {};
-  return pageView(access.path, { shown, ...total, exact: false, ...NO_MARKS });
+  const totalLines = ends ? last : undefined;
+  return pageView(access.path, { shown, totalLines, exact: false, clamped: false, redacted: false });
 }
 
 /** A text without line numbers, of which the lines are known and pages can be made. */
@@ -122,9 +121,10 @@ function undecoded({ lines, endsInNewline, sha256, size }: PlainLines): RawText 
     endsInNewline,
     page: ({ from, to, totalLines }) => ({
       shown: { from, to, sha256, size, form: 'json' },
-      ...(totalLines === undefined ? {} : { totalLines }),
+      totalLines,
       exact: false,
-      ...NO_MARKS,
+      clamped: false,
+      redacted: false,
     }),
   };
 }
@@ -137,7 +137,7 @@ function rawView(access: ReadAccess, text: RawText): View | undefined {
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const ends = endsThere(access, from, last);
-  const shown = { from, to: last, ...(ends ? { totalLines: last } : {}) };
+  const shown = ends ? { from, to: last, totalLines: last } : { from, to: last };
   return pageView(access.path, text.page(shown, precision(access, text)));
 }
 

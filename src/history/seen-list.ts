@@ -1,70 +1,84 @@
 import type { SeenEntry } from './entry.ts';
 
+/** So many that were taken out may stay in the list; it is gone through again only when they are half of it. */
+const MAX_GONE = 1000;
+
 /** Entries in the order they came, found by path, by call and by message; taking some out costs what is taken out. */
 export class SeenList {
   /** Oldest first. */
-  readonly #all = new Set<SeenEntry>();
+  #all: SeenEntry[] = [];
+  /** Those of `#all` that were taken out: a list is quicker to fill than a set, and little is ever taken out. */
+  readonly #gone = new Set<SeenEntry>();
+  /** May hold what is gone. */
+  readonly #calls = new Set<string>();
   readonly #byPath = new Map<string, SeenEntry[]>();
   /** Made when first asked for: most conversations never take a single result back. They may hold what is gone. */
   #byCall: Map<string, SeenEntry[]> | undefined;
   #byMessage: Map<string, SeenEntry[]> | undefined;
 
   add(entry: SeenEntry): void {
-    this.#all.add(entry);
+    this.#all.push(entry);
+    this.#calls.add(entry.callId);
     push(this.#byPath, entry.view.path, entry);
     if (this.#byCall !== undefined) push(this.#byCall, entry.callId, entry);
     if (this.#byMessage !== undefined) addByMessage(this.#byMessage, entry);
   }
 
-  values(): IterableIterator<SeenEntry> {
-    return this.#all.values();
+  values(): readonly SeenEntry[] {
+    if (this.#gone.size > 0) {
+      this.#all = this.#all.filter((entry) => !this.#gone.has(entry));
+      this.#gone.clear();
+    }
+    return this.#all;
   }
 
   ofPath(path: string): readonly SeenEntry[] {
     return this.#byPath.get(path) ?? [];
   }
 
+  /** Did a result of this call show something? Also true of some that were taken out since. */
   hasCall(id: string): boolean {
-    return this.#calls().has(id);
+    return this.#calls.has(id);
   }
 
   removeCall(id: string): void {
-    const byCall = this.#calls();
-    for (const entry of byCall.get(id) ?? []) this.#remove(entry);
-    byCall.delete(id);
+    if (!this.#calls.delete(id)) return;
+    if (this.#byCall === undefined) {
+      this.#byCall = new Map();
+      for (const entry of this.values()) push(this.#byCall, entry.callId, entry);
+    }
+    for (const entry of this.#byCall.get(id) ?? []) this.#remove(entry);
+    this.#byCall.delete(id);
   }
 
   /** Those whose call or result is part of a message. */
   removeMessage(name: string): void {
     if (this.#byMessage === undefined) {
       this.#byMessage = new Map();
-      for (const entry of this.#all) addByMessage(this.#byMessage, entry);
+      for (const entry of this.values()) addByMessage(this.#byMessage, entry);
     }
     for (const entry of this.#byMessage.get(name) ?? []) this.#remove(entry);
     this.#byMessage.delete(name);
   }
 
   retain(keep: (entry: SeenEntry) => boolean): void {
-    this.replace([...this.#all].filter(keep));
+    this.replace(this.values().filter(keep));
   }
 
   replace(entries: Iterable<SeenEntry>): void {
-    this.#all.clear();
+    this.#all = [];
+    this.#gone.clear();
+    this.#calls.clear();
     this.#byPath.clear();
     this.#byCall = undefined;
     this.#byMessage = undefined;
     for (const entry of entries) this.add(entry);
   }
 
-  #calls(): Map<string, SeenEntry[]> {
-    if (this.#byCall !== undefined) return this.#byCall;
-    this.#byCall = new Map();
-    for (const entry of this.#all) push(this.#byCall, entry.callId, entry);
-    return this.#byCall;
-  }
-
   #remove(entry: SeenEntry): void {
-    if (!this.#all.delete(entry)) return;
+    if (this.#gone.has(entry)) return;
+    this.#gone.add(entry);
+    if (this.#gone.size > MAX_GONE && 2 * this.#gone.size > this.#all.length) this.values();
     const { path } = entry.view;
     const left = this.ofPath(path).filter((other) => other !== entry);
     if (left.length === 0) this.#byPath.delete(path);

@@ -34,7 +34,7 @@ export interface ToolResult {
 export interface Page extends Marks {
   readonly shown: ShownText;
   /** Only when it is certain; counted without an empty line after a final newline. */
-  readonly totalLines?: number;
+  readonly totalLines?: number | undefined;
   /** The text is the file's own to the byte: if it is all of the file, its hash is the file's. */
   readonly exact: boolean;
 }

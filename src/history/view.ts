@@ -30,16 +30,11 @@ export function pageView(path: string, page: Page): View {
   const { shown, totalLines, clamped, redacted } = page;
   const coverage = coverageOf(page);
   const { sha256, size } = shown;
-  return {
-    path,
-    coverage,
-    ...(totalLines === undefined ? undefined : { totalLines }),
-    shown: [shown],
-    ...(page.exact && coverage.kind === 'whole' ? { fingerprint: { sha256, size } } : undefined),
-    how: 'read',
-    clamped,
-    redacted,
-  };
+  const view: View =
+    totalLines === undefined
+      ? { path, coverage, shown: [shown], how: 'read', clamped, redacted }
+      : { path, coverage, totalLines, shown: [shown], how: 'read', clamped, redacted };
+  return page.exact && coverage.kind === 'whole' ? { ...view, fingerprint: { sha256, size } } : view;
 }
 
 /** A view of which only the fact is known, or the lines but not their text. */

@@ -27,7 +27,8 @@ export function callBlock(fold: Fold, block: JsonObject, place: BlockPlace): voi
   const id = stringIn(block, 'id');
   const name = stringIn(block, 'name');
   if (id === undefined || name === undefined) return;
-  fold.call({ id, name, args: block['input'], ...place });
+  const { cwd, atMs, message } = place;
+  fold.call({ id, name, args: block['input'], cwd, atMs, message });
 }
 
 /** A result block; success is `is_error` absent or false. */

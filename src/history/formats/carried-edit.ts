@@ -6,11 +6,13 @@ import type { SkimmedEdit } from './claude-edit.ts';
 import {
   endsInNewline,
   endsLine,
+  type Found,
+  findLiteral,
   newlinesIn,
   offsetOfLine,
-  type Replaced,
-  replaceLiteral,
+  replaceLiterals,
 } from './json-literal.ts';
+import type { SpliceRoom } from './splice-room.ts';
 
 const CARRIAGE_RETURN = Buffer.from('\\r');
 const NEWLINE_BYTES = '\\n'.length;
@@ -20,43 +22,57 @@ const NEWLINE_BYTES = '\\n'.length;
  * was shown and what the edit changed are told apart by where they stand, without cutting the text into lines.
  * Undefined when that is not enough: then the line is parsed.
  */
-export function carriedEdit(path: string, earlier: readonly View[], edit: SkimmedEdit): View | undefined {
-  const change = changeOf(edit);
+export function carriedEdit(
+  edit: SkimmedEdit,
+  { path, latest }: EditedFile,
+  room: SpliceRoom,
+): View | undefined {
+  const change = changeOf(edit, room);
   if (change === undefined) return undefined;
   const carried: ShownText[] = [];
   const known: LineRange[] = [];
-  for (const view of earlier.toReversed()) {
+  for (const view of latest) {
     const shown = carriedText(view, change, known);
     if (shown === undefined) return undefined;
     carried.push(...shown);
-    if (view.coverage.kind === 'whole' && shown.length > 0) return wholeView(path, shown[0], change);
+    if (view.coverage.kind === 'whole' && shown[0] !== undefined) return wholeView(path, shown[0]);
   }
   // The same text may have been shown with other line endings.
-  if (carried.length === 0 && earlier.length > 0 && edit.before.includes(CARRIAGE_RETURN)) return undefined;
+  if (carried.length === 0 && latest.length > 0 && edit.before.includes(CARRIAGE_RETURN)) return undefined;
   if (carried.length === 0) return bareView(path, { how: 'edit' });
   const coverage = linesCoverage(carried.map(rangeOf), Number.POSITIVE_INFINITY);
   return bareView(path, { coverage, shown: carried, how: 'edit' });
 }
 
+/** A file that was edited. */
+export interface EditedFile {
+  readonly path: string;
+  /** What was last seen of it, newest first. */
+  readonly latest: readonly View[];
+}
+
 /** A replacement, and what it does to bytes and lines. */
-interface Change extends Replaced {
-  readonly before: Buffer;
+interface Change extends Found {
+  readonly edit: SkimmedEdit;
+  readonly room: SpliceRoom;
   /** Where the first text that was replaced ends. */
   readonly end: number;
-  readonly bytes: number;
   readonly lines: number;
   /** The line after the replaced text becomes part of its last line, or another one's beginning is split off. */
   readonly joins: boolean;
 }
 
-function changeOf({ before, from, to, all }: SkimmedEdit): Change | undefined {
-  const replaced = replaceLiteral(before, { from, to, all });
-  if (replaced === undefined) return undefined;
+function changeOf(edit: SkimmedEdit, room: SpliceRoom): Change | undefined {
+  const { before, from, to } = edit;
+  const found = findLiteral(before, from, edit.all ? 'all' : 'first');
+  if (found === undefined) return undefined;
+  const { first, count } = found;
   return {
-    ...replaced,
-    before,
-    end: replaced.first + from.length,
-    bytes: to.length - from.length,
+    first,
+    count,
+    edit,
+    room,
+    end: first + from.length,
     lines: newlinesIn(to) - newlinesIn(from),
     joins: endsInNewline(from) !== endsInNewline(to),
   };
@@ -67,15 +83,16 @@ function changeOf({ before, from, to, all }: SkimmedEdit): Change | undefined {
  * own are added. Undefined if that cannot be told.
  */
 function carriedText(view: View, change: Change, known: LineRange[]): readonly ShownText[] | undefined {
+  const { before } = change.edit;
   const carried: ShownText[] = [];
   for (const shown of view.shown ?? []) {
     if (known.some(({ from, to }) => from <= shown.from && shown.to <= to)) continue;
     if (shown.form !== 'json' || shown.from < 1) return undefined;
-    const start = offsetOfLine(change.before, shown.from);
+    const start = offsetOfLine(before, shown.from);
     const end = start + shown.size;
     // All but its final newline.
-    if (start === 0 && end === change.before.length + NEWLINE_BYTES) return undefined;
-    if (start === -1 || !isTextOf(change.before, { start, end }, shown)) continue;
+    if (start === 0 && end === before.length + NEWLINE_BYTES) return undefined;
+    if (start === -1 || !isTextOf(before, { start, end }, shown)) continue;
     const moved = movedText(shown, { start, end }, change);
     if (moved === undefined) return undefined;
     known.push(rangeOf(shown));
@@ -95,27 +112,48 @@ function isTextOf(literal: Buffer, { start, end }: Span, shown: ShownText): bool
 }
 
 /** A text that stands before, behind or around the change. */
-function movedText(shown: ShownText, { start, end }: Span, change: Change): ShownText | undefined {
-  const { first, count, bytes, lines, joins, literal } = change;
+function movedText(shown: ShownText, span: Span, change: Change): ShownText | undefined {
+  const { start, end } = span;
+  const { first, count, lines, joins } = change;
   const { from, to } = shown;
-  const isWhole = start === 0 && end === change.before.length;
-  if (isWhole) return hashed({ from, to: to + count * lines }, literal);
+  if (start === 0 && end === change.edit.before.length) return allMoved(shown, change);
   if (count > 1) return undefined;
   if (end < first) return shown;
   if (change.end < start && !joins) return { ...shown, from: from + lines, to: to + lines };
   if (first < start || change.end > end || (change.end === end && joins)) return undefined;
-  return hashed({ from, to: to + lines }, literal.subarray(start, end + bytes));
+  return hashed({ from, to: to + lines }, changed(change, span));
+}
+
+/** A text without a final newline has a line more than newlines. */
+function allMoved({ from, to }: ShownText, change: Change): ShownText {
+  const { before } = change.edit;
+  const after =
+    change.count === 1
+      ? changed(change, { start: 0, end: before.length })
+      : replaceLiterals(before, change.edit.from, change.edit.to);
+  const last = to + change.count * change.lines + unended(after) - unended(before);
+  return hashed({ from, to: last }, after);
+}
+
+/** A part of the text, around the one thing that was replaced. */
+function changed({ edit, first, end: cut, room }: Change, { start, end }: Span): Buffer {
+  return room.splice(edit.before, { start, end, from: first, to: cut, put: edit.to });
 }
 
 function hashed({ from, to }: LineRange, text: Buffer): ShownText {
   return { from, to, sha256: hash('sha256', text), size: text.length, form: 'json' };
 }
 
-/** A text without a final newline has a line more than newlines. */
-function wholeView(path: string, shown: ShownText | undefined, change: Change): View | undefined {
-  if (shown === undefined) return undefined;
-  const to = shown.to + unended(change.literal) - unended(change.before);
-  return bareView(path, { coverage: WHOLE, totalLines: to, shown: [{ ...shown, to }], how: 'edit' });
+function wholeView(path: string, shown: ShownText): View {
+  return {
+    path,
+    coverage: WHOLE,
+    totalLines: shown.to,
+    shown: [shown],
+    how: 'edit',
+    clamped: false,
+    redacted: false,
+  };
 }
 
 function unended(literal: Buffer): number {

@@ -3,7 +3,6 @@ import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn, timeOf } from '../json-value.ts';
-import type { ToolResult } from '../tool-result.ts';
 import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { carriedEdit } from './carried-edit.ts';
@@ -11,12 +10,13 @@ import { skimCalls } from './claude-call.ts';
 import { skimCommand } from './claude-command.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
 import { skimEdit } from './claude-edit.ts';
-import { keyIn, type Named } from './claude-name.ts';
+import { keyIn, type SkimmedResult } from './claude-name.ts';
 import { skimNumbered } from './claude-numbered.ts';
 import { skimPage } from './claude-page.ts';
 import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
 import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
+import { SpliceRoom } from './splice-room.ts';
 
 /** Types of records without a uuid, which tell this format from others when they come first. */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
@@ -38,9 +38,6 @@ export const CLAUDE_CODE: Format = {
   open: (fold) => new ClaudeReader(fold),
 };
 
-/** A result that was taken from its line without parsing it. */
-type SkimmedResult = Named & Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views'>;
-
 interface ClaudeState {
   readonly chain: ChainState;
   readonly side: boolean | null;
@@ -52,6 +49,7 @@ class ClaudeReader implements Reader {
   readonly #chain = new RecordChain(() => this.#nameOfLast());
   /** The rest of the last line that was linked without its name. */
   #nameless: { readonly bytes: Buffer; readonly rest: number; readonly end: number } | undefined;
+  readonly #room = new SpliceRoom();
   /** Is this the transcript of a sub-agent? Known from the first record on. */
   #side: boolean | undefined;
   /** Name of the last compaction. */
@@ -98,9 +96,9 @@ class ClaudeReader implements Reader {
       return !this.#skimCalls(bytes.subarray(line.rest, end), line);
     if (line.result !== undefined) {
       const id = bytes.toString('latin1', line.result.start, line.result.end);
+      if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
       // A second result of a call may be what is left of the first.
       if (this.#fold.hasShown(id)) return true;
-      if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
       if (this.#fold.isWaiting && holdsMoreResults(bytes, line.rest, end)) return true;
     }
     this.#linkTo(line.parent, line.link);
@@ -143,10 +141,12 @@ class ClaudeReader implements Reader {
   #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
     const found = this.#skimAwaited(rest, this.#fold.awaited(id));
     if (found === undefined) return false;
-    const { uuid, key, timestamp, ...seen } = found;
-    if (this.#chain.knows(key)) return false;
-    this.#linkTo(line.parent, 'result', key);
-    this.#fold.result({ id, ok: true, flagged: true, ...seen, atMs: timeOf(timestamp), message: uuid });
+    const { named, page, numbered, plain, views } = found;
+    if (this.#chain.knows(named.key)) return false;
+    this.#linkTo(line.parent, 'result', named.key);
+    const { uuid: message, timestamp } = named;
+    const atMs = timeOf(timestamp);
+    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, views, atMs, message });
     return true;
   }
 
@@ -159,10 +159,9 @@ class ClaudeReader implements Reader {
 
   #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {
     const found = skimEdit(rest);
-    const view = found === undefined ? undefined : carriedEdit(path, this.#fold.lastViews(path), found);
-    if (found === undefined || view === undefined) return undefined;
-    const { uuid, key, timestamp } = found;
-    return { uuid, key, timestamp, views: [view] };
+    const file = { path, latest: this.#fold.lastViews(path) };
+    const view = found === undefined ? undefined : carriedEdit(found, file, this.#room);
+    return found === undefined || view === undefined ? undefined : { named: found.named, views: [view] };
   }
 
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */

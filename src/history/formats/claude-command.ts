@@ -1,30 +1,28 @@
 import { hash } from 'node:crypto';
-import type { PlainLines } from '../tool-result.ts';
 import { standsAt } from './byte-match.ts';
-import { skimContent } from './claude-content.ts';
-import type { Named } from './claude-name.ts';
+import { mayBeCut, skimContent } from './claude-content.ts';
+import type { SkimmedResult } from './claude-name.ts';
 import { endsInNewline, newlinesIn, startOfLastLine } from './json-literal.ts';
 
 const DETAIL = Buffer.from(',"toolUseResult":{"stdout":"');
 const QUIET = Buffer.from('","stderr":"","interrupted":false,');
 const BACKGROUND = Buffer.from('"backgroundTaskId"');
-/** Notes of hosts begin with one of these, and say this somewhere. */
+/** Notes of hosts begin with one of these. */
 const NOTE_STARTS = new Set(Buffer.from('[(<'));
-const CUT = Buffer.from('truncated');
 
 /** What a command printed, in the rest of its result's line. Undefined if the line is not exactly as expected: then it is parsed. */
-export function skimCommand(line: Buffer): (Named & { readonly plain: PlainLines }) | undefined {
+export function skimCommand(line: Buffer): SkimmedResult | undefined {
   const content = skimContent(line);
   if (content === undefined || !standsAt(line, DETAIL, content.after)) return undefined;
   const quiet = line.lastIndexOf(QUIET);
   if (quiet < content.after || line.subarray(quiet).includes(BACKGROUND)) return undefined;
-  const { literal, uuid, key, timestamp } = content;
-  if (mayBeNote(literal, 0) || mayBeNote(literal, startOfLastLine(literal)) || literal.includes(CUT))
+  const { literal, named } = content;
+  if (mayBeNote(literal, 0) || mayBeNote(literal, startOfLastLine(literal)) || mayBeCut(literal))
     return undefined;
   const isEnded = endsInNewline(literal);
   const lines = newlinesIn(literal) + (isEnded ? 0 : 1);
-  const hashed = { sha256: hash('sha256', literal), size: literal.length };
-  return { uuid, key, timestamp, plain: { lines, endsInNewline: isEnded, ...hashed } };
+  const sha256 = hash('sha256', literal);
+  return { named, plain: { lines, endsInNewline: isEnded, sha256, size: literal.length } };
 }
 
 function mayBeNote(literal: Buffer, start: number): boolean {

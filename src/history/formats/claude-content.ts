@@ -1,10 +1,10 @@
 import { standsAt } from './byte-match.ts';
-import type { Named } from './claude-name.ts';
-import { keyAt } from './name-table.ts';
+import { NAME_LENGTH, type Named, nameAt } from './claude-name.ts';
 
 /** The text of a result as JSON writes it, and what stands behind it in the line. */
-export interface SkimmedContent extends Named {
+export interface SkimmedContent {
   readonly literal: Buffer;
+  readonly named: Named;
   /** Where the record goes on after its time. */
   readonly after: number;
 }
@@ -13,10 +13,11 @@ const CONTENT = Buffer.from('"content":"');
 /** A quote inside the text is escaped, so this cannot stand in it. */
 const CONTENT_END = Buffer.from('}]},"uuid":"');
 const WELL = Buffer.from('","is_error":false');
-const TIME = Buffer.from('","timestamp":"');
-const UUID_LENGTH = 36;
-const TIME_LENGTH = '2026-01-02T03:04:05.678Z'.length;
 const QUOTE = 34;
+const ELLIPSIS = Buffer.from('…');
+const DOTS = Buffer.from('...');
+const ELLIPSIS_ESCAPED = Buffer.from('u2026');
+const TRUNCATED = Buffer.from('truncated');
 
 /** The text in the rest of a result's line; undefined if the line is not exactly as expected. */
 export function skimContent(line: Buffer): SkimmedContent | undefined {
@@ -25,15 +26,16 @@ export function skimContent(line: Buffer): SkimmedContent | undefined {
   if (end === -1) return undefined;
   const closed = standsAt(line, WELL, end - WELL.length) ? end - WELL.length : end - 1;
   const uuid = end + CONTENT_END.length;
-  const time = uuid + UUID_LENGTH + TIME.length;
-  const after = time + TIME_LENGTH + 1;
-  if (line[closed] !== QUOTE || !standsAt(line, TIME, uuid + UUID_LENGTH) || line[after - 1] !== QUOTE)
-    return undefined;
-  return {
-    literal: line.subarray(CONTENT.length, closed),
-    uuid: line.toString('latin1', uuid, uuid + UUID_LENGTH),
-    key: keyAt(line, uuid),
-    timestamp: line.toString('latin1', time, time + TIME_LENGTH),
-    after,
-  };
+  const named = line[closed] === QUOTE ? nameAt(line, uuid) : undefined;
+  if (named === undefined) return undefined;
+  return { literal: line.subarray(CONTENT.length, closed), named, after: uuid + NAME_LENGTH };
+}
+
+/**
+ * May a host have cut something out of the middle of this text, or off its lines? It says so in that word, and with dots.
+ * These are looked for first: hardly a letter of the word is rare enough to be found without looking at every line.
+ */
+export function mayBeCut(literal: Buffer): boolean {
+  const dotted = literal.includes(DOTS) || literal.includes(ELLIPSIS) || literal.includes(ELLIPSIS_ESCAPED);
+  return dotted && literal.includes(TRUNCATED);
 }

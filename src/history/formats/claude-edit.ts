@@ -1,7 +1,8 @@
 import { type Named, nameBefore } from './claude-name.ts';
 
 /** An edit's result, taken from its line without parsing it. Texts are as JSON writes them. */
-export interface SkimmedEdit extends Named {
+export interface SkimmedEdit {
+  readonly named: Named;
   /** All of the file before the edit. */
   readonly before: Buffer;
   readonly from: Buffer;
@@ -32,7 +33,7 @@ export function skimEdit(line: Buffer): SkimmedEdit | undefined {
   const named = nameBefore(line, at);
   if (patch < file || all === undefined || named === undefined) return undefined;
   return {
-    ...named,
+    named,
     from: line.subarray(old + OLD.length, put),
     to: line.subarray(put + NEW.length, file),
     before: line.subarray(file + FILE.length, patch),

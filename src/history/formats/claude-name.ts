@@ -1,4 +1,5 @@
-import { standsAt } from './byte-match.ts';
+import type { ToolResult } from '../tool-result.ts';
+import { endOfWord, standsAt } from './byte-match.ts';
 import { keyAt, type NameKey } from './name-table.ts';
 
 /** A record's name and time. */
@@ -8,24 +9,36 @@ export interface Named {
   readonly timestamp: string;
 }
 
-const NAME = /"uuid":"[0-9a-f-]{36}","timestamp":"([0-9TZ:.-]{20,32})"$/;
-const NAME_BYTES = 128;
-const UUID_LENGTH = 36;
-
-/** The name and time of a record that stand right before a position in its line. */
-export function nameBefore(bytes: Buffer, at: number): Named | undefined {
-  if (at < 0) return undefined;
-  const match = NAME.exec(bytes.toString('latin1', Math.max(0, at - NAME_BYTES), at));
-  const timestamp = match?.[1];
-  if (match === null || timestamp === undefined) return undefined;
-  const named = at - match[0].length + '"uuid":"'.length;
-  // Copied out of the bytes: a piece of a longer string would keep all of it alive.
-  const uuid = bytes.toString('latin1', named, named + UUID_LENGTH);
-  return { uuid, key: keyAt(bytes, named), timestamp };
+/** A result that was taken from its line without parsing it. */
+export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views'> {
+  readonly named: Named;
 }
 
 const UUID = Buffer.from(',"uuid":"');
+const UUID_LENGTH = 36;
 const TIME = Buffer.from('","timestamp":"');
+const TIME_LENGTH = '2026-01-02T03:04:05.678Z'.length;
+const CLOSED = '"'.length;
+/** From the first byte of a name to behind the quote that closes its time. */
+export const NAME_LENGTH: number = UUID_LENGTH + TIME.length + TIME_LENGTH + CLOSED;
+
+/** The name and time of a record, where its name begins; undefined if they are not exactly as expected. */
+export function nameAt(bytes: Buffer, at: number): Named | undefined {
+  const time = at + UUID_LENGTH + TIME.length;
+  if (endOfWord(bytes, at) !== at + UUID_LENGTH || !standsAt(bytes, TIME, at + UUID_LENGTH)) return undefined;
+  if (endOfWord(bytes, time) !== time + TIME_LENGTH) return undefined;
+  // Copied out of the bytes: a piece of a longer string would keep all of it alive.
+  const uuid = bytes.toString('latin1', at, at + UUID_LENGTH);
+  return { uuid, key: keyAt(bytes, at), timestamp: bytes.toString('latin1', time, time + TIME_LENGTH) };
+}
+
+/** The name and time of a record that stand right before a position in its line. */
+export function nameBefore(bytes: Buffer, at: number): Named | undefined {
+  const named = at - NAME_LENGTH;
+  return named >= UUID.length && standsAt(bytes, UUID, named - UUID.length)
+    ? nameAt(bytes, named)
+    : undefined;
+}
 
 /** What may follow a record's last text. */
 const AFTER_BYTES = 2048;

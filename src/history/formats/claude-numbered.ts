@@ -1,31 +1,28 @@
 import { hash } from 'node:crypto';
-import type { NumberedLines } from '../tool-result.ts';
 import { standsAt } from './byte-match.ts';
-import { skimContent } from './claude-content.ts';
-import type { Named } from './claude-name.ts';
+import { mayBeCut, skimContent } from './claude-content.ts';
+import type { SkimmedResult } from './claude-name.ts';
 import { startOfLastLine } from './json-literal.ts';
 
 const DETAIL = Buffer.from(',"toolUseResult":');
 const NUMBER = /^([1-9]\d{0,8})\\t/;
 const NUMBER_BYTES = 12;
-/** What hosts say where they have cut out lines. */
-const CUT = Buffer.from('truncated');
 
 /**
  * Numbered lines in the rest of a result's line, where the host recorded nothing beside them: sub-agents. Hashed as they
  * stand there, numbers and all. Undefined if they are not exactly as expected: then the line is parsed.
  */
-export function skimNumbered(line: Buffer): (Named & { readonly numbered: NumberedLines }) | undefined {
+export function skimNumbered(line: Buffer): SkimmedResult | undefined {
   const content = skimContent(line);
   if (content === undefined || standsAt(line, DETAIL, content.after)) return undefined;
-  const { literal, uuid, key, timestamp } = content;
+  const { literal, named } = content;
   const from = numberAt(literal, 0);
   const last = startOfLastLine(literal);
   const to = numberAt(literal, last);
-  if (from === undefined || to === undefined || to < from || literal.includes(CUT)) return undefined;
-  const isEmpty = literal.length === last + String(to).length + '\\t'.length;
-  const hashed = { sha256: hash('sha256', literal), size: literal.length };
-  return { uuid, key, timestamp, numbered: { from, to, endsInEmptyLine: isEmpty, ...hashed } };
+  if (from === undefined || to === undefined || to < from || mayBeCut(literal)) return undefined;
+  const endsInEmptyLine = literal.length === last + String(to).length + '\\t'.length;
+  const sha256 = hash('sha256', literal);
+  return { named, numbered: { from, to, endsInEmptyLine, sha256, size: literal.length } };
 }
 
 function numberAt(literal: Buffer, start: number): number | undefined {

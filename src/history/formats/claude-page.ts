@@ -1,16 +1,12 @@
 import { hash } from 'node:crypto';
+import type { ShownText } from '../history-sighting.ts';
 import type { Page } from '../tool-result.ts';
 import { claudeLines } from './claude-detail.ts';
-import { type Named, nameBefore } from './claude-name.ts';
+import { nameBefore, type SkimmedResult } from './claude-name.ts';
 import { endsInNewline } from './json-literal.ts';
 
-/** A read's result, taken from its line without parsing it. */
-export interface SkimmedPage extends Named {
-  readonly page: Page;
-}
-
-/** In the order the host writes them: the text the model was shown, then the name, the time, and the page once more. */
-const SHOWN = /^"content":" *\d+(?:\\t|→)/;
+/** In the order the host writes them: the text the model was shown, then the name, the time, and the page once more. The arrow is in bytes. */
+const SHOWN = /^"content":" *\d+(?:\\t|\xe2\x86\x92)/;
 const SHOWN_BYTES = 32;
 const PAGE = Buffer.from(',"toolUseResult":{"type":"text","file":{"filePath":"');
 const CONTENT = Buffer.from('","content":"');
@@ -26,14 +22,14 @@ const AFTER_BYTES = 2048;
  * in the file; only the second is looked at, and hashed as it stands there. Undefined if the line is not exactly as
  * expected: then it is parsed.
  */
-export function skimPage(line: Buffer): SkimmedPage | undefined {
-  if (!SHOWN.test(line.toString('utf8', 0, SHOWN_BYTES))) return undefined;
+export function skimPage(line: Buffer): SkimmedResult | undefined {
+  if (!SHOWN.test(line.toString('latin1', 0, SHOWN_BYTES))) return undefined;
   // The text with numbers is the longer one, so the other begins in the second half.
   const at = line.indexOf(PAGE, Math.max(0, (line.length - AFTER_BYTES) >> 1));
   if (at === -1) return undefined;
   const named = nameBefore(line, at);
   const page = pageAt(line, at + PAGE.length);
-  return named === undefined || page === undefined ? undefined : { ...named, page };
+  return named === undefined || page === undefined ? undefined : { named, page };
 }
 
 function pageAt(line: Buffer, file: number): Page | undefined {
@@ -47,12 +43,8 @@ function pageAt(line: Buffer, file: number): Page | undefined {
   const said = { from: Number(from), lines: Number(lines), total: Number(total) };
   const shown = claudeLines(said, text.length === 0 || endsInNewline(text));
   if (shown === undefined) return undefined;
-  const { totalLines } = shown;
-  const hashed = { sha256: hash('sha256', text), size: text.length, form: 'json' } as const;
-  const page = { exact: false, clamped: false, redacted: false };
-  return {
-    shown: { from: shown.from, to: shown.to, ...hashed },
-    ...page,
-    ...(totalLines === undefined ? undefined : { totalLines }),
-  };
+  const { to, totalLines } = shown;
+  const sha256 = hash('sha256', text);
+  const hashed: ShownText = { from: shown.from, to, sha256, size: text.length, form: 'json' };
+  return { shown: hashed, totalLines, exact: false, clamped: false, redacted: false };
 }

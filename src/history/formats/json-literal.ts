@@ -54,41 +54,43 @@ function isAlignedIn(text: string, at: number): boolean {
   return backslashes % 2 === 0;
 }
 
-/** A text in which others were replaced: how many, and where the first began. */
-export interface Replaced {
-  readonly literal: Buffer;
-  readonly count: number;
+/** Where a text stands in another one, for the first time, and how often it does. */
+export interface Found {
   readonly first: number;
+  readonly count: number;
 }
 
 /**
- * Replaces a text in another, all three as JSON writes them: character by character, so what is true of the texts is
- * true of these, as long as a match does not begin in the middle of an escape. Undefined if there is nothing to replace.
+ * Finds a text in another, both as JSON writes them: character by character, so what is true of the texts is true of
+ * these, as long as a match does not begin in the middle of an escape. Undefined if it is not there.
  */
-export function replaceLiteral(
-  literal: Buffer,
-  change: { readonly from: Buffer; readonly to: Buffer; readonly all: boolean },
-): Replaced | undefined {
-  const { from, to, all } = change;
-  if (from.length === 0) return undefined;
-  const pieces: Buffer[] = [];
-  let first: number | undefined;
-  let count = 0;
-  let start = 0;
-  for (let at = literal.indexOf(from); at !== -1; at = literal.indexOf(from, at)) {
-    if (!isAligned(literal, at)) {
-      at += 1;
-      continue;
-    }
-    pieces.push(literal.subarray(start, at), to);
-    first ??= at;
-    count += 1;
-    at += from.length;
-    start = at;
-    if (!all) break;
+export function findLiteral(literal: Buffer, sought: Buffer, which: 'first' | 'all'): Found | undefined {
+  if (sought.length === 0) return undefined;
+  const first = nextOf(literal, sought, 0);
+  if (first === -1) return undefined;
+  let count = 1;
+  if (which === 'all') {
+    for (let at = first; at !== -1; count += 1) at = nextOf(literal, sought, at + sought.length);
+    count -= 1;
   }
-  if (first === undefined) return undefined;
-  return { literal: Buffer.concat([...pieces, literal.subarray(start)]), count, first };
+  return { first, count };
+}
+
+/** All occurrences of a text, from the first one on, replaced by another. */
+export function replaceLiterals(literal: Buffer, from: Buffer, to: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  let start = 0;
+  for (let at = nextOf(literal, from, 0); at !== -1; at = nextOf(literal, from, start)) {
+    pieces.push(literal.subarray(start, at), to);
+    start = at + from.length;
+  }
+  return Buffer.concat([...pieces, literal.subarray(start)]);
+}
+
+function nextOf(literal: Buffer, sought: Buffer, from: number): number {
+  let at = literal.indexOf(sought, from);
+  while (at > 0 && !isAligned(literal, at)) at = literal.indexOf(sought, at + 1);
+  return at;
 }
 
 /** Is what stands here the beginning of a character, and not the rest of an escape? */

@@ -12,7 +12,7 @@ export type ToolKind =
   | 'shell'
   | 'search';
 
-/** Names without case, `_` and `-`. `read-numbered`: a text without line numbers is no view of the file, but a message. */
+/** Names without case, `_` and `-`, and with a capital, as the commonest hosts spell them. `read-numbered`: a text without line numbers is no view of the file, but a message. */
 const KINDS: ReadonlyMap<string, ToolKind> = new Map<string, ToolKind>([
   ...names('read', 'read readfile fileread view viewfile openfile readfilerange'),
   ...names('read-raw', 'readtextfile readtext'),
@@ -39,7 +39,7 @@ const PREFIX = /^.*(?:__|[./:])/;
 export function toolKind(name: string): ToolKind | undefined {
   const bare = name.replace(PREFIX, '');
   if (bare === 'Read') return 'read-numbered';
-  return KINDS.get(plain(bare)) ?? suffixKind(bare);
+  return KINDS.get(bare) ?? KINDS.get(plain(bare)) ?? suffixKind(bare);
 }
 
 /** Only names of two words or more are recognised behind an unknown prefix: `my_read` is not known to read files. */
@@ -57,5 +57,8 @@ function plain(name: string): string {
 }
 
 function names(kind: ToolKind, list: string): [string, ToolKind][] {
-  return list.split(' ').map((name) => [name, kind]);
+  return list.split(' ').flatMap((name) => [
+    [name, kind],
+    [`${name.charAt(0).toUpperCase()}${name.slice(1)}`, kind],
+  ]);
 }

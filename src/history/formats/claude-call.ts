@@ -58,7 +58,9 @@ const UUID = Buffer.from('"type":"assistant","uuid":"');
 const UUID_LENGTH = 36;
 const TIME = Buffer.from('","timestamp":"');
 const CWD = Buffer.from(',"cwd":"');
-const CWD_TEXT = /^"cwd":("(?:[^"\\]|\\.)*")/;
+const CWD_TEXT = /^"(?:[^"\\]|\\.)*"/;
+const QUOTE = 34;
+const BACKSLASH = 92;
 
 /**
  * The blocks of a message of the model, its name and working directory; the rest of the line, which is most of it, is
@@ -77,7 +79,12 @@ export function skimCalls(line: Buffer): SkimmedCalls | undefined {
 
 function directoryIn(line: Buffer, from: number): string | undefined {
   const at = line.indexOf(CWD, from);
-  const text = at === -1 ? undefined : CWD_TEXT.exec(line.toString('utf8', at + 1))?.[1];
+  if (at === -1) return undefined;
+  const start = at + CWD.length;
+  const end = line.indexOf(QUOTE, start);
+  const escaped = line.indexOf(BACKSLASH, start);
+  if (end !== -1 && (escaped === -1 || escaped > end)) return line.toString('utf8', start, end);
+  const text = CWD_TEXT.exec(line.toString('utf8', start - 1))?.[0];
   const cwd = text === undefined ? undefined : parseJson(text);
   return typeof cwd === 'string' ? cwd : undefined;
 }

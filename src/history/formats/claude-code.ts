@@ -154,7 +154,11 @@ class ClaudeReader implements Reader {
     if (access?.kind === 'edit') return this.#skimEdit(rest, access.path);
     if (access?.kind !== 'read') return undefined;
     if (access.shell === true) return access.body === 'raw' ? skimCommand(rest) : undefined;
-    return access.body === 'numbered' ? (skimPage(rest) ?? skimNumbered(rest)) : undefined;
+    if (access.body !== 'numbered') return undefined;
+    // Beside the results of sub-agents nothing is recorded.
+    return this.#side === true
+      ? (skimNumbered(rest) ?? skimPage(rest))
+      : (skimPage(rest) ?? skimNumbered(rest));
   }
 
   #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {

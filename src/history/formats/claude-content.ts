@@ -16,7 +16,8 @@ const WELL = Buffer.from('","is_error":false');
 const QUOTE = 34;
 const ELLIPSIS = Buffer.from('…');
 const DOTS = Buffer.from('...');
-const ELLIPSIS_ESCAPED = Buffer.from('u2026');
+/** As other writers of JSON than hosts escape it. */
+const ELLIPSIS_CODE = Buffer.from('2026');
 const TRUNCATED = Buffer.from('truncated');
 
 /** The text in the rest of a result's line; undefined if the line is not exactly as expected. */
@@ -36,6 +37,6 @@ export function skimContent(line: Buffer): SkimmedContent | undefined {
  * These are looked for first: hardly a letter of the word is rare enough to be found without looking at every line.
  */
 export function mayBeCut(literal: Buffer): boolean {
-  const dotted = literal.includes(DOTS) || literal.includes(ELLIPSIS) || literal.includes(ELLIPSIS_ESCAPED);
+  const dotted = literal.includes(DOTS) || literal.includes(ELLIPSIS) || literal.includes(ELLIPSIS_CODE);
   return dotted && literal.includes(TRUNCATED);
 }

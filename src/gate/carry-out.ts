@@ -68,6 +68,8 @@ interface DoneStep {
 function once(effects: readonly Effect[]): readonly Effect[] {
   const made = new Set<string>();
   return effects.filter(({ key, before, after }) => {
+    // An undo may bring a folder to the same place twice, and take it away in between.
+    if (after.kind === 'absent') made.delete(key);
     if (before.kind !== 'absent' || after.kind !== 'directory') return true;
     const isNew = !made.has(key);
     made.add(key);

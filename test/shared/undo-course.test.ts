@@ -31,6 +31,24 @@ async function mixedUp(): Promise<Desk> {
   return t;
 }
 
+describe('an undo of everything can be undone:', () => {
+  it('a folder that was at the same place twice', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('e/x.txt', 'x\n');
+    for (const [from, to] of [
+      ['e', 'm'],
+      ['m', 'e'],
+      ['e', 'm'],
+    ] as const)
+      await ok(t.session.move(from, to));
+    const then = treeWithModes(t.root);
+    const { change = '' } = await ok(t.session.undo({ session: 'ann' }));
+    expect(treeWithModes(t.root)).toEqual(['755 e/', 'e/x.txt 644 x\n']);
+    await ok(t.session.undo({ change }));
+    expect(treeWithModes(t.root)).toEqual(then);
+  });
+});
+
 describe('everything a session did is taken back, though some of it was taken back before:', () => {
   it.each<[string, UndoSelection]>([
     ['all since a moment', { sinceMs: 0 }],

@@ -9,8 +9,8 @@ export class SeenList {
   #all: SeenEntry[] = [];
   /** Those of `#all` that were taken out: a list is quicker to fill than a set, and little is ever taken out. */
   readonly #gone = new Set<SeenEntry>();
-  /** May hold what is gone. */
-  readonly #calls = new Set<string>();
+  /** Made when first asked for. May hold what is gone. */
+  #calls: Set<string> | undefined;
   readonly #byPath = new Map<string, SeenEntry[]>();
   /** Made when first asked for: most conversations never take a single result back. They may hold what is gone. */
   #byCall: Map<string, SeenEntry[]> | undefined;
@@ -18,7 +18,7 @@ export class SeenList {
 
   add(entry: SeenEntry): void {
     this.#all.push(entry);
-    this.#calls.add(entry.callId);
+    this.#calls?.add(entry.callId);
     push(this.#byPath, entry.view.path, entry);
     if (this.#byCall !== undefined) push(this.#byCall, entry.callId, entry);
     if (this.#byMessage !== undefined) addByMessage(this.#byMessage, entry);
@@ -38,17 +38,18 @@ export class SeenList {
 
   /** Did a result of this call show something? Also true of some that were taken out since. */
   hasCall(id: string): boolean {
+    this.#calls ??= new Set(this.#all.map((entry) => entry.callId));
     return this.#calls.has(id);
   }
 
   removeCall(id: string): void {
-    if (!this.#calls.delete(id)) return;
     if (this.#byCall === undefined) {
       this.#byCall = new Map();
       for (const entry of this.values()) push(this.#byCall, entry.callId, entry);
     }
     for (const entry of this.#byCall.get(id) ?? []) this.#remove(entry);
     this.#byCall.delete(id);
+    this.#calls?.delete(id);
   }
 
   /** Those whose call or result is part of a message. */
@@ -68,7 +69,7 @@ export class SeenList {
   replace(entries: Iterable<SeenEntry>): void {
     this.#all = [];
     this.#gone.clear();
-    this.#calls.clear();
+    this.#calls = undefined;
     this.#byPath.clear();
     this.#byCall = undefined;
     this.#byMessage = undefined;

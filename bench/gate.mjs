@@ -123,7 +123,7 @@ async function readRows(session, root) {
 /** Each edit, as it is by default (synced: the bar), and without syncing, where the gate shows most. */
 async function editRows(root, home) {
   const found = [];
-  for (const durability of ['full', 'none']) {
+  for (const durability of ['none', 'full']) {
     const session = await openSession({
       roots: [root],
       home: join(home, durability),

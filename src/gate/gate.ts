@@ -33,9 +33,13 @@ export class Gate {
 
   /** May this be done? Nothing is changed, and a refusal is only counted, not cured. */
   async vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    if (intent.kind !== 'apply') {
+      const outcome = await vetOne(this.#world, this.#ledger, intent);
+      return outcome.ok ? outcome : refused((await this.refusals.record(outcome)).refusal);
+    }
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
-    for (const change of changesOf(intent)) {
+    for (const change of intent.changes) {
       const outcome = await vetOne(this.#world, this.#ledger, change);
       if (outcome.ok) notices.push(...outcome.notices);
       else refusals.push((await this.refusals.record(outcome)).refusal);

@@ -46,7 +46,8 @@ export async function look(
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    const sighting = await ledger.recall(located.place.path.key);
+    const recalled = ledger.recall(located.place.path.key);
+    const sighting = recalled instanceof Promise ? await recalled : recalled;
     return { ok: true, view: await viewOf(world, ledger.session, { request, located, sighting }) };
   } catch (error) {
     located.place.dir.close();

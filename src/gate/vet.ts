@@ -30,7 +30,8 @@ export async function vetOne(world: World, ledger: Ledger, change: FileIntent): 
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   located.place.dir.close();
-  const sighting = await ledger.recall(located.place.path.key);
+  const recalled = ledger.recall(located.place.path.key);
+  const sighting = recalled instanceof Promise ? await recalled : recalled;
   const facts = glanceFacts(world, { request, located, sighting });
   const verdict = facts.freshness === 'same' || !located.exists ? judge(facts, world.policy) : undefined;
   if (verdict?.outcome === 'allow' && facts.expectedRevision === undefined)

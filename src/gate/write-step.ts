@@ -72,7 +72,7 @@ export function writeStep(world: World, change: NewBytes): Step {
         if (!outcome.ok) return outcome;
         committed = outcome;
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
-        return { ...done(world, change, outcome), effects };
+        return Object.assign(done(world, change, outcome), { effects });
       } catch (error) {
         folders?.undo();
         throw error;

@@ -106,7 +106,8 @@ export class Ledger {
     const merged = new Map<string, Sighting>();
     let added = 0;
     for (const next of sightings) {
-      const old = merged.get(next.key) ?? (await this.recall(next.key));
+      const recalled = merged.get(next.key) ?? this.recall(next.key);
+      const old = recalled instanceof Promise ? await recalled : recalled;
       if (isAdded(next, old)) added++;
       if (next.how !== 'read') this.#earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));

@@ -70,7 +70,7 @@ export class GatedSession implements Session {
   }
 
   async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.#read({ path, options, watching: options, from: 'disk' });
+    return this.#read({ path, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
   }
 
   /**
@@ -82,11 +82,11 @@ export class GatedSession implements Session {
     options: Omit<ReadOptions, keyof Watching>,
     watching: Watching,
   ): Awaitable<Outcome<ReadResult>> {
-    return this.#read({ path, options, watching, from: 'memory' });
+    return this.#read({ path, options, watching, from: 'memory', pageEnds: this.#pageEnds });
   }
 
-  #read(request: Omit<ReadRequest, 'pageEnds'>): Awaitable<Outcome<ReadResult>> {
-    const read = readFile(this.#world(), this.#ledger, { ...request, pageEnds: this.#pageEnds });
+  #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
+    const read = readFile(this.#world(), this.#ledger, request);
     return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
       if (!outcome.ok) return this.#noted(outcome);
       this.#gate.refusals.reset(request.path);

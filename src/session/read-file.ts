@@ -60,7 +60,9 @@ function readLocated(
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(ledger.recall(located.place.path.key), (earlier) => {
-    const reading: Reading = { ...request, world, ledger, located, earlier };
+    // Written out: to spread the request takes longer than to look the file up.
+    const { watching, from, pageEnds } = request;
+    const reading: Reading = { world, ledger, path, options, watching, from, located, earlier, pageEnds };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
       const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));

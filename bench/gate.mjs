@@ -96,7 +96,7 @@ async function readRows(session, root) {
     for (let round = 0; round < 2 * rounds; round += 1)
       put(join(root, name(round)), `${round}${LINE.repeat(lines)}`);
     await settled();
-    const all = { limit: Number.MAX_SAFE_INTEGER, raw: true };
+    const all = { limit: Number.MAX_SAFE_INTEGER };
     const gated = async (file) => (await session.read(file, all)).text.length;
     // What a tool without a gate does for a read: find out where the path leads, and hand out the text.
     const plain = (file) => readFileSync(realpathSync(join(root, file)), 'utf8').length;

@@ -62,7 +62,7 @@ export function shownText(file: FileText, { range, raw, maxLineChars }: Showing)
   const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));
   if (bytes === undefined || hasLongLine(bytes, maxLineChars)) return clamp();
   if (bytes.byteLength <= EAGER_BYTES) return { text: withoutEndings(bytes), clamped: NONE, bytes };
-  const text = lazily(() => clamp().text);
+  const text = lazily(() => withoutEndings(bytes));
   return {
     get text() {
       return text();

@@ -10,6 +10,8 @@ const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 export class HeldDirectory implements PinnedDirectory {
   readonly #prefix: string;
   #fd: number;
+  #shares = 0;
+  #closed = false;
 
   private constructor(fd: number) {
     this.#fd = fd;
@@ -30,8 +32,22 @@ export class HeldDirectory implements PinnedDirectory {
     return HeldDirectory.open(`${this.prefix}/${name}`);
   }
 
+  /** The same directory for someone else; it stays open until everyone has closed theirs. */
+  share(): PinnedDirectory {
+    this.#shares += 1;
+    return new SharedDirectory(this, () => {
+      this.#shares -= 1;
+      this.#release();
+    });
+  }
+
   close(): void {
-    if (this.#fd < 0) return;
+    this.#closed = true;
+    this.#release();
+  }
+
+  #release(): void {
+    if (!this.#closed || this.#shares > 0 || this.#fd < 0) return;
     closeSync(this.#fd);
     this.#fd = -1;
   }
@@ -55,12 +71,14 @@ export class NamedDirectory implements PinnedDirectory {
   close(): void {}
 }
 
-/** The same directory, for those who do not own it: closing the view leaves it open. */
-export class BorrowedDirectory implements PinnedDirectory {
+/** The same directory, for those who do not own it: closing the view leaves it open, and tells the owner once. */
+export class SharedDirectory implements PinnedDirectory {
   readonly #owner: PinnedDirectory;
+  #done: (() => void) | undefined;
 
-  constructor(owner: PinnedDirectory) {
+  constructor(owner: PinnedDirectory, done?: () => void) {
     this.#owner = owner;
+    this.#done = done;
   }
 
   get prefix(): string {
@@ -71,5 +89,9 @@ export class BorrowedDirectory implements PinnedDirectory {
     return this.#owner.enter(name);
   }
 
-  close(): void {}
+  close(): void {
+    const done = this.#done;
+    this.#done = undefined;
+    done?.();
+  }
 }

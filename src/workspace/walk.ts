@@ -4,7 +4,8 @@ import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Folding } from './fold.ts';
 import { partsBelow } from './lexical.ts';
-import { BorrowedDirectory } from './pinned.ts';
+import { SharedDirectory } from './pinned.ts';
+import type { StandingFolders } from './standing.ts';
 
 /** As many as the kernel follows. */
 const MAX_LINKS = 40;
@@ -42,6 +43,7 @@ export type Walked =
 export interface Walk {
   readonly roots: readonly Root[];
   readonly folding: Folding;
+  readonly standing: StandingFolders;
   readonly root: Root;
   readonly parts: readonly string[];
   /** `parents`: a link in the last place is the thing itself (delete, move). */
@@ -57,20 +59,36 @@ export function walk(request: Walk): Walked {
   return walkPlain(request) ?? walkLinks(request);
 }
 
-/** The usual case, without links on the way and with something at its end; undefined sends it the long way. */
-function walkPlain({ root, parts, links }: Walk): Walked | undefined {
+/** The usual case, without links on the way; undefined sends it the long way. */
+function walkPlain({ root, parts, links, standing }: Walk): Walked | undefined {
   const name = parts.at(-1);
-  const dir = name === undefined ? undefined : enterAll(root.dir, parts);
-  if (dir === undefined) return undefined;
-  const stats = lstatIfPossible(`${dir.prefix}/${name}`);
-  if (stats !== undefined && !(links === 'all' && stats.isSymbolicLink())) {
-    return { kind: 'found', root, dir: dir === root.dir ? new BorrowedDirectory(dir) : dir, parts, stats };
+  const dir = name === undefined ? undefined : folderOf(root, parts, standing);
+  if (name === undefined || dir === undefined) return undefined;
+  try {
+    const stats = lstatSync(`${dir.prefix}/${name}`, LSTAT);
+    if (stats === undefined) return { kind: 'missing', root, dir, parts, missing: [name] };
+    if (links === 'parents' || !stats.isSymbolicLink()) return { kind: 'found', root, dir, parts, stats };
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
   }
-  if (dir !== root.dir) dir.close();
+  dir.close();
   return undefined;
 }
 
 /** The folder of the last part; undefined if the way there is not plain folders. */
+function folderOf(
+  root: Root,
+  parts: readonly string[],
+  standing: StandingFolders,
+): PinnedDirectory | undefined {
+  if (parts.length === 1) return new SharedDirectory(root.dir);
+  const path = pathBelow(root, parts.slice(0, -1));
+  const stood = standing.at(path);
+  if (stood !== undefined) return stood;
+  const dir = enterAll(root.dir, parts);
+  return dir === undefined ? undefined : standing.keep(path, dir);
+}
+
 function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirectory | undefined {
   let dir = root;
   for (let index = 0; index < parts.length - 1; index += 1) {
@@ -80,15 +98,6 @@ function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirect
     dir = inner;
   }
   return dir;
-}
-
-function lstatIfPossible(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, LSTAT);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
 }
 
 function walkLinks(request: Walk): Walked {
@@ -234,6 +243,12 @@ function restart(state: State, root: Root, todo: string[]): void {
   state.todo = todo;
 }
 
+/** The canonical path of names below a root. */
+export function pathBelow(root: Root, names: readonly string[]): string {
+  if (names.length === 0) return root.canonical;
+  return `${root.canonical === '/' ? '' : root.canonical}/${names.join('/')}`;
+}
+
 /** The root an absolute path lies in, by its canonical or its given spelling; the innermost if roots nest. */
 export function rootOf(
   workspace: { readonly roots: readonly Root[]; readonly folding: Folding },
@@ -267,7 +282,7 @@ function missing(state: State): Walked {
 }
 
 function own(state: State): PinnedDirectory {
-  return state.dir ?? new BorrowedDirectory(state.root.dir);
+  return state.dir ?? new SharedDirectory(state.root.dir);
 }
 
 function fail(state: State, errno: string): Walked {

@@ -11,7 +11,8 @@ import { readWindowsPath } from './lexical-windows.ts';
 import { HeldDirectory, NamedDirectory } from './pinned.ts';
 import { Protection } from './protection.ts';
 import { refusalOf } from './refusals.ts';
-import { type Root, rootOf, type Walked, walk } from './walk.ts';
+import { StandingFolders } from './standing.ts';
+import { pathBelow, type Root, rootOf, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceOptions {
   /** Globs no one may touch; see Policy.protected. */
@@ -51,6 +52,7 @@ export class Workspace {
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
   readonly #folding: Folding;
+  readonly #standing = new StandingFolders();
 
   private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
     this.#roots = roots;
@@ -95,6 +97,7 @@ export class Workspace {
     const walked = walk({
       roots: this.#roots,
       folding: this.#folding,
+      standing: this.#standing,
       root: start.root,
       parts: start.parts,
       links,
@@ -150,6 +153,7 @@ export class Workspace {
   }
 
   close(): void {
+    this.#standing.close();
     for (const root of this.#roots) root.dir.close();
   }
 
@@ -169,8 +173,7 @@ export class Workspace {
 
   #resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
     const relative = parts.join('/');
-    const prefix = root.canonical === '/' ? '' : root.canonical;
-    const absolute = relative === '' ? root.canonical : `${prefix}/${relative}`;
+    const absolute = pathBelow(root, parts);
     const path = { root: root.canonical, relative, absolute, key: foldPath(absolute, this.#folding), given };
     // The one place that may make a ResolvedPath.
     return path as ResolvedPath;

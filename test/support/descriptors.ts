@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { onTestFinished } from 'vitest';
 import { create } from '../../src/disk/create.ts';
 import { makeFolders } from '../../src/disk/folders.ts';
 import { move } from '../../src/disk/move.ts';
@@ -52,22 +51,31 @@ export async function failMany(count: number): Promise<{ before: number; after: 
       if (failing && step === 'publish') throw Object.assign(new Error('injected'), { code: 'EIO' });
     },
   });
-  const work = operationsOf(disk, (now) => {
-    failing = now;
-  });
+  const failTimes = async (times: number): Promise<number> => {
+    // A workspace of its own: an open one keeps the folders of the last moment.
+    const workspace = Workspace.open([disk.root], { protect: ['**/*.pem'] });
+    const work = operationsOf(disk, workspace, (now) => {
+      failing = now;
+    });
+    let failed = 0;
+    for (let done = 0; done < times; done += 1) if (await work(done)) failed += 1;
+    workspace.close();
+    return failed;
+  };
   // Once each: the log of temporary names is opened by the first change and stays open.
-  for (let turn = 0; turn < 100; turn += 1) await work(turn);
+  await failTimes(100);
   const before = openDescriptors();
-  let failed = 0;
-  for (let done = 0; done < count; done += 1) if (await work(done)) failed += 1;
+  const failed = await failTimes(count);
   return { before, after: openDescriptors(), failed };
 }
 
 /** One operation that fails; true if it did. */
-function operationsOf(disk: Bench, inject: (failing: boolean) => void): (turn: number) => Promise<boolean> {
+function operationsOf(
+  disk: Bench,
+  workspace: Workspace,
+  inject: (failing: boolean) => void,
+): (turn: number) => Promise<boolean> {
   const { context } = disk;
-  const workspace = Workspace.open([disk.root], { protect: ['**/*.pem'] });
-  onTestFinished(() => workspace.close());
   const bytes = Buffer.from('new');
   const wrong = holding('other');
   const at = async (path: string, work: (place: ReturnType<Bench['place']>) => unknown): Promise<unknown> => {

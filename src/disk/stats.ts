@@ -18,10 +18,10 @@ export function kindOf(
 
 /** Permission bits, setuid, setgid and sticky included. */
 export function modeOf(stats: BigIntStats): number {
-  return Number(stats.mode & 0o7777n);
+  return Number(stats.mode) & 0o7777;
 }
 
 /** No one may write it. Asked of the bits, not of the system: root can write everything and should not. */
 export function isReadOnly(stats: BigIntStats): boolean {
-  return (stats.mode & 0o222n) === 0n;
+  return (Number(stats.mode) & 0o222) === 0;
 }

@@ -1,4 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -32,11 +33,16 @@ export class Gate {
   }
 
   /** May this be done? Nothing is changed, and a refusal is only counted, not cured. */
-  async vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    if (intent.kind !== 'apply') {
-      const outcome = await vetOne(this.#world, this.#ledger, intent);
-      return outcome.ok ? outcome : refused((await this.refusals.record(outcome)).refusal);
-    }
+  vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
+    if (intent.kind === 'apply') return this.#vetAll(intent);
+    return andThen(
+      vetOne(this.#world, this.#ledger, intent),
+      (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
+        outcome.ok ? outcome : this.refusals.record(outcome).then(({ refusal }) => refused(refusal)),
+    );
+  }
+
+  async #vetAll(intent: Intent & { kind: 'apply' }): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
     for (const change of intent.changes) {

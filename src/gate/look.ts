@@ -1,5 +1,5 @@
 import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
-import { isReadOnly, kindOf, stampOf } from '../disk/stats.ts';
+import { isReadOnly, kindOf } from '../disk/stats.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -104,7 +104,7 @@ function targetOf(found: Found): Target {
     sizeBytes: Number(found.stats.size),
     readOnly: isReadOnly(found.stats),
     empty: found.stats.size === 0n,
-    mtimeMs: Number(found.stats.mtimeNs / 1_000_000n),
+    mtimeMs: Number(found.stats.mtimeMs),
   };
 }
 
@@ -115,7 +115,7 @@ function countingSighting(sighting: Sighting | undefined): Sighting | undefined 
 /** An equal stamp that is not racy spares the hash. Pages of a huge file have no hash: for them it is all there is. */
 function hasStampOf(sighting: Sighting, found: Found): boolean {
   if (sighting.stamp === undefined || (sighting.racy && sighting.fingerprint !== undefined)) return false;
-  return sameStamp(sighting.stamp, stampOf(found.stats));
+  return sameStamp(sighting.stamp, found.stats);
 }
 
 function mayRead(world: World, facts: Facts, known: Sighting | undefined): boolean {

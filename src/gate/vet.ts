@@ -1,7 +1,9 @@
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
+import { refused } from '../model/verdict.ts';
 import { glanceFacts, type LookRequest, look } from './look.ts';
 import { prepare } from './prepare.ts';
 import type { Denied } from './prepared.ts';
@@ -13,7 +15,7 @@ export type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } 
  * May this be done? A write, edit or insert of a file that is as it was seen needs one stat; whatever needs a closer
  * look (a changed file, a delete, a move) is prepared in full and then let go.
  */
-export async function vetOne(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {
+export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
   if (
     world.policy.readOnly ||
     (change.kind !== 'write' && change.kind !== 'edit' && change.kind !== 'insert')
@@ -30,26 +32,30 @@ export async function vetOne(world: World, ledger: Ledger, change: FileIntent): 
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   located.place.dir.close();
-  const recalled = ledger.recall(located.place.path.key);
-  const sighting = recalled instanceof Promise ? await recalled : recalled;
-  const facts = glanceFacts(world, { request, located, sighting });
-  const verdict = facts.freshness === 'same' || !located.exists ? judge(facts, world.policy) : undefined;
-  if (verdict?.outcome === 'allow' && facts.expectedRevision === undefined)
-    return { ok: true, notices: verdict.notices };
-  return (await vetByBytes(world, ledger, request)) ?? vetInFull(world, ledger, change);
+  return andThen(ledger.recall(located.place.path.key), (sighting) => {
+    const facts = glanceFacts(world, { request, located, sighting });
+    const verdict = facts.freshness === 'same' || !located.exists ? judge(facts, world.policy) : undefined;
+    if (verdict?.outcome === 'allow' && facts.expectedRevision === undefined)
+      return { ok: true, notices: verdict.notices };
+    return vetByBytes(world, ledger, { request, change });
+  });
 }
 
-/** The stamp was not enough. Undefined: the file changed, and only the whole change can tell whether it still fits. */
-async function vetByBytes(world: World, ledger: Ledger, request: LookRequest): Promise<Vetted | undefined> {
+/** The stamp was not enough. Of a changed file only the whole change can tell whether it still fits. */
+async function vetByBytes(
+  world: World,
+  ledger: Ledger,
+  { request, change }: { request: LookRequest; change: FileIntent },
+): Promise<Vetted> {
   const outcome = await look(world, ledger, request);
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   view.located.place.dir.close();
   const verdict = judge(view.facts, world.policy);
-  if (verdict.outcome === 'refuse') {
-    return verdict.refusal.code === 'STALE' ? undefined : { ok: false, refusal: verdict.refusal };
-  }
-  return verdict.licence === 'carry' ? undefined : { ok: true, notices: verdict.notices };
+  const changed =
+    verdict.outcome === 'refuse' ? verdict.refusal.code === 'STALE' : verdict.licence === 'carry';
+  if (changed) return vetInFull(world, ledger, change);
+  return verdict.outcome === 'refuse' ? refused(verdict.refusal) : { ok: true, notices: verdict.notices };
 }
 
 async function vetInFull(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {

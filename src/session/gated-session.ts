@@ -151,7 +151,7 @@ export class GatedSession implements Session {
     return this.#noted(await undo(this.#world(), this.#ledger, selection));
   }
 
-  vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
     this.#world();
     return this.#gate.vet(intent);
   }

@@ -46,6 +46,8 @@ export interface Walk {
   readonly standing: StandingFolders;
   readonly root: Root;
   readonly parts: readonly string[];
+  /** Canonical path of the folder of the last part. */
+  readonly folder: string;
   /** `parents`: a link in the last place is the thing itself (delete, move). */
   readonly links: 'all' | 'parents';
 }
@@ -60,9 +62,10 @@ export function walk(request: Walk): Walked {
 }
 
 /** The usual case, without links on the way; undefined sends it the long way. */
-function walkPlain({ root, parts, links, standing }: Walk): Walked | undefined {
+function walkPlain(request: Walk): Walked | undefined {
+  const { root, parts, links } = request;
   const name = parts.at(-1);
-  const dir = name === undefined ? undefined : folderOf(root, parts, standing);
+  const dir = name === undefined ? undefined : folderOf(request);
   if (name === undefined || dir === undefined) return undefined;
   try {
     const stats = lstatSync(`${dir.prefix}/${name}`, LSTAT);
@@ -76,17 +79,12 @@ function walkPlain({ root, parts, links, standing }: Walk): Walked | undefined {
 }
 
 /** The folder of the last part; undefined if the way there is not plain folders. */
-function folderOf(
-  root: Root,
-  parts: readonly string[],
-  standing: StandingFolders,
-): PinnedDirectory | undefined {
+function folderOf({ root, parts, folder, standing }: Walk): PinnedDirectory | undefined {
   if (parts.length === 1) return new SharedDirectory(root.dir);
-  const path = pathBelow(root, parts.slice(0, -1));
-  const stood = standing.at(path);
+  const stood = standing.at(folder);
   if (stood !== undefined) return stood;
   const dir = enterAll(root.dir, parts);
-  return dir === undefined ? undefined : standing.keep(path, dir);
+  return dir === undefined ? undefined : standing.keep(folder, dir);
 }
 
 function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirectory | undefined {
@@ -241,12 +239,6 @@ function restart(state: State, root: Root, todo: string[]): void {
   state.root = root;
   state.done = [];
   state.todo = todo;
-}
-
-/** The canonical path of names below a root. */
-export function pathBelow(root: Root, names: readonly string[]): string {
-  if (names.length === 0) return root.canonical;
-  return `${root.canonical === '/' ? '' : root.canonical}/${names.join('/')}`;
 }
 
 /** The root an absolute path lies in, by its canonical or its given spelling; the innermost if roots nest. */

@@ -6,13 +6,14 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, refused } from '../model/verdict.ts';
 import { type Folding, foldPath, platformFolding } from './fold.ts';
 import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
-import { type Lexical, partsBelow, readPath } from './lexical.ts';
+import { readPath } from './lexical.ts';
 import { readWindowsPath } from './lexical-windows.ts';
+import { Naming } from './naming.ts';
 import { HeldDirectory, NamedDirectory } from './pinned.ts';
 import { Protection } from './protection.ts';
 import { refusalOf } from './refusals.ts';
 import { StandingFolders } from './standing.ts';
-import { pathBelow, type Root, rootOf, type Walked, walk } from './walk.ts';
+import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceOptions {
   /** Globs no one may touch; see Policy.protected. */
@@ -52,6 +53,7 @@ export class Workspace {
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
   readonly #folding: Folding;
+  readonly #naming: Naming;
   readonly #standing = new StandingFolders();
 
   private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
@@ -60,6 +62,7 @@ export class Workspace {
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
     this.#protection = new Protection(options.protect ?? [], folders);
+    this.#naming = new Naming(roots, this.#folding, this.#protection);
   }
 
   /** Opens the roots and pins them: they stay the same directories even if their names are given to others. */
@@ -92,20 +95,23 @@ export class Workspace {
 
   /** Finds where a path leads, through links, and pins the directory it is in. */
   locate(input: string, action: Action, links: 'all' | 'parents' = 'all'): Outcome<{ located: Located }> {
-    const start = this.#start(input);
-    if (start.kind !== 'inside') return refused(refusalOf(start, { path: printable(input), action }));
+    const named = this.#naming.read(input);
+    if (named.kind !== 'inside') return refused(refusalOf(named, { path: printable(input), action }));
+    const { root, parts, folder } = named;
     const walked = walk({
       roots: this.#roots,
       folding: this.#folding,
       standing: this.#standing,
-      root: start.root,
-      parts: start.parts,
+      root,
+      parts,
+      folder,
       links,
     });
     if (walked.kind === 'escapes' || walked.kind === 'failed') {
       return refused(refusalOf(walked, { path: input, action }));
     }
-    const path = this.#resolved(walked.root, walked.parts, input);
+    const plain = walked.parts === parts && walked.root === root;
+    const path = plain ? named.path : this.#naming.resolved(walked.root, walked.parts, input);
     const glob = this.protects(path);
     if (glob !== undefined) {
       walked.dir.close();
@@ -128,62 +134,24 @@ export class Workspace {
     const root = this.#roots.find((candidate) => candidate.canonical === parent.root);
     if (root === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${parent.given}`);
     const parts = parent.relative === '' ? [name] : [...parent.relative.split('/'), name];
-    return this.#resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
+    return this.#naming.resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
   }
 
   /** The name of a file that a journal knows by its key; nothing is looked at. */
   named(key: string, relative: string): ResolvedPath {
-    const root = this.#roots.find(({ canonical }) => partsBelow(canonical, key, this.#folding) !== undefined);
-    const home = root ?? this.#roots[0];
-    if (home === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${relative}`);
-    return this.#resolved(home, relative.split('/'), relative);
+    return this.#naming.known(key, relative);
   }
 
   /** The glob or folder that keeps this path from every session, or undefined. */
   protects(path: ResolvedPath): string | undefined {
-    const own = this.#protection.protects(path.relative, path.key);
-    if (own !== undefined || this.#roots.length === 1) return own;
-    // Where roots nest, a file has a name in each of them, and a glob may be meant for any.
-    for (const root of this.#roots) {
-      const parts = partsBelow(root.canonical, path.absolute, this.#folding);
-      const glob = parts === undefined ? undefined : this.#protection.protects(parts.join('/'), path.key);
-      if (glob !== undefined) return glob;
-    }
-    return undefined;
+    return this.#naming.protects(path);
   }
 
   close(): void {
     this.#standing.close();
     for (const root of this.#roots) root.dir.close();
   }
-
-  #start(input: unknown): Start {
-    const lexical: Lexical = process.platform === 'win32' ? readWindowsPath(input) : readPath(input);
-    if (lexical.kind === 'invalid') return lexical;
-    if (lexical.kind === 'climbs') return { kind: 'escapes' };
-    const first = this.#roots[0];
-    if (lexical.kind === 'relative' && first !== undefined)
-      return { kind: 'inside', root: first, parts: lexical.parts };
-    const home =
-      lexical.kind === 'absolute'
-        ? rootOf({ roots: this.#roots, folding: this.#folding }, lexical.path)
-        : undefined;
-    return home === undefined ? { kind: 'escapes' } : { kind: 'inside', ...home };
-  }
-
-  #resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
-    const relative = parts.join('/');
-    const absolute = pathBelow(root, parts);
-    const path = { root: root.canonical, relative, absolute, key: foldPath(absolute, this.#folding), given };
-    // The one place that may make a ResolvedPath.
-    return path as ResolvedPath;
-  }
 }
-
-type Start =
-  | { readonly kind: 'inside'; readonly root: Root; readonly parts: readonly string[] }
-  | { readonly kind: 'escapes' }
-  | { readonly kind: 'invalid'; readonly reason: string };
 
 function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: ResolvedPath): Located {
   if (walked.kind === 'missing') {

@@ -164,11 +164,6 @@ export function rememberedSnapshot(
   return bytes && { bytes: bufferOf(bytes), ...known, stats, racy: false };
 }
 
-/** A reading whose fingerprint need not be computed again if the stamp is the same. */
-export function spared(known: Sighting | undefined): Pick<ReadLimits, 'known'> {
-  return { known: trusted(known) };
-}
-
 /** The stamp and fingerprint of a sighting, if the one may stand for the other. */
 export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return undefined;

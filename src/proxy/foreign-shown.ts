@@ -1,6 +1,6 @@
 import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
-import { spared } from '../gate/look.ts';
+import { trusted } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
@@ -32,8 +32,8 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   try {
     if (!located.exists) return { ok: true, notices: [] };
     const { path } = located.place;
-    const known = spared(await ledger.recall(path.key));
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, ...known };
+    const known = trusted(await ledger.recall(path.key));
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot) return { ok: true, notices: [] };
     const shown = shownOf(event, snapshot);

@@ -1,5 +1,5 @@
 import { readSnapshot } from '../disk/read.ts';
-import { spared } from '../gate/look.ts';
+import { trusted } from '../gate/look.ts';
 import { WHOLE } from '../model/coverage.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
@@ -23,7 +23,7 @@ export async function sawWhole(
   try {
     const { place } = located;
     if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, ...spared(known) };
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(known) };
     const snapshot = await readSnapshot(place, limits);
     if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
     const { bytes, fingerprint, stamp, racy } = snapshot;

@@ -3,6 +3,7 @@ import { type Claim, type Format, type Reader, strongest } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import type { ToolResult } from '../tool-result.ts';
+import { NamedMessages } from './named-messages.ts';
 
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
@@ -44,10 +45,11 @@ function partsOf(message: JsonObject): readonly JsonObject[] {
 
 class AiSdkReader implements Reader {
   readonly #fold: Fold;
-  #names = new Set<string>();
+  readonly #messages: NamedMessages;
 
   constructor(fold: Fold) {
     this.#fold = fold;
+    this.#messages = new NamedMessages(fold);
   }
 
   read(record: JsonObject): void {
@@ -56,26 +58,23 @@ class AiSdkReader implements Reader {
       this.#message(record);
       return;
     }
-    this.#fold.reset();
-    this.#names.clear();
+    this.#messages.clear();
     for (const message of list) this.#message(message);
   }
 
   state(): unknown {
-    return { names: [...this.#names] };
+    return this.#messages.state();
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
-    this.#names = new Set((state as { names: string[] }).names);
+    this.#messages.restore(state);
   }
 
   /** The interface saves a message again as it grows, under the same id. */
   #message(message: JsonObject): void {
     this.#fold.place += 1;
     const name = stringIn(message, 'id');
-    if (name !== undefined && this.#names.has(name)) this.#fold.forgetMessage(name);
-    if (name !== undefined) this.#names.add(name);
+    this.#messages.begin(name);
     const place = { atMs: timeIn(message, 'createdAt'), ...(name === undefined ? {} : { message: name }) };
     for (const part of partsOf(message)) this.#part(part, place);
   }

@@ -1,6 +1,7 @@
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
 import { type JsonObject, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+import { NamedMessages } from './named-messages.ts';
 
 const REMOVE_ALL = '__remove_all__';
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -53,10 +54,11 @@ function listOf(record: JsonObject): readonly JsonObject[] | undefined {
 
 class LangchainReader implements Reader {
   readonly #fold: Fold;
-  #names = new Set<string>();
+  readonly #messages: NamedMessages;
 
   constructor(fold: Fold) {
     this.#fold = fold;
+    this.#messages = new NamedMessages(fold);
   }
 
   read(record: JsonObject): void {
@@ -65,17 +67,16 @@ class LangchainReader implements Reader {
       this.#read(record);
       return;
     }
-    this.#clear();
+    this.#messages.clear();
     for (const message of list) this.#read(message);
   }
 
   state(): unknown {
-    return { names: [...this.#names] };
+    return this.#messages.state();
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
-    this.#names = new Set((state as { names: string[] }).names);
+    this.#messages.restore(state);
   }
 
   #read(record: JsonObject): void {
@@ -88,22 +89,15 @@ class LangchainReader implements Reader {
       this.#remove(id);
       return;
     }
-    // A message with the id of an earlier one takes its place.
-    if (id !== undefined && this.#names.has(id)) this.#fold.forgetMessage(id);
-    if (id !== undefined) this.#names.add(id);
+    this.#messages.begin(id);
     if (objectIn(fields, 'additional_kwargs')?.['lc_source'] === 'summarization') this.#fold.compact();
     if (type === 'ai') for (const call of objectsIn(fields, 'tool_calls')) this.#call(call, id);
     if (type === 'tool') this.#result(fields, id);
   }
 
   #remove(id: string | undefined): void {
-    if (id === REMOVE_ALL) this.#clear();
+    if (id === REMOVE_ALL) this.#messages.clear();
     else if (id !== undefined) this.#fold.forgetMessage(id);
-  }
-
-  #clear(): void {
-    this.#fold.reset();
-    this.#names.clear();
   }
 
   #call(call: JsonObject, message: string | undefined): void {

@@ -27,7 +27,10 @@ export class StandingFolders {
 
   /** Keeps a folder that was walked to for a moment, and shares it with the caller, who closes what is returned. */
   keep(path: string, dir: PinnedDirectory): PinnedDirectory {
-    if (!(dir instanceof HeldDirectory) || this.#held.size >= MAX_HELD || this.#held.has(path)) return dir;
+    // What the kernel says is read as text, and bytes that are no text would read like this.
+    const readable = !path.includes('\ufffd');
+    if (!(dir instanceof HeldDirectory) || !readable || this.#held.size >= MAX_HELD || this.#held.has(path))
+      return dir;
     this.#held.set(path, dir);
     this.#release ??= setTimeout(() => this.close(), HOLD_MS).unref();
     return dir.share();

@@ -1,7 +1,6 @@
 import {
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   symlinkSync,
@@ -13,7 +12,7 @@ import { openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { GUARANTEES, type Guarantee, strongestGuarantee } from '../../src/workspace/guarantee.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
-import { IN_MEMORY, makeTree, type Scratch, scratch } from '../support/tree.ts';
+import { entriesBelow, IN_MEMORY, makeTree, type Scratch, scratch } from '../support/tree.ts';
 import { type Done, OPERATIONS, type Operation, type Victim } from './operations.ts';
 import { ROWS, type Row } from './table.ts';
 
@@ -115,9 +114,8 @@ function outsideOf(places: Scratch): string {
 
 /** Every name below a folder with its inode and what it holds. */
 function contentsOf(folder: string): string {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .map((entry) => {
-      const path = join(entry.parentPath, entry.name);
+  return entriesBelow(folder)
+    .map(({ path, entry }) => {
       const held = entry.isFile()
         ? readFileSync(path, 'utf8')
         : entry.isSymbolicLink()

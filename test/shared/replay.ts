@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect, Entry, Side } from '../../src/model/entry.ts';
+import { entriesBelow } from '../support/tree.ts';
 
 /** Files by their path below the root, each with its bytes' hash. */
 export type Files = Map<string, string>;
@@ -62,7 +63,9 @@ export function filesIn(root: string): Files {
 }
 
 export function pathsIn(root: string): string[] {
-  return readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
+  return entriesBelow(root)
+    .map(({ path }) => path.slice(root.length + 1))
+    .sort();
 }
 
 /** Every file with its mode and text, folders with theirs, links with their targets. */

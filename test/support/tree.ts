@@ -1,4 +1,5 @@
 import {
+  type Dirent,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -57,13 +58,20 @@ function made(places: Scratch, name: string): string {
 
 /** The same language, read from a folder: sorted lines, every file with its text. */
 export function treeOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .flatMap((entry) => {
-      const path = join(entry.parentPath, entry.name);
+  return entriesBelow(folder)
+    .flatMap(({ path, entry }) => {
       const name = path.slice(folder.length + 1);
       if (entry.isSymbolicLink()) return `${name} => ${readlinkSync(path)}`;
       if (entry.isFile()) return `${name}: ${readFileSync(path, 'utf8')}`;
       return readdirSync(path).length === 0 ? `${name}/` : [];
     })
     .sort();
+}
+
+/** Everything below a folder. Links are not followed: what Node's own recursion does with them differs by version. */
+export function entriesBelow(folder: string): { readonly path: string; readonly entry: Dirent }[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return [{ path, entry }, ...(entry.isDirectory() ? entriesBelow(path) : [])];
+  });
 }

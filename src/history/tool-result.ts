@@ -1,3 +1,4 @@
+import type { Edited } from './edited.ts';
 import type { ShownText } from './history-sighting.ts';
 import type { Marks } from './shown-text.ts';
 import type { View } from './view.ts';
@@ -37,12 +38,6 @@ export interface Page extends Marks {
   readonly totalLines?: number | undefined;
   /** The text is the file's own to the byte: if it is all of the file, its hash is the file's. */
   readonly exact: boolean;
-}
-
-/** A file's whole text before and after an edit. */
-export interface Edited {
-  readonly before: string;
-  readonly after: string;
 }
 
 /** Lines as a read shows them, `N<TAB>text`, of which only the hash was taken: of the text as JSON writes it. */

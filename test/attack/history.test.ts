@@ -1,9 +1,14 @@
 import { describe, it } from 'vitest';
+import { checkEdits } from '../history/edit-run.ts';
 import { checkFold } from '../history/fold-run.ts';
 import { SCRIBES } from '../history/scribes/all.ts';
 
 const RUNS = 10_000;
+const EDIT_RUNS = 50_000;
 
 describe('a transcript that grows gives what it gives at once', () => {
   it.each(SCRIBES)(`$name: ${RUNS} random transcripts`, (kind) => checkFold(kind, RUNS));
 });
+
+it(`what is known after an edit was shown or written: ${EDIT_RUNS} random conversations`, () =>
+  checkEdits(EDIT_RUNS));

@@ -1,131 +1,71 @@
-import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { fingerprintOf } from '../../src/disk/hash.ts';
-import { deriveSightings } from '../../src/history/derive.ts';
-import type { HistorySighting } from '../../src/history/history-sighting.ts';
-import { joinSightings } from '../../src/history/join.ts';
-import { type Coverage, rangesOf } from '../../src/model/coverage.ts';
-import { lineCount, splitLines } from '../../src/text/lines.ts';
+import { describe, expect, it } from 'vitest';
+import type { Act } from './claude-file.ts';
+import { checkEdits, licensed } from './edit-run.ts';
 
-const PATH = '/repo/a.ts';
-const piece = fc.constantFrom('a', 'b', '"', '\\', '\\n', 'ü', '😀', '\t', 'return x;', '');
-const line = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(''));
-const text = fc
-  .tuple(fc.array(line, { minLength: 1, maxLength: 12 }), fc.boolean())
-  .map(([lines, ended]) => lines.join('\n') + (ended ? '\n' : ''));
-/** A page, or an edit: which part is replaced, and by what. */
-type Act =
-  | { readonly kind: 'read'; readonly from: number; readonly count: number }
-  | {
-      readonly kind: 'edit';
-      readonly at: number;
-      readonly length: number;
-      readonly to: string;
-      readonly all: boolean;
-    };
-const act: fc.Arbitrary<Act> = fc.oneof(
-  fc.record({ kind: fc.constant('read' as const), from: fc.nat(11), count: fc.integer({ min: 1, max: 12 }) }),
-  fc.record({
-    kind: fc.constant('edit' as const),
-    at: fc.nat(200),
-    length: fc.integer({ min: 1, max: 20 }),
-    to: fc.oneof(
-      line,
-      fc.tuple(line, line).map((lines) => lines.join('\n')),
-    ),
-    all: fc.boolean(),
-  }),
-);
+const RUNS = 500;
+const read = (from: number, to: number): Act => ({ kind: 'read', from: from - 1, count: to - from + 1 });
+const part = (at: number, length: number, to: string) => ({ at, length, to });
+const edit = (...given: Parameters<typeof part>): Act => ({ kind: 'edit', ...part(...given), all: false });
+const editAll = (...given: Parameters<typeof part>): Act => ({ kind: 'edit', ...part(...given), all: true });
+const outside = (...given: Parameters<typeof part>): Act => ({ kind: 'outside', ...part(...given) });
 
-/** Records of reads and edits of one file, and the file at the end. */
-function conversation(start: string, acts: readonly Act[]): { records: object[]; now: string } {
-  const records: object[] = [];
-  let now = start;
-  const put = (fields: object, after: object = {}): void => {
-    const parentUuid = records.length === 0 ? null : uuidOf(records.length);
-    const uuid = uuidOf(records.length + 1);
-    const timestamp = '2026-01-02T03:04:05.678Z';
-    records.push({ parentUuid, isSidechain: false, ...fields, uuid, timestamp, ...after, cwd: '/repo' });
-  };
-  for (const [count, one] of acts.entries()) {
-    const id = `toolu_${count}`;
-    const made = one.kind === 'read' ? page(now, one) : edited(now, one);
-    if (made === undefined) continue;
-    const block = { type: 'tool_use', id, name: made.name, input: { file_path: PATH, ...made.input } };
-    put({ message: { role: 'assistant', content: [block], stop_reason: 'tool_use' }, type: 'assistant' });
-    const result = { tool_use_id: id, type: 'tool_result', content: made.content };
-    put({ type: 'user', message: { role: 'user', content: [result] } }, { toolUseResult: made.detail });
-    now = made.after;
-  }
-  return { records, now };
-}
+const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act[], seen: string[]])[] = [
+  [
+    'pages that touch each other are carried each by itself',
+    'a\nb\nc\nd\n',
+    [read(1, 2), read(3, 4), edit(0, 1, 'A'), outside(6, 1, 'D')],
+    ['1 A', '2 b'],
+  ],
+  [
+    'pages that an edit joins are one from then on',
+    'a\nb\nc\nd\n',
+    [read(1, 2), read(3, 4), edit(2, 3, 'B')],
+    ['1 a', '2 B', '3 d'],
+  ],
+  ['lines that move up to others like them', 'p\n\nX\n\nq\n', [read(4, 4), edit(0, 4, 'p')], ['2 ']],
+  ['lines behind those that were taken out', 'a\nb\nc\n', [read(3, 3), edit(2, 2, '')], ['2 c']],
+  ['a line whose neighbour was joined to it is lost', 'a\nb\nc\n', [read(2, 3), edit(1, 1, '')], ['2 c']],
+  [
+    'every place of a replacement counts by itself',
+    'x\nb\nc\nx\ne\n',
+    [read(1, 2), read(5, 5), editAll(0, 1, 'y\ny')],
+    ['1 y', '2 y', '3 b', '7 e'],
+  ],
+  [
+    'what was written into a line that nobody saw is not known',
+    'axa\nb\n',
+    [read(2, 2), edit(1, 1, 'xa\nax')],
+    ['3 b'],
+  ],
+  ['a line of an edit is not known by its beginning', 'x\nb\n', [read(2, 2), edit(0, 1, 'x\ny')], ['3 b']],
+  [
+    'an empty line that is no longer empty',
+    'a\n\nc\nd\n',
+    [read(2, 2), outside(2, 0, 'b'), edit(0, 1, 'A\nA'), outside(4, 1, '')],
+    [],
+  ],
+  [
+    'all of a file that has grown since',
+    'a\nb\n',
+    [read(1, 3), outside(3, 1, '\nc\n'), edit(0, 1, 'A\nA')],
+    ['1 A', '2 A', '3 b'],
+  ],
+  ['a line shown with half of its ending', 'a\r\nb\r\n', [read(1, 1)], ['1 a']],
+  ['more of a line ending than was shown', 'a\r\n', [read(1, 2), outside(1, 0, '\r')], []],
+  [
+    'lines shown with other endings, beside others',
+    'a\nb\nc\n',
+    [read(2, 3), outside(3, 0, '\r'), read(1, 1), edit(0, 1, 'A\nA')],
+    ['1 A', '2 A', '3 b', '4 c'],
+  ],
+];
 
-interface Made {
-  readonly name: string;
-  readonly input: object;
-  readonly content: string;
-  readonly detail: object;
-  readonly after: string;
-}
+describe('what is known after an edit', () => {
+  it.each(CASES)('%s', (_, start, acts, seen) => {
+    const { byBytes, byText, known } = licensed(start, acts);
+    expect({ byBytes, byText }).toEqual({ byBytes: seen, byText: seen });
+    expect(known.told).toEqual(expect.arrayContaining(seen));
+  });
 
-function page(now: string, { from, count }: { from: number; count: number }): Made | undefined {
-  // The host counts the empty line after a final newline.
-  const lines = now.split('\n');
-  const shown = lines.slice(from, from + count);
-  if (shown.length === 0) return undefined;
-  const numbers = { numLines: shown.length, startLine: from + 1, totalLines: lines.length };
-  const file = { filePath: PATH, content: shown.join('\n'), ...numbers };
-  const content = shown.map((one, index) => `${from + 1 + index}\t${one}`).join('\n');
-  const input = { offset: from + 1, limit: count };
-  return { name: 'Read', input, content, detail: { type: 'text', file }, after: now };
-}
-
-function edited(
-  now: string,
-  { at, length, to, all }: { at: number; length: number; to: string; all: boolean },
-): Made | undefined {
-  const oldString = now.slice(at % Math.max(1, now.length)).slice(0, length);
-  if (oldString === '' || !oldString.isWellFormed()) return undefined;
-  const put = (): string => to;
-  const after = all ? now.replaceAll(oldString, put) : now.replace(oldString, put);
-  const detail = { filePath: PATH, oldString, newString: to, originalFile: now, structuredPatch: [{}] };
-  const input = { old_string: oldString, new_string: to, ...(all ? { replace_all: true } : {}) };
-  return {
-    name: 'Edit',
-    input,
-    content: 'Done.',
-    detail: { ...detail, userModified: false, replaceAll: all },
-    after,
-  };
-}
-
-it('edits carried by bytes license what edits carried by text license', () => {
-  fc.assert(
-    fc.property(text, fc.array(act, { minLength: 1, maxLength: 8 }), (start, acts) => {
-      const { records, now } = conversation(start, acts);
-      const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-      const byBytes = confirmed(deriveSightings(lines, 'claude-code').sightings, now);
-      const byText = confirmed(deriveSightings(records, 'claude-code').sightings, now);
-      expect(byBytes).toEqual(byText);
-    }),
-    { numRuns: 500 },
-  );
+  it(`was shown or written, and all of that is known: ${RUNS} random conversations`, () => checkEdits(RUNS));
 });
-
-/** The lines that the disk confirms. */
-function confirmed(sightings: readonly HistorySighting[], now: string): readonly string[] {
-  const bytes = Buffer.from(now);
-  const totalLines = lineCount(now);
-  const disk = { fingerprint: fingerprintOf(bytes), totalLines, bytes };
-  const joined = joinSightings(sightings, disk);
-  const coverage: Coverage =
-    joined === undefined || joined.flags.unverified ? { kind: 'none' } : joined.coverage;
-  const all = splitLines(now);
-  return rangesOf(coverage, totalLines).flatMap(({ from, to }) =>
-    all.slice(from - 1, to).map((one, index) => `${from + index} ${one}`),
-  );
-}
-
-function uuidOf(count: number): string {
-  return `${count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;
-}

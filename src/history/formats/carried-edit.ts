@@ -15,7 +15,6 @@ import {
 import type { SpliceRoom } from './splice-room.ts';
 
 const CARRIAGE_RETURN = Buffer.from('\\r');
-const NEWLINE_BYTES = '\\n'.length;
 
 /**
  * What the model knows of a file after its own edit, as `carriedView` tells it, from texts as JSON writes them: what it
@@ -29,16 +28,24 @@ export function carriedEdit(
 ): View | undefined {
   const change = changeOf(edit, room);
   if (change === undefined) return undefined;
+  const { before } = edit;
   const carried: ShownText[] = [];
   const known: LineRange[] = [];
-  for (const view of latest) {
-    const shown = carriedText(view, change, known);
-    if (shown === undefined) return undefined;
-    carried.push(...shown);
-    if (view.coverage.kind === 'whole' && shown[0] !== undefined) return wholeView(path, shown[0]);
+  let isMissed = false;
+  for (const shown of latest.flatMap((view) => view.shown ?? [])) {
+    if (known.some(({ from, to }) => from <= shown.from && shown.to <= to)) continue;
+    const span = placeOf(shown, before);
+    if (span === undefined) return undefined;
+    isMissed ||= span === 'elsewhere';
+    if (span === 'elsewhere') continue;
+    const moved = movedText(shown, span, change);
+    if (moved === undefined) return undefined;
+    if (isAll(span, before)) return wholeView(path, moved);
+    known.push(rangeOf(shown));
+    carried.push(moved);
   }
   // The same text may have been shown with other line endings.
-  if (carried.length === 0 && latest.length > 0 && edit.before.includes(CARRIAGE_RETURN)) return undefined;
+  if (isMissed && before.includes(CARRIAGE_RETURN)) return undefined;
   if (carried.length === 0) return bareView(path, { how: 'edit' });
   const coverage = linesCoverage(carried.map(rangeOf), Number.POSITIVE_INFINITY);
   return bareView(path, { coverage, shown: carried, how: 'edit' });
@@ -78,37 +85,27 @@ function changeOf(edit: SkimmedEdit, room: SpliceRoom): Change | undefined {
   };
 }
 
-/**
- * The texts of a view as they are after a change; none if it showed another text, or only `known` lines, to which its
- * own are added. Undefined if that cannot be told.
- */
-function carriedText(view: View, change: Change, known: LineRange[]): readonly ShownText[] | undefined {
-  const { before } = change.edit;
-  const carried: ShownText[] = [];
-  for (const shown of view.shown ?? []) {
-    if (known.some(({ from, to }) => from <= shown.from && shown.to <= to)) continue;
-    if (shown.form !== 'json' || shown.from < 1) return undefined;
-    const start = offsetOfLine(before, shown.from);
-    const end = start + shown.size;
-    // All but its final newline.
-    if (start === 0 && end === before.length + NEWLINE_BYTES) return undefined;
-    if (start === -1 || !isTextOf(before, { start, end }, shown)) continue;
-    const moved = movedText(shown, { start, end }, change);
-    if (moved === undefined) return undefined;
-    known.push(rangeOf(shown));
-    carried.push(moved);
-  }
-  return carried;
-}
-
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Most other texts do not even end where a line does. */
-function isTextOf(literal: Buffer, { start, end }: Span, shown: ShownText): boolean {
-  return endsLine(literal, end) && hash('sha256', literal.subarray(start, end)) === shown.sha256;
+/** Where a text that was shown stands; `elsewhere` if it is not where it was. Undefined if that cannot be told. */
+function placeOf(shown: ShownText, before: Buffer): Span | 'elsewhere' | undefined {
+  if (shown.form !== 'json' || shown.from < 1) return undefined;
+  const start = offsetOfLine(before, shown.from);
+  const end = start + shown.size;
+  if (start === -1 || end > before.length) return 'elsewhere';
+  // Most other texts do not even end where a line does.
+  if (!endsLine(before, end)) {
+    // The newline may be the last one that was shown, or stand before a last line that was empty.
+    return endsInNewline(before.subarray(0, end)) ? undefined : 'elsewhere';
+  }
+  return hash('sha256', before.subarray(start, end)) === shown.sha256 ? { start, end } : 'elsewhere';
+}
+
+function isAll({ start, end }: Span, text: Buffer): boolean {
+  return start === 0 && end === text.length;
 }
 
 /** A text that stands before, behind or around the change. */
@@ -116,10 +113,10 @@ function movedText(shown: ShownText, span: Span, change: Change): ShownText | un
   const { start, end } = span;
   const { first, count, lines, joins } = change;
   const { from, to } = shown;
-  if (start === 0 && end === change.edit.before.length) return allMoved(shown, change);
+  if (isAll(span, change.edit.before)) return allMoved(shown, change);
   if (count > 1) return undefined;
   if (end < first) return shown;
-  if (change.end < start && !joins) return { ...shown, from: from + lines, to: to + lines };
+  if (change.end < start) return { ...shown, from: from + lines, to: to + lines };
   if (first < start || change.end > end || (change.end === end && joins)) return undefined;
   return hashed({ from, to: to + lines }, changed(change, span));
 }

@@ -1,6 +1,7 @@
 import { changeView } from '../edit-view.ts';
+import { type Edited, editedBetween, replacedIn, textAfter } from '../edited.ts';
 import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
-import type { Edited, Page, ToolResult } from '../tool-result.ts';
+import type { Page, ToolResult } from '../tool-result.ts';
 import { type PageLines, pageOf } from '../view.ts';
 
 /** What Claude Code recorded of a result beside its text. */
@@ -55,21 +56,26 @@ function isQuiet(detail: JsonObject): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
-/** The file before and after an edit; not when the user changed what the model had proposed. */
+/** What was replaced; not when the user changed what the model had proposed. */
 function editedIn(detail: JsonObject): Edited | undefined {
   const before = stringIn(detail, 'originalFile');
   if (before === undefined || detail['userModified'] === true) return undefined;
-  const edits = Array.isArray(detail['edits']) ? objectsIn(detail, 'edits') : [detail];
+  if (!Array.isArray(detail['edits'])) return replacementIn(detail, before);
   let after = before;
-  for (const edit of edits) {
-    const oldString = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
-    const newString = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
-    if (!oldString || newString === undefined || !after.includes(oldString)) return undefined;
-    const all = detail['replaceAll'] === true || edit['replace_all'] === true;
-    const put = (): string => newString;
-    after = all ? after.replaceAll(oldString, put) : after.replace(oldString, put);
+  for (const edit of objectsIn(detail, 'edits')) {
+    const edited = replacementIn(edit, after);
+    if (edited === undefined) return undefined;
+    after = textAfter(edited);
   }
-  return { before, after };
+  return editedBetween(before, after);
+}
+
+function replacementIn(edit: JsonObject, before: string): Edited | undefined {
+  const from = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
+  const to = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
+  if (from === undefined || to === undefined) return undefined;
+  const isAll = edit['replaceAll'] === true || edit['replace_all'] === true;
+  return replacedIn(before, { from, to, which: isAll ? 'all' : 'first' });
 }
 
 /** A write whose content the user changed before it was made. */

@@ -1,8 +1,9 @@
 import { lineCount } from '../../text/lines.ts';
+import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
-import type { Edited, Page, ToolResult } from '../tool-result.ts';
+import type { Page, ToolResult } from '../tool-result.ts';
 import { pageOf } from '../view.ts';
 import { geminiOutput } from './command-output.ts';
 
@@ -141,5 +142,5 @@ function editedIn(call: JsonObject): Edited | undefined {
   const after = stringIn(display, 'newContent');
   const stat = objectIn(display, 'diffStat') ?? {};
   const byUser = Number(stat['user_added_lines'] ?? 0) + Number(stat['user_removed_lines'] ?? 0);
-  return before === undefined || after === undefined || byUser > 0 ? undefined : { before, after };
+  return before === undefined || after === undefined || byUser > 0 ? undefined : editedBetween(before, after);
 }

@@ -8,11 +8,10 @@ export function endsInNewline(literal: Buffer): boolean {
   return literal[last] === LETTER_N && !isAligned(literal, last);
 }
 
-/** Does a line end at this offset, before or after its newline? */
+/** Does a line end at this offset, without its newline? */
 export function endsLine(literal: Buffer, at: number): boolean {
   if (at >= literal.length) return at === literal.length;
-  const isBefore = literal[at] === BACKSLASH && literal[at + 1] === LETTER_N && isAligned(literal, at);
-  return isBefore || (literal[at - 1] === LETTER_N && !isAligned(literal, at - 1));
+  return literal[at] === BACKSLASH && literal[at + 1] === LETTER_N && isAligned(literal, at);
 }
 
 /** How many newlines a text as JSON writes it holds. */

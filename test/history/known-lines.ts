@@ -1,0 +1,122 @@
+import { splitLines } from '../../src/text/lines.ts';
+
+/**
+ * What a model knows of one file, character by character: slow, and nothing like the code it checks. `sure`: it has seen
+ * these very lines. `told`: at some time it had all of a line with this number and text before its eyes, shown or its own.
+ */
+export class KnownLines {
+  #lines: readonly string[];
+  #sure: readonly boolean[];
+  readonly #told = new Set<string>();
+
+  constructor(text: string) {
+    this.#lines = splitLines(text);
+    this.#sure = this.#lines.map(() => false);
+  }
+
+  get text(): string {
+    return this.#lines.join('');
+  }
+
+  /** As `NUMBER TEXT`. */
+  get sure(): readonly string[] {
+    return this.#lines.map(named).filter((_, at) => this.#sure[at] === true);
+  }
+
+  get told(): readonly string[] {
+    return this.#lines.map(named).filter((line) => this.#told.has(line));
+  }
+
+  /** So many lines are shown, the first of them counted from 0. */
+  show(from: number, count: number): void {
+    const isShown = (at: number): boolean => at >= from && at < from + count;
+    this.#sure = this.#sure.map((sure, at) => sure || isShown(at));
+    for (const line of this.#lines.map(named).filter((_, at) => isShown(at))) this.#told.add(line);
+  }
+
+  /** Somebody else changes the file. */
+  become(text: string): void {
+    this.#lines = splitLines(text);
+    this.#sure = this.#lines.map(() => false);
+  }
+
+  /** The model replaces what stands at some places. */
+  replace(replacement: Replacement): void {
+    const wasTold = this.#lines.map((line, at) => this.#told.has(named(line, at)));
+    const wasSure = this.#sure;
+    const made = rewritten(this.#lines, replacement);
+    this.#lines = made.map(({ line }) => line);
+    this.#sure = grouped(made).map((group) => group.every((at) => wasSure[at] === true));
+    for (const [at, { line, holds }] of made.entries())
+      if ([...holds].every((old) => wasTold[old] === true)) this.#told.add(named(line, at));
+  }
+}
+
+export interface Replacement {
+  readonly places: readonly number[];
+  readonly length: number;
+  readonly put: string;
+}
+
+/** A line after a replacement. */
+interface MadeLine {
+  line: string;
+  /** The old lines that characters of it come from. */
+  readonly holds: Set<number>;
+  /** Those, and the ones that some of it stands in the place of. */
+  readonly concerns: Set<number>;
+}
+
+function rewritten(old: readonly string[], { places, length, put }: Replacement): readonly MadeLine[] {
+  const made: MadeLine[] = [];
+  let last: MadeLine | undefined;
+  const open = (): MadeLine => {
+    if (last !== undefined && !last.line.endsWith('\n')) return last;
+    last = { line: '', holds: new Set(), concerns: new Set() };
+    made.push(last);
+    return last;
+  };
+  const owners = old.flatMap((line, at) => Array.from({ length: line.length }, () => at));
+  const text = old.join('');
+  for (let at = 0; at < text.length; ) {
+    const owner = owners[at] ?? 0;
+    if (!places.includes(at)) {
+      const line = open();
+      line.line += text.charAt(at);
+      line.holds.add(owner);
+      line.concerns.add(owner);
+      at += 1;
+      continue;
+    }
+    const replaced = new Set(owners.slice(at, at + length));
+    at += length;
+    // Whole lines that are taken out leave the next one as it was.
+    const isStart = last === undefined || last.line.endsWith('\n');
+    if (put === '' && isStart && owners[at] !== owners[at - 1]) continue;
+    for (const piece of put === '' ? [''] : splitLines(put)) {
+      const line = open();
+      line.line += piece;
+      for (const one of replaced) line.concerns.add(one);
+    }
+  }
+  return made.filter(({ line }) => line !== '');
+}
+
+/** The old lines that each line concerns, and all that hang together with them through others. */
+function grouped(made: readonly MadeLine[]): readonly (readonly number[])[] {
+  return made.map(({ concerns }) => {
+    const group = new Set(concerns);
+    for (let size = 0; size < group.size; ) {
+      size = group.size;
+      for (const other of made)
+        if ([...other.concerns].some((line) => group.has(line)))
+          for (const line of other.concerns) group.add(line);
+    }
+    return [...group];
+  });
+}
+
+/** A line, counted from 0, as `NUMBER TEXT`. */
+export function named(line: string, at: number): string {
+  return `${at + 1} ${line.replace(/\r?\n?$/, '')}`;
+}

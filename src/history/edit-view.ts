@@ -1,8 +1,9 @@
-import { linesCoverage, rangesOf, WHOLE } from '../model/coverage.ts';
+import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
 import { lineCount } from '../text/lines.ts';
 import { carriedLines } from './carried-lines.ts';
 import { changedLines } from './changed-lines.ts';
 import { type Edited, textAfter } from './edited.ts';
+import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
 import { newSides } from './patch-text.ts';
 import { shownText } from './shown-text.ts';
 import { ComparedText } from './verify.ts';
@@ -12,20 +13,43 @@ import { bareView, pageOf, pageView, type View } from './view.ts';
  * What the model knows of a file after its own edit, when the transcript holds the text before it: the lines it had seen
  * of that text (`latest`, newest first), at the places they have now, and the lines it replaced if it had seen what was there.
  */
-export function carriedView(path: string, latest: readonly View[], edited: Edited): View {
+export function carriedView(path: string, latest: readonly SeenEntry[], edited: Edited): Carried {
   const before = new ComparedText(edited.before);
   const after = new ComparedText(textAfter(edited));
   const { totalLines } = after;
-  const seen = latest.flatMap((view) => before.rangesShown(view));
+  const { seen, roots } = seenOf(before, latest);
   const isEmpty = before.totalLines === 0;
   const ranges = isEmpty ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
-  if (coverage.kind === 'none') return bareView(path, { how: 'edit', totalLines });
+  if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => shownText(after.slice(range), range));
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
-  if (coverage.kind !== 'whole') return view;
+  if (coverage.kind !== 'whole') return { view, roots };
   const { sha256, size } = shownText(after.text, { from: 1, to: totalLines });
-  return { ...view, fingerprint: { sha256, size } };
+  return { view: { ...view, fingerprint: { sha256, size } }, roots };
+}
+
+/** The lines of a text that were seen, and the calls that showed them. Views that add nothing to newer ones are left out. */
+function seenOf(
+  before: ComparedText,
+  latest: readonly SeenEntry[],
+): { readonly seen: readonly LineRange[]; readonly roots: readonly string[] } {
+  const seen: LineRange[] = [];
+  const used: SeenEntry[] = [];
+  let known: readonly LineRange[] = [];
+  for (const entry of latest) {
+    const ranges = before.rangesShown(entry.view);
+    const more = mergeRanges([...known, ...ranges]);
+    if (linesIn(more) === linesIn(known)) continue;
+    known = more;
+    seen.push(...ranges);
+    used.push(entry);
+  }
+  return { seen, roots: rootsOf(used) };
+}
+
+function linesIn(ranges: readonly LineRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
 
 /** What a host recorded of one file of a patch. */

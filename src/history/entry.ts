@@ -14,6 +14,19 @@ export interface SeenEntry {
   /** The messages that hold its result and its call, where messages have names. */
   readonly message?: string | undefined;
   readonly callMessage?: string | undefined;
+  /** For what an edit carried on: the calls that showed it. It is gone when one of them is. */
+  readonly roots?: readonly string[] | undefined;
+}
+
+/** What an edit carried on, and the calls that had shown it. */
+export interface Carried {
+  readonly view: View;
+  readonly roots: readonly string[];
+}
+
+/** The calls that showed what some entries hold. */
+export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
+  return [...new Set(entries.flatMap(({ roots, callId }) => roots ?? callId))];
 }
 
 /** A call that waits for its result. Plain JSON. */

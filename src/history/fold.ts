@@ -7,7 +7,7 @@ import type { HistoryOptions } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
 import { SeenList } from './seen-list.ts';
 import type { ToolResult } from './tool-result.ts';
-import type { View } from './view.ts';
+import { bareView, type View } from './view.ts';
 import { viewsOf } from './views-of.ts';
 
 /** The state of a fold, as plain JSON. */
@@ -54,7 +54,7 @@ export class Fold {
     return this.#waiting.has(id);
   }
 
-  /** Did a result of this call show something? Also true of some that no longer do. */
+  /** Did a result of this call show something that still counts, here or on another branch? */
   hasShown(id: string): boolean {
     return this.#seen.hasCall(id);
   }
@@ -70,14 +70,8 @@ export class Fold {
   }
 
   /** The last of what was seen of a file and still counts, newest first: of one that is read over and over, only these are carried over an edit. */
-  lastViews(path: string): readonly View[] {
-    const entries = this.#seen.ofPath(path);
-    const views: View[] = [];
-    for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
-      const entry = entries[at];
-      if (entry !== undefined && this.sees(entry)) views.push(entry.view);
-    }
-    return views;
+  lastSeen(path: string): readonly SeenEntry[] {
+    return this.#seen.ofPath(path).slice(-MAX_CARRIED).reverse().filter(this.sees).map(this.#rooted);
   }
 
   call(call: ToolCall): void {
@@ -110,7 +104,7 @@ export class Fold {
     this.#waiting.delete(result.id);
     if (!result.ok || call.ambiguous === true) return;
     if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
-    else for (const access of call.accesses) this.#addAll(this.#viewsOf(access, result), result, call);
+    else for (const access of call.accesses) this.#addAccess(access, result, call);
   }
 
   /** Something the host itself showed, without a call. */
@@ -162,7 +156,7 @@ export class Fold {
 
   /** Entries of one file that are still part of the conversation, oldest first. */
   of(path: string): readonly SeenEntry[] {
-    return this.#seen.ofPath(path).filter(this.sees);
+    return this.#seen.ofPath(path).filter(this.sees).map(this.#rooted);
   }
 
   /** Does any entry of a file that is still part of the conversation answer? */
@@ -172,7 +166,7 @@ export class Fold {
 
   /** All entries that are still part of the conversation, oldest first. */
   entries(): readonly SeenEntry[] {
-    return this.#seen.values().filter(this.sees);
+    return this.#seen.values().filter(this.sees).map(this.#rooted);
   }
 
   state(): FoldState {
@@ -209,10 +203,21 @@ export class Fold {
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
   }
 
-  #viewsOf(access: Access, result: ToolResult): readonly View[] {
-    if (access.kind !== 'edit' || result.edited === undefined) return viewsOf(access, result, this.#locate);
-    return [carriedView(access.path, this.lastViews(access.path), result.edited)];
+  #addAccess(access: Access, result: ToolResult, call: WaitingCall): void {
+    if (access.kind !== 'edit' || result.edited === undefined) {
+      this.#addAll(viewsOf(access, result, this.#locate), result, call);
+      return;
+    }
+    const { view, roots } = carriedView(access.path, this.lastSeen(access.path), result.edited);
+    this.#addAll([view], { ...result, roots }, call);
   }
+
+  /** What an edit carried on is worth nothing without what had shown it. */
+  readonly #rooted = (entry: SeenEntry): SeenEntry => {
+    const { roots, view } = entry;
+    if (roots === undefined || roots.every((id) => this.#seen.hasCall(id))) return entry;
+    return { ...entry, view: bareView(view.path, { how: view.how }) };
+  };
 
   /** Views under the names a host wrote, under their own. */
   #located(views: readonly View[]): readonly View[] {
@@ -225,14 +230,14 @@ export class Fold {
 
   #addAll(views: readonly View[], result: ToolResult, call: WaitingCall): void {
     const { root } = this.options;
-    const { atMs, message } = result;
+    const { atMs, message, roots } = result;
     for (const view of views) {
       if (root !== undefined && !isInside(root, view.path)) {
         this.skip('outside-root');
         continue;
       }
       const { id: callId, ordinal, message: callMessage } = call;
-      this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage });
+      this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage, roots });
     }
   }
 

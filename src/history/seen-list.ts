@@ -9,7 +9,7 @@ export class SeenList {
   #all: SeenEntry[] = [];
   /** Those of `#all` that were taken out: a list is quicker to fill than a set, and little is ever taken out. */
   readonly #gone = new Set<SeenEntry>();
-  /** Made when first asked for. May hold what is gone. */
+  /** Made when first asked for. */
   #calls: Set<string> | undefined;
   readonly #byPath = new Map<string, SeenEntry[]>();
   /** Made when first asked for: most conversations never take a single result back. They may hold what is gone. */
@@ -36,9 +36,9 @@ export class SeenList {
     return this.#byPath.get(path) ?? [];
   }
 
-  /** Did a result of this call show something? Also true of some that were taken out since. */
+  /** Did a result of this call show something that was not taken out since? */
   hasCall(id: string): boolean {
-    this.#calls ??= new Set(this.#all.map((entry) => entry.callId));
+    this.#calls ??= new Set(this.values().map((entry) => entry.callId));
     return this.#calls.has(id);
   }
 
@@ -49,7 +49,6 @@ export class SeenList {
     }
     for (const entry of this.#byCall.get(id) ?? []) this.#remove(entry);
     this.#byCall.delete(id);
-    this.#calls?.delete(id);
   }
 
   /** Those whose call or result is part of a message. */
@@ -79,6 +78,7 @@ export class SeenList {
   #remove(entry: SeenEntry): void {
     if (this.#gone.has(entry)) return;
     this.#gone.add(entry);
+    this.#calls?.delete(entry.callId);
     if (this.#gone.size > MAX_GONE && 2 * this.#gone.size > this.#all.length) this.values();
     const { path } = entry.view;
     const left = this.ofPath(path).filter((other) => other !== entry);

@@ -24,6 +24,8 @@ export interface ToolResult {
   readonly edited?: Edited | undefined;
   /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
   readonly views?: readonly View[] | undefined;
+  /** The calls that these views were carried on from. */
+  readonly roots?: readonly string[] | undefined;
   /** From the machine data of our own tools. */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Act } from './claude-file.ts';
+import { type Act, confirmedLines, conversation } from './claude-file.ts';
 import { checkEdits, licensed } from './edit-run.ts';
 
 const RUNS = 500;
@@ -68,4 +68,41 @@ describe('what is known after an edit', () => {
   });
 
   it(`was shown or written, and all of that is known: ${RUNS} random conversations`, () => checkEdits(RUNS));
+});
+
+describe('what was known through a result is gone with it', () => {
+  const text = 'a\nb\nc\n';
+  const all = ['1 A', '2 b', '3 c'];
+  const again: readonly Act[] = [read(1, 4), edit(0, 1, 'x'), read(1, 4), edit(0, 1, 'A')];
+
+  it.each<[string, readonly Act[], readonly string[], string[]]>([
+    ['a read that was edited', [read(1, 4), edit(0, 1, 'A')], ['toolu_0'], []],
+    ['through several edits', [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')], ['toolu_0'], []],
+    ['one of two pages', [read(1, 2), read(3, 4), edit(0, 1, 'A')], ['toolu_1'], []],
+    ['the edit itself tells nothing', [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')], ['toolu_1'], all],
+    ['what was read again counts', again, ['toolu_0'], all],
+    ['what was read again goes as well', again, ['toolu_0', 'toolu_2'], []],
+  ])('%s', (_, acts, gone, seen) => {
+    const { records, known } = conversation(text, acts);
+    const replacements = gone.map((toolUseId) => ({ kind: 'tool-result', toolUseId, replacement: 'x' }));
+    const cut = [...records, { type: 'content-replacement', replacements }];
+    const lines = cut.map((record) => `${JSON.stringify(record)}\n`).join('');
+    expect(confirmedLines(lines, known.text)).toEqual(seen);
+    expect(confirmedLines(cut, known.text)).toEqual(seen);
+  });
+
+  it('also when a compaction keeps the edit and not the read', () => {
+    const { records, known } = conversation(text, [read(1, 4), edit(0, 1, 'A')]);
+    const uuids = records.slice(2).map((record) => ('uuid' in record ? record.uuid : undefined));
+    const boundary = (kept: readonly unknown[]): object => ({
+      parentUuid: null,
+      type: 'system',
+      subtype: 'compact_boundary',
+      uuid: '99999999-0000-4000-8000-000000000000',
+      compactMetadata: { preservedMessages: { uuids: kept } },
+    });
+    expect(confirmedLines([...records, boundary(uuids)], known.text)).toEqual([]);
+    const everything = records.map((record) => ('uuid' in record ? record.uuid : undefined));
+    expect(confirmedLines([...records, boundary(everything)], known.text)).toEqual(all);
+  });
 });

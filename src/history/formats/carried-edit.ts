@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
+import { type Carried, rootsOf, type SeenEntry } from '../entry.ts';
 import type { ShownText } from '../history-sighting.ts';
 import { bareView, type View } from '../view.ts';
 import type { SkimmedEdit } from './claude-edit.ts';
@@ -25,37 +26,45 @@ export function carriedEdit(
   edit: SkimmedEdit,
   { path, latest }: EditedFile,
   room: SpliceRoom,
-): View | undefined {
+): Carried | undefined {
   const change = changeOf(edit, room);
   if (change === undefined) return undefined;
   const { before } = edit;
   const carried: ShownText[] = [];
   const known: LineRange[] = [];
+  const used: SeenEntry[] = [];
   let isMissed = false;
-  for (const shown of latest.flatMap((view) => view.shown ?? [])) {
+  for (const { shown, entry } of latest.flatMap(textsOf)) {
     if (known.some(({ from, to }) => from <= shown.from && shown.to <= to)) continue;
     const span = placeOf(shown, before);
     if (span === undefined) return undefined;
-    isMissed ||= span === 'elsewhere';
-    if (span === 'elsewhere') continue;
+    if (span === 'elsewhere') {
+      isMissed = true;
+      continue;
+    }
     const moved = movedText(shown, span, change);
     if (moved === undefined) return undefined;
-    if (isAll(span, before)) return wholeView(path, moved);
+    if (isAll(span, before)) return { view: wholeView(path, moved), roots: rootsOf([entry]) };
     known.push(rangeOf(shown));
     carried.push(moved);
+    used.push(entry);
   }
   // The same text may have been shown with other line endings.
   if (isMissed && before.includes(CARRIAGE_RETURN)) return undefined;
-  if (carried.length === 0) return bareView(path, { how: 'edit' });
+  if (carried.length === 0) return { view: bareView(path, { how: 'edit' }), roots: [] };
   const coverage = linesCoverage(carried.map(rangeOf), Number.POSITIVE_INFINITY);
-  return bareView(path, { coverage, shown: carried, how: 'edit' });
+  return { view: bareView(path, { coverage, shown: carried, how: 'edit' }), roots: rootsOf(used) };
+}
+
+function textsOf(entry: SeenEntry): readonly { readonly shown: ShownText; readonly entry: SeenEntry }[] {
+  return (entry.view.shown ?? []).map((shown) => ({ shown, entry }));
 }
 
 /** A file that was edited. */
 export interface EditedFile {
   readonly path: string;
   /** What was last seen of it, newest first. */
-  readonly latest: readonly View[];
+  readonly latest: readonly SeenEntry[];
 }
 
 /** A replacement, and what it does to bytes and lines. */

@@ -141,12 +141,12 @@ class ClaudeReader implements Reader {
   #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
     const found = this.#skimAwaited(rest, this.#fold.awaited(id));
     if (found === undefined) return false;
-    const { named, page, numbered, plain, views } = found;
+    const { named, page, numbered, plain, views, roots } = found;
     if (this.#chain.knows(named.key)) return false;
     this.#linkTo(line.parent, 'result', named.key);
     const { uuid: message, timestamp } = named;
     const atMs = timeOf(timestamp);
-    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, views, atMs, message });
+    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, views, roots, atMs, message });
     return true;
   }
 
@@ -163,9 +163,10 @@ class ClaudeReader implements Reader {
 
   #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {
     const found = skimEdit(rest);
-    const file = { path, latest: this.#fold.lastViews(path) };
-    const view = found === undefined ? undefined : carriedEdit(found, file, this.#room);
-    return found === undefined || view === undefined ? undefined : { named: found.named, views: [view] };
+    const file = { path, latest: this.#fold.lastSeen(path) };
+    const carried = found === undefined ? undefined : carriedEdit(found, file, this.#room);
+    if (found === undefined || carried === undefined) return undefined;
+    return { named: found.named, views: [carried.view], roots: carried.roots };
   }
 
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */

@@ -10,7 +10,7 @@ export interface Named {
 }
 
 /** A result that was taken from its line without parsing it. */
-export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views'> {
+export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views' | 'roots'> {
   readonly named: Named;
 }
 

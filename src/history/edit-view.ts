@@ -13,7 +13,7 @@ import { bareView, pageOf, pageView, type View } from './view.ts';
  * What the model knows of a file after its own edit, when the transcript holds the text before it: the lines it had seen
  * of that text (`latest`, newest first), at the places they have now, and the lines it replaced if it had seen what was there.
  */
-export function carriedView(path: string, latest: readonly SeenEntry[], edited: Edited): Carried {
+export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);
   const after = new ComparedText(textAfter(edited));
   const { totalLines } = after;
@@ -32,7 +32,7 @@ export function carriedView(path: string, latest: readonly SeenEntry[], edited: 
 /** The lines of a text that were seen, and the calls that showed them. Views that add nothing to newer ones are left out. */
 function seenOf(
   before: ComparedText,
-  latest: readonly SeenEntry[],
+  latest: Iterable<SeenEntry>,
 ): { readonly seen: readonly LineRange[]; readonly roots: readonly string[] } {
   const seen: LineRange[] = [];
   const used: SeenEntry[] = [];

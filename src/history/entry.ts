@@ -26,6 +26,9 @@ export interface Carried {
 
 /** The calls that showed what some entries hold. */
 export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
+  const [first] = entries;
+  // Most edits follow one read of the whole file.
+  if (first !== undefined && entries.length === 1) return first.roots ?? [first.callId];
   return [...new Set(entries.flatMap(({ roots, callId }) => roots ?? callId))];
 }
 

@@ -70,8 +70,12 @@ export class Fold {
   }
 
   /** The last of what was seen of a file and still counts, newest first: of one that is read over and over, only these are carried over an edit. */
-  lastSeen(path: string): readonly SeenEntry[] {
-    return this.#seen.ofPath(path).slice(-MAX_CARRIED).reverse().filter(this.sees).map(this.#rooted);
+  *lastSeen(path: string): Iterable<SeenEntry> {
+    const entries = this.#seen.ofPath(path);
+    for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
+      const entry = entries[at];
+      if (entry !== undefined && this.sees(entry)) yield this.#rooted(entry);
+    }
   }
 
   call(call: ToolCall): void {

@@ -34,7 +34,7 @@ export function carriedEdit(
   const known: LineRange[] = [];
   const used: SeenEntry[] = [];
   let isMissed = false;
-  for (const { shown, entry } of latest.flatMap(textsOf)) {
+  for (const { shown, entry } of textsOf(latest)) {
     if (known.some(({ from, to }) => from <= shown.from && shown.to <= to)) continue;
     const span = placeOf(shown, before);
     if (span === undefined) return undefined;
@@ -56,15 +56,17 @@ export function carriedEdit(
   return { view: bareView(path, { coverage, shown: carried, how: 'edit' }), roots: rootsOf(used) };
 }
 
-function textsOf(entry: SeenEntry): readonly { readonly shown: ShownText; readonly entry: SeenEntry }[] {
-  return (entry.view.shown ?? []).map((shown) => ({ shown, entry }));
+function* textsOf(
+  entries: Iterable<SeenEntry>,
+): Iterable<{ readonly shown: ShownText; readonly entry: SeenEntry }> {
+  for (const entry of entries) for (const shown of entry.view.shown ?? []) yield { shown, entry };
 }
 
 /** A file that was edited. */
 export interface EditedFile {
   readonly path: string;
   /** What was last seen of it, newest first. */
-  readonly latest: readonly SeenEntry[];
+  readonly latest: Iterable<SeenEntry>;
 }
 
 /** A replacement, and what it does to bytes and lines. */

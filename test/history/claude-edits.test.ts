@@ -5,8 +5,9 @@ import { checkEdits, licensed } from './edit-run.ts';
 const RUNS = 500;
 const read = (from: number, to: number): Act => ({ kind: 'read', from: from - 1, count: to - from + 1 });
 const part = (at: number, length: number, to: string) => ({ at, length, to });
-const edit = (...given: Parameters<typeof part>): Act => ({ kind: 'edit', ...part(...given), all: false });
-const editAll = (...given: Parameters<typeof part>): Act => ({ kind: 'edit', ...part(...given), all: true });
+const edit = (...given: Parameters<typeof part>): Act & { kind: 'edit' } => {
+  return { kind: 'edit', ...part(...given), all: false, strips: false };
+};
 const outside = (...given: Parameters<typeof part>): Act => ({ kind: 'outside', ...part(...given) });
 
 const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act[], seen: string[]])[] = [
@@ -28,8 +29,15 @@ const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act
   [
     'every place of a replacement counts by itself',
     'x\nb\nc\nx\ne\n',
-    [read(1, 2), read(5, 5), editAll(0, 1, 'y\ny')],
+    [read(1, 2), read(5, 5), { ...edit(0, 1, 'y\ny'), all: true }],
     ['1 y', '2 y', '3 b', '7 e'],
+  ],
+  ['a text that was taken out', 'a\nb\nc\n', [read(1, 3), edit(2, 1, '')], ['1 a', '2 ', '3 c']],
+  [
+    'a text that was taken out with its newline',
+    'a\nb\nc\n',
+    [read(1, 3), { ...edit(2, 1, ''), strips: true }],
+    ['1 a', '2 c'],
   ],
   [
     'what was written into a line that nobody saw is not known',

@@ -5,10 +5,13 @@ import { rangesOf } from '../../src/model/coverage.ts';
 import { lineCount, splitLines } from '../../src/text/lines.ts';
 import { KnownLines, named } from './known-lines.ts';
 
-/** A page is read (lines counted from 0); the model replaces a part of the file; somebody else does. */
+/**
+ * A page is read (lines counted from 0); the model replaces a part of the file; somebody else does. `strips`: the host takes
+ * the newline as well behind what is taken out.
+ */
 export type Act =
   | { readonly kind: 'read'; readonly from: number; readonly count: number }
-  | (Part & { readonly kind: 'edit'; readonly all: boolean })
+  | (Part & { readonly kind: 'edit'; readonly all: boolean; readonly strips: boolean })
   | (Part & { readonly kind: 'outside' });
 
 /** Where it begins, counted round and round, and what is put in its place. */
@@ -83,19 +86,29 @@ function page(known: KnownLines, { from, count }: { from: number; count: number 
   return { name: 'Read', input: { offset: from + 1, limit: count }, content, detail: { type: 'text', file } };
 }
 
-function edited(known: KnownLines, old: string, { to, all }: { to: string; all: boolean }): Made | undefined {
+function edited(known: KnownLines, old: string, edit: Act & { kind: 'edit' }): Made | undefined {
   if (old === '' || !old.isWellFormed()) return undefined;
+  const { to, all } = edit;
   const now = known.text;
-  const places = [now.indexOf(old)];
+  const isStripped = edit.strips && to === '' && isWithin(old, now);
+  const taken = isStripped ? `${old}\n` : old;
+  const places = [now.indexOf(taken)];
   for (let next = places[0] ?? -1; all && next !== -1; ) {
-    next = now.indexOf(old, next + old.length);
+    next = now.indexOf(taken, next + taken.length);
     if (next !== -1) places.push(next);
   }
-  known.replace({ places, length: old.length, put: to });
+  known.replace({ places, length: taken.length, put: to });
   const strings = { filePath: PATH, oldString: old, newString: to, originalFile: now };
-  const detail = { ...strings, structuredPatch: [{}], userModified: false, replaceAll: all };
+  const structuredPatch = [{ oldLines: lineCount(now), newLines: lineCount(known.text) }];
+  const detail = { ...strings, structuredPatch, userModified: false, replaceAll: all };
   const input = { old_string: old, new_string: to, ...(all ? { replace_all: true } : {}) };
   return { name: 'Edit', input, content: 'Done.', detail };
+}
+
+/** Does a text end before a newline, once, and is not the last? Of these the number of lines tells what was taken. */
+function isWithin(text: string, all: string): boolean {
+  const isOnce = all.indexOf(text) === all.lastIndexOf(text);
+  return isOnce && !text.endsWith('\n') && all.includes(`${text}\n`) && !all.endsWith(`${text}\n`);
 }
 
 function uuidOf(count: number): string {

@@ -30,7 +30,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constant('edit' as const), ...change, all: fc.boolean() }),
+    arbitrary: fc.record({
+      kind: fc.constant('edit' as const),
+      ...change,
+      all: fc.boolean(),
+      strips: fc.boolean(),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('outside' as const), ...change }) },
 );

@@ -82,6 +82,8 @@ interface Change extends Found {
 
 function changeOf(edit: SkimmedEdit, room: SpliceRoom): Change | undefined {
   const { before, from, to } = edit;
+  // The host may have taken the newline behind it as well.
+  if (to.length === 0 && !endsInNewline(from)) return undefined;
   const found = findLiteral(before, from, edit.all ? 'all' : 'first');
   if (found === undefined) return undefined;
   const { first, count } = found;

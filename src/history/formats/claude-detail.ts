@@ -1,5 +1,6 @@
+import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
-import { type Edited, editedBetween, replacedIn, textAfter } from '../edited.ts';
+import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
 import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
 import type { Page, ToolResult } from '../tool-result.ts';
 import { type PageLines, pageOf } from '../view.ts';
@@ -60,22 +61,41 @@ function isQuiet(detail: JsonObject): boolean {
 function editedIn(detail: JsonObject): Edited | undefined {
   const before = stringIn(detail, 'originalFile');
   if (before === undefined || detail['userModified'] === true) return undefined;
-  if (!Array.isArray(detail['edits'])) return replacementIn(detail, before);
+  if (!Array.isArray(detail['edits'])) return oneEdit(detail, before);
   let after = before;
   for (const edit of objectsIn(detail, 'edits')) {
-    const edited = replacementIn(edit, after);
+    const replacement = replacementIn(edit);
+    const edited = replacement === undefined ? undefined : replacedIn(after, replacement);
     if (edited === undefined) return undefined;
     after = textAfter(edited);
   }
   return editedBetween(before, after);
 }
 
-function replacementIn(edit: JsonObject, before: string): Edited | undefined {
+/** A text that is taken out may go with the newline behind it: then the host's patch has a line less. */
+function oneEdit(detail: JsonObject, before: string): Edited | undefined {
+  const replacement = replacementIn(detail);
+  const plain = replacement === undefined ? undefined : replacedIn(before, replacement);
+  if (replacement === undefined || replacement.to !== '' || isPatched(plain, detail)) return plain;
+  const line = replacedIn(before, { ...replacement, from: `${replacement.from}\n` });
+  return isPatched(line, detail) ? line : plain;
+}
+
+/** Does the host's patch add as many lines as this edit does? */
+function isPatched(edited: Edited | undefined, detail: JsonObject): boolean {
+  if (edited === undefined) return false;
+  let lines = lineCount(textAfter(edited)) - lineCount(edited.before);
+  for (const hunk of objectsIn(detail, 'structuredPatch'))
+    lines -= Number(hunk['newLines']) - Number(hunk['oldLines']);
+  return lines === 0;
+}
+
+function replacementIn(edit: JsonObject): Replacement | undefined {
   const from = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
   const to = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
   if (from === undefined || to === undefined) return undefined;
   const isAll = edit['replaceAll'] === true || edit['replace_all'] === true;
-  return replacedIn(before, { from, to, which: isAll ? 'all' : 'first' });
+  return { from, to, which: isAll ? 'all' : 'first' };
 }
 
 /** A write whose content the user changed before it was made. */

@@ -22,7 +22,11 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const ranges = isEmpty ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
-  const shown = ranges.map((range) => shownText(after.slice(range), range));
+  const shown = ranges.map((range) => {
+    const text = after.slice(range);
+    // As reads show lines: without the newline of the last, unless it is the file's last as well.
+    return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
+  });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
   if (coverage.kind !== 'whole') return { view, roots };
   const { sha256, size } = shownText(after.text, { from: 1, to: totalLines });

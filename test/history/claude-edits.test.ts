@@ -18,6 +18,12 @@ const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act
     ['1 A', '2 b'],
   ],
   [
+    'pages that touch each other stay apart through several edits',
+    '\na😀\na\na😀😀\na\n\n\na',
+    [{ ...edit(79, 1, '\n'), all: true }, read(4, 7), read(8, 8), edit(0, 4, '\na'), edit(83, 7, '\n')],
+    ['3 ', '4 ', '5 ', '6 ', '7 ', '8 '],
+  ],
+  [
     'pages that an edit joins are one from then on',
     'a\nb\nc\nd\n',
     [read(1, 2), read(3, 4), edit(2, 3, 'B')],
@@ -57,6 +63,12 @@ const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act
     'a\nb\n',
     [read(1, 3), outside(3, 1, '\nc\n'), edit(0, 1, 'A\nA')],
     ['1 A', '2 A', '3 b'],
+  ],
+  [
+    'a line that has become the last one',
+    'x\na\nb\nc\n',
+    [read(2, 2), edit(0, 1, 'y\ny'), outside(5, 5, '')],
+    ['3 a'],
   ],
   ['a line shown with half of its ending', 'a\r\nb\r\n', [read(1, 1)], ['1 a']],
   ['more of a line ending than was shown', 'a\r\n', [read(1, 2), outside(1, 0, '\r')], []],

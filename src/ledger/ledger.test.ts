@@ -12,10 +12,13 @@ import { Ledger } from './ledger.ts';
 const lines = (from: number, to: number): Coverage => ({ kind: 'lines', ranges: [{ from, to }] });
 
 function open(
-  options: { store?: Store; session?: string } & Partial<Pick<Policy, 'maxSightings' | 'compaction'>> = {},
+  options: { store?: Store; session?: string } & Partial<
+    Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>
+  > = {},
 ) {
-  const { store = new MemoryStore(), session = 's1', maxSightings = 100, compaction = 'verify' } = options;
-  return { store, ledger: new Ledger({ store, session, policy: { maxSightings, compaction } }) };
+  const { store = new MemoryStore(), session = 's1' } = options;
+  const { maxSightings = 100, compaction = 'verify', ttlMs = 0 } = options;
+  return { store, ledger: new Ledger({ store, session, policy: { maxSightings, compaction, ttlMs } }) };
 }
 
 const seen = (key: string, atMs = 1, changes: Partial<Sighting> = {}): Sighting =>
@@ -108,6 +111,17 @@ describe('note', () => {
       ledger.note(seen('a', 2, { coverage: lines(1, 2) }), earlier, entry),
     ]);
     expect((await ledger.recall('a'))?.coverage).toEqual(lines(1, 2));
+  });
+
+  it.each([
+    ['is not stored a moment later', 0, 1],
+    ['counts for a time to live, however soon it came', 300, 2],
+  ])('the same view again %s', async (_, ttlMs, atMs) => {
+    const { ledger } = open({ ttlMs });
+    const view = seen('a', 1);
+    await ledger.note(view, undefined, entry);
+    await ledger.note({ ...view, atMs: 2 }, await ledger.recall('a'), entry);
+    expect(await ledger.recall('a')).toMatchObject({ atMs });
   });
 
   it('keeps the bound', async () => {

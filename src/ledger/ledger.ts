@@ -9,7 +9,7 @@ import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
-import { isSameView } from './same-view.ts';
+import { isSameView, SAME_MOMENT_MS } from './same-view.ts';
 import { isSampled, SAMPLE } from './sample.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
 import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
@@ -17,7 +17,7 @@ import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
 export interface LedgerOptions {
   readonly store: Store;
   readonly session: string;
-  readonly policy: Pick<Policy, 'maxSightings' | 'compaction'>;
+  readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
 }
 
 /** Recalled by those who then change nothing; forgotten now and then. */
@@ -203,7 +203,9 @@ export class Ledger {
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
     this.#recalled.delete(next.key);
-    const sightings = isSameView(old, sighting) ? [] : [{ session: this.session, sighting }];
+    // A time to live counts from the last view, however soon after another it came.
+    const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
+    const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
     const noted = this.#store.note({ sightings, entries: [entry] });
     return noted === undefined ? sighting : noted.then(() => sighting);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import { isSameView } from './same-view.ts';
+import { isSameView, SAME_MOMENT_MS } from './same-view.ts';
 
 const STAMP = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
 const VIEW: Sighting = {
@@ -30,10 +30,10 @@ describe('a view is the same as the last one', () => {
     ['written, not read', { how: 'write' }, false],
     ['a content was refused meanwhile', { refusedContent: 'c' }, false],
   ])('%s', (_, change, same) => {
-    expect(isSameView(VIEW, { ...VIEW, ...change })).toBe(same);
+    expect(isSameView(VIEW, { ...VIEW, ...change }, SAME_MOMENT_MS)).toBe(same);
   });
 
   it('nothing was known before', () => {
-    expect(isSameView(undefined, VIEW)).toBe(false);
+    expect(isSameView(undefined, VIEW, SAME_MOMENT_MS)).toBe(false);
   });
 });

@@ -1,14 +1,14 @@
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 
-/** So much earlier a time to live may end, and a file count as the one seen longest ago. */
-const WITHIN_MS = 1000;
+/** So much earlier a file may count as the one seen longest ago. */
+export const SAME_MOMENT_MS = 1000;
 
-/** Does a whole view only repeat what was just known? Then it need not be stored again; most second reads are such. */
-export function isSameView(old: Sighting | undefined, next: Sighting): boolean {
+/** Does a whole view only repeat what was known less than so long ago? Then it need not be stored again; most second reads are such. */
+export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
   return (
     old !== undefined &&
-    next.atMs - old.atMs < WITHIN_MS &&
+    next.atMs - old.atMs < withinMs &&
     old.coverage.kind === 'whole' &&
     next.coverage.kind === 'whole' &&
     old.how === next.how &&

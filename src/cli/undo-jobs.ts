@@ -1,6 +1,4 @@
-import { entriesForUndo } from '../journal/undo-entries.ts';
-import { UndoHistory } from '../journal/undo-history.ts';
-import { selectChanges, type UndoTarget } from '../journal/undo-selection.ts';
+import { newestSelected } from '../journal/undo-entries.ts';
 import type { Entry } from '../model/entry.ts';
 import type { UndoSelection } from '../model/session.ts';
 import type { Store } from '../store/store.ts';
@@ -74,7 +72,7 @@ async function newestStanding(
     if (best !== undefined && seq < best.seq) break;
     if (tried.has(root)) continue;
     tried.add(root);
-    const found = await lastIn(store, {
+    const found = await newestSelected(store, {
       kind: 'last',
       root,
       ...(flags.session === undefined ? {} : { session: flags.session }),
@@ -83,10 +81,6 @@ async function newestStanding(
     if (found !== undefined && found.seq > (best?.seq ?? 0)) best = found;
   }
   return best;
-}
-
-async function lastIn(store: Store, target: UndoTarget): Promise<Entry | undefined> {
-  return selectChanges(new UndoHistory(await entriesForUndo(store, target)), target)[0]?.entry;
 }
 
 function changesAround(cli: Cli, store: Store, flags: UndoFlags): AsyncGenerator<Entry> {

@@ -1,4 +1,4 @@
-import { entriesForUndo } from '../journal/undo-entries.ts';
+import { entriesForUndo, newestSelected } from '../journal/undo-entries.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../journal/undo-plan.ts';
 import type { UndoTarget } from '../journal/undo-selection.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
@@ -83,7 +83,17 @@ async function targetOf(
     };
     return { ok: true, target: { kind: 'all', root, ...limits, ...key } };
   }
-  return { ok: true, target: { kind: 'last', session: ledger.session, root, ...key } };
+  const last = { kind: 'last', session: ledger.session, root, ...key } as const;
+  return { ok: true, target: await newestOf(world, last) };
+}
+
+/** The same in the root of the newest such change: of several roots any may hold it, and a move between two is recorded in one. */
+async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
+  const { roots } = world.workspace;
+  if (roots.length === 1) return target;
+  const found = await Promise.all(roots.map((root) => newestSelected(world.store, { ...target, root })));
+  const newest = found.reduce((best, entry) => ((entry?.seq ?? 0) > (best?.seq ?? 0) ? entry : best));
+  return newest === undefined ? target : { ...target, root: newest.root };
 }
 
 async function undoLocked(

@@ -13,6 +13,11 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   return store.entries({ kinds: ['change'], afterSeq: oldest.seq - 1 });
 }
 
+/** The newest change a target selects; undefined if there is nothing to take back. */
+export async function newestSelected(store: Store, target: UndoTarget): Promise<Entry | undefined> {
+  return selectChanges(new UndoHistory(await entriesForUndo(store, target)), target)[0]?.entry;
+}
+
 function firstOf(target: UndoTarget): EntryFilter {
   const { kind, root, key } = target;
   const changes = { kinds: ['change'], root, order: 'oldest', limit: 1 } as const;

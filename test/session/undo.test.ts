@@ -32,6 +32,23 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     await refusal(t.session.undo({}), 'NOT_FOUND');
   });
 
+  it('goes back through all roots, newest first, also over a move between two', async () => {
+    const t = await open();
+    const two = join(t.home, '..', 'two');
+    mkdirSync(two);
+    const session = await t.open({ roots: [t.root, two] });
+    await ok(session.write('a.txt', '1\n'));
+    await ok(session.write(join(two, 'b.txt'), '2\n'));
+    await ok(session.move('a.txt', join(two, 'c.txt')));
+    await ok(session.undo({ path: 'a.txt' }));
+    expect(t.text('a.txt')).toBe('1\n');
+    await ok(session.undo({}));
+    expect(readdirSync(two)).toEqual([]);
+    await ok(session.undo({}));
+    expect(readdirSync(t.root)).toEqual([]);
+    await refusal(session.undo({}), 'NOT_FOUND');
+  });
+
   it('refuses with the diff when the file changed since, and touches nothing', async () => {
     const t = await open();
     await ok(t.session.write('a.txt', 'mine\n'));

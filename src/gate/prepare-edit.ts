@@ -1,10 +1,10 @@
 import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { covers, NOTHING } from '../model/coverage.ts';
+import { covers, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
-import { NO_FLAGS } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { unifiedDiff } from '../text/unified.ts';
@@ -18,7 +18,7 @@ import { placeholderIn, unverifiable } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
-import { writeStep } from './write-step.ts';
+import { type NewBytes, writeStep } from './write-step.ts';
 
 export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 
@@ -130,25 +130,18 @@ function totalBefore(view: View): number {
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);
 }
 
-function stepFor({ world, intent, view, planned, change }: Touching, notices: readonly Notice[]): Step {
-  const totalLines = totalBefore(view);
+function stepFor(touching: Touching, notices: readonly Notice[]): Step {
+  const { world, intent, view, planned, change } = touching;
   const credit =
     change && view.sighting && view.snapshot
       ? creditFor(world, { sighting: view.sighting, snapshot: view.snapshot, change })
       : undefined;
-  const known =
-    credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
   return writeStep(world, {
     action: intent.kind,
     located: view.located,
     before: view.snapshot,
     bytes: planned.bytes,
-    sighting: {
-      coverage: carryCoverage(known, { changes: planned.changes, addedAre: 'seen', totalLines }),
-      totalLines: totalAfter(totalLines, planned.changes),
-      flags: view.sighting?.flags ?? NO_FLAGS,
-      how: 'edit',
-    },
+    sighting: seenAfter(touching, credit),
     ...(credit === undefined ? {} : { credit }),
     notices: [...changeNotices(view, planned, change), ...notices],
     more: {
@@ -157,6 +150,22 @@ function stepFor({ world, intent, view, planned, change }: Touching, notices: re
       ...(planned.inserted === undefined ? {} : { inserted: planned.inserted }),
     },
   });
+}
+
+/** What the session knows of the new bytes. All that stands in a file that was empty is its own, as after a write. */
+function seenAfter({ view, planned }: Touching, credit: Sighting | undefined): NewBytes['sighting'] {
+  const { changes } = planned;
+  const totalLines = totalBefore(view);
+  if (view.snapshot?.bytes.byteLength === 0)
+    return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
+  const known =
+    credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
+  return {
+    coverage: carryCoverage(known, { changes, addedAre: 'seen', totalLines }),
+    totalLines: totalAfter(totalLines, changes),
+    flags: view.sighting?.flags ?? NO_FLAGS,
+    how: 'edit',
+  };
 }
 
 function diffOf(world: World, view: View, planned: PlannedText): string {

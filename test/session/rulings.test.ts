@@ -10,8 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ChangeResult } from '../../src/model/results.ts';
+import type { Outcome } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
-import { desk, ok, refusal } from '../support/desk.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
@@ -57,6 +59,25 @@ describe('overwrite', () => {
     const t = await desk();
     await t.put('a', '');
     await ok(t.session.write('a', 'x\n'));
+  });
+
+  it.each<[string, (t: Desk) => Promise<Outcome<ChangeResult>>]>([
+    ['an edit', (t) => t.session.edit('a', [{ oldString: '', newString: 'x\n' }])],
+    ['an insert', (t) => t.session.insert('a', 'x\n')],
+  ])('may follow %s of an empty file: all that is in it is the own text', async (_, change) => {
+    const t = await desk();
+    await t.put('a', '');
+    expect((await ok(change(t))).revision).toBeDefined();
+    await ok(t.session.write('a', 'y\n'));
+  });
+
+  it('may follow an edit of a file that was seen in part and then emptied by someone', async () => {
+    const t = await desk();
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 50 }));
+    await t.put('a', '');
+    await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));
+    await ok(t.session.write('a', 'y\n'));
   });
 
   it('of clamped lines is refused, an edit is the way', async () => {

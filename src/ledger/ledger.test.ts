@@ -118,7 +118,7 @@ describe('note', () => {
     ['counts for a time to live, however soon it came', 300, 2],
   ])('the same view again %s', async (_, ttlMs, atMs) => {
     const { ledger } = open({ ttlMs });
-    const view = seen('a', 1);
+    const view = seen('a', 1, { stamp: { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n } });
     await ledger.note(view, undefined, entry);
     await ledger.note({ ...view, atMs: 2 }, await ledger.recall('a'), entry);
     expect(await ledger.recall('a')).toMatchObject({ atMs });

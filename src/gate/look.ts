@@ -86,7 +86,7 @@ export function glanceFacts(world: World, { request, located, sighting }: Lookin
     nowMs: world.now(),
     target: located.exists ? targetOf(located) : NO_TARGET,
     sighting,
-    isRoot: path.relative === '',
+    isRoot: world.workspace.isRoot(path),
     expectedRevision: request.expectedRevision,
     bypassedBy:
       world.policy.bypass.length === 0 ? undefined : matchingGlob(world.policy.bypass, path.relative),

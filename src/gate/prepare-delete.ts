@@ -8,6 +8,7 @@ import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
 import { removeFolderStep } from './folder-step.ts';
+import { heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
@@ -100,18 +101,18 @@ function listingFacts(
 
 async function prepareFolder(world: World, located: Found, nodes: readonly TreeNode[]): Promise<Prepared> {
   if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
-  const blocked = nodes.find(
-    (node) => node.kind === 'other' || world.workspace.protects(node.path) !== undefined,
-  );
-  if (blocked !== undefined) return no(blockedRefusal(located, blocked));
+  const { workspace } = world;
+  const held = nodes.find(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
+  if (held !== undefined) return no(heldRefusal('delete', located.place.path, held.path));
+  const other = nodes.find((node) => node.kind === 'other');
+  if (other !== undefined) return no(otherRefusal(located, other));
   const doomed = await doom(world, nodes);
   if ('reason' in doomed) return no(unverifiable(located.place.path.given));
   return { ok: true, step: removeTreeStep(world, located, doomed) };
 }
 
-function blockedRefusal(located: Found, node: TreeNode): Refusal {
+function otherRefusal(located: Found, node: TreeNode): Refusal {
   const path = located.place.path.given;
-  const reason = `${node.path.relative} in it may not be deleted`;
-  const code = node.kind === 'other' ? 'NOT_A_FILE' : 'PROTECTED';
-  return { code, action: 'delete', path, next: 'ask_human', detail: { reason } };
+  const detail = { reason: `${node.path.relative} in it may not be deleted` };
+  return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }

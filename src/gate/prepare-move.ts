@@ -4,11 +4,13 @@ import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
+import { heldInside, heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { moveStep } from './move-step.ts';
 import { unverifiable } from './prepare-write.ts';
@@ -58,7 +60,8 @@ async function judged(
   const leaving = judge(source.facts, world.policy);
   if (leaving.outcome === 'refuse') return no(leaving.refusal);
   if (!source.located.exists) return no(refusal('NOT_FOUND', intent.source, 'nothing is there'));
-  const blocked = whyBlocked({ intent, source, destination });
+  const blocked =
+    whyBlocked({ intent, source, destination }) ?? whyHeld(world, source.located, destination.path);
   if (blocked !== undefined) return no(blocked);
   const arriving = judge(destination.facts, world.policy);
   if (arriving.outcome === 'refuse') {
@@ -104,6 +107,18 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
   return both
     ? undefined
     : refusal('ALREADY_EXISTS', intent.destination, 'only a file may take the place of a file');
+}
+
+/** A folder moves with everything in it. */
+function whyHeld(world: World, { place, stats }: Found, to: ResolvedPath): Refusal | undefined {
+  if (!stats.isDirectory()) return undefined;
+  const dir = place.dir.enter(place.name);
+  try {
+    const held = heldInside(world, dir, { path: place.path, to });
+    return held && heldRefusal('move', place.path, held);
+  } finally {
+    dir.close();
+  }
 }
 
 function refusal(code: Refusal['code'], path: string, reason: string): Refusal {

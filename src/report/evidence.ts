@@ -48,10 +48,13 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
     detail.reason === undefined
       ? seen(when)
       : [`It was deleted ${phrase(detail.reason)}, ${when ?? 'earlier'}.`],
-  PROTECTED: ({ detail }) =>
-    detail.reason === undefined || detail.reason === 'root'
-      ? []
-      : [`The policy protects ${phrase(detail.reason)}.`],
+  PROTECTED: ({ detail }) => {
+    if (detail.reason === undefined || detail.reason === 'root') return [];
+    // Of a folder it is told what in it has to stay.
+    return [
+      detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,
+    ];
+  },
   REVISION_MISMATCH: ({ detail, when }) =>
     detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
   REDACTED_READ: () => [

@@ -38,7 +38,10 @@ type Reason = (refusal: Refusal) => string;
 
 const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   OUTSIDE_WORKSPACE: () => 'it is outside the workspace',
-  PROTECTED: ({ detail }) => (detail?.reason === 'root' ? 'it is the workspace itself' : 'it is protected'),
+  PROTECTED: ({ detail }) => {
+    if (detail?.reason === 'root') return 'it is the workspace itself';
+    return detail?.kind === 'directory' ? 'something in it is protected' : 'it is protected';
+  },
   READ_ONLY: ({ detail }) =>
     detail?.reason === 'session' ? 'this session is read-only' : 'the file is read-only',
   NOT_FOUND: () => 'there is nothing at that path',

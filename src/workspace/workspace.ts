@@ -147,6 +147,11 @@ export class Workspace {
     return this.#naming.protects(path);
   }
 
+  /** Is this a root itself? Where roots nest, one may have a name below another. */
+  isRoot({ relative, absolute }: ResolvedPath): boolean {
+    return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
+  }
+
   close(): void {
     this.#standing.close();
     for (const root of this.#roots) root.dir.close();

@@ -300,6 +300,22 @@ describe('delete and move', () => {
     expect(readdirSync(t.root)).toEqual([]);
   });
 
+  it('of a folder leads past no protection, nor takes a root along', async () => {
+    const t = await desk({ policy: { protected: ['conf/secrets/**', 'open/keys/**', '**/.git'] } });
+    for (const name of ['conf/secrets/k', 'conf/keys/k', 'repo/.git/HEAD', 'repo/in/x'])
+      await t.put(name, 'x\n');
+    const { detail } = await refusal(t.session.move('conf', 'elsewhere'), 'PROTECTED');
+    expect(detail?.reason).toBe('conf/secrets in it may not be moved');
+    await refusal(t.session.move('repo/in', 'open/keys'), 'PROTECTED');
+    const nested = await t.open({ roots: [t.root, join(t.root, 'repo/in')] });
+    await ok(nested.list('.', { depth: 9 }));
+    for (const path of ['repo', 'repo/in']) await refusal(nested.move(path, 'moved'), 'PROTECTED');
+    for (const path of ['repo', 'repo/in'])
+      await refusal(nested.delete(path, { recursive: true }), 'PROTECTED');
+    await ok(t.session.move('repo', 'moved'));
+    expect(readdirSync(t.root).sort()).toEqual(['conf', 'moved']);
+  });
+
   it('takes a link as a link', async () => {
     const t = await desk();
     await t.put('real', 'x');

@@ -44,7 +44,7 @@ function isHeld({ workspace }: World, { path, to }: Going): boolean {
 
 /** A folder may not go because of what is in it. */
 export function heldRefusal(action: Refusal['action'], folder: ResolvedPath, held: ResolvedPath): Refusal {
-  const reason = `${held.relative} in it may not be ${action === 'move' ? 'moved' : 'deleted'}`;
+  const reason = `in it, ${held.relative} may not be ${action === 'move' ? 'moved' : 'deleted'}`;
   const detail = { kind: 'directory', reason } as const;
   return { code: 'PROTECTED', action, path: folder.given, next: 'ask_human', detail };
 }

@@ -113,6 +113,6 @@ async function prepareFolder(world: World, located: Found, nodes: readonly TreeN
 
 function otherRefusal(located: Found, node: TreeNode): Refusal {
   const path = located.place.path.given;
-  const detail = { reason: `${node.path.relative} in it may not be deleted` };
+  const detail = { reason: `in it, ${node.path.relative} may not be deleted` };
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }

@@ -76,6 +76,8 @@ async function judged(
     return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : no(refusal);
   }
   if (located.exists && snapshot === undefined) return no(unverifiable(intent.path));
+  // UTF-8 has no halves: Node would write another character in their place.
+  if (authored.text?.isWellFormed() === false) return no(malformed(view));
   return {
     ok: true,
     step: writeStep(world, {
@@ -88,6 +90,12 @@ async function judged(
       notices: [...verdict.notices, ...authored.notices],
     }),
   };
+}
+
+function malformed({ facts: { path }, located }: View): Refusal {
+  const action = located.exists ? 'overwrite' : 'create';
+  const detail = { reason: 'the content contains half of a surrogate pair' };
+  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail };
 }
 
 /** Asked only of suspicious text, so that ordinary writes do not decode what they replace. */

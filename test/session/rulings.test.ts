@@ -80,6 +80,15 @@ describe('overwrite', () => {
     await ok(t.session.write('a', 'y\n'));
   });
 
+  it('or creation with half of a surrogate pair is refused: no file could hold it', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    for (const path of ['a', 'new/b']) await refusal(t.session.write(path, 'x\ud800y'), 'INVALID_ARGUMENT');
+    expect(t.text('a')).toBe('one\n');
+    expect(readdirSync(t.root)).toEqual(['a']);
+  });
+
   it('of clamped lines is refused, an edit is the way', async () => {
     const t = await desk();
     await t.put('a', `${'x'.repeat(5000)}\nshort\n`);
@@ -305,7 +314,7 @@ describe('delete and move', () => {
     for (const name of ['conf/secrets/k', 'conf/keys/k', 'repo/.git/HEAD', 'repo/in/x'])
       await t.put(name, 'x\n');
     const { detail } = await refusal(t.session.move('conf', 'elsewhere'), 'PROTECTED');
-    expect(detail?.reason).toBe('conf/secrets in it may not be moved');
+    expect(detail?.reason).toBe('in it, conf/secrets may not be moved');
     await refusal(t.session.move('repo/in', 'open/keys'), 'PROTECTED');
     const nested = await t.open({ roots: [t.root, join(t.root, 'repo/in')] });
     await ok(nested.list('.', { depth: 9 }));

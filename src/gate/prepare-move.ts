@@ -59,7 +59,8 @@ async function judged(
 ): Promise<Prepared> {
   const leaving = judge(source.facts, world.policy);
   if (leaving.outcome === 'refuse') return no(leaving.refusal);
-  if (!source.located.exists) return no(refusal('NOT_FOUND', intent.source, 'nothing is there'));
+  if (!source.located.exists)
+    return no({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
     whyBlocked({ intent, source, destination }) ?? whyHeld(world, source.located, destination.path);
   if (blocked !== undefined) return no(blocked);

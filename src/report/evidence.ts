@@ -62,6 +62,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
+  NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
   // Their first sentence has said the reason.
   READ_ONLY: nothing,
   INVALID_ARGUMENT: nothing,

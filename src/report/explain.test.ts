@@ -36,6 +36,10 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['READ_ONLY', 'overwrite', 'ask_human', { reason: 'session' }],
   ['READ_ONLY', 'delete', 'ask_human', { reason: 'file' }],
   ['NOT_FOUND', 'edit', 'list'],
+  ['NOT_FOUND', 'read', 'other_path'],
+  ['NOT_FOUND', 'undo', 'none', { reason: 'its earlier bytes were not kept' }],
+  ['NOT_A_FILE', 'read', 'list', { kind: 'directory' }],
+  ['NOT_A_FILE', 'list', 'read', { kind: 'file' }],
   ['NOT_A_FILE', 'overwrite', 'other_path', { kind: 'directory' }],
   ['NOT_A_FILE', 'edit', 'other_path', { kind: 'fifo' }],
   ['NOT_READ', 'overwrite', 'read'],
@@ -95,6 +99,7 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['ALREADY_EXISTS', 'mkdir', 'other_path', { kind: 'file' }],
   ['REVISION_MISMATCH', 'overwrite', 'read', { seenAtMs: SEEN }],
   ['REVISION_MISMATCH', 'overwrite', 'fix_argument', { reason: 'missing' }],
+  ['NO_MATCH', 'edit', 'add_context', { index: 1 }],
   ['NO_MATCH', 'edit', 'add_context', { nearest: '12\t··foo()\n13\t··bar()' }],
   [
     'AMBIGUOUS_MATCH',
@@ -121,6 +126,29 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
 function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path = 'src/big.txt'): Refusal {
   return { code, action, path, next, ...(detail === undefined ? {} : { detail }) };
 }
+
+describe('a refused undo', () => {
+  it('of no file in particular names none', () => {
+    const none = refusal(
+      ['NOT_FOUND', 'undo', 'none', { reason: 'there is no change left to take back' }],
+      '',
+    );
+    expect(explain(none, { nowMs: NOW })).toBe(
+      'refusing to undo: there is no change left to take back [NOT_FOUND]\nThere is no way to do this with these tools.',
+    );
+  });
+});
+
+describe('the next step after nothing was found', () => {
+  it.each([
+    ['the default dialect', undefined, 'list_directory {"path":"src"} shows what is there.'],
+    ['one that only finds', { ...FILESYSTEM, find: 'Glob' }, 'look for the right path with Glob.'],
+  ])('names a tool of %s', (_, tools, next) => {
+    const missing = refusal(['NOT_FOUND', 'read', 'other_path']);
+    const text = explain(missing, { nowMs: NOW, ...(tools === undefined ? {} : { tools }) });
+    expect(text.split('\n').at(-1)).toBe(`Next: ${next}`);
+  });
+});
 
 describe('the catalogue of refusals', () => {
   it('has every code', () => {

@@ -3,6 +3,8 @@ import { clip } from './bounded.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
+/** More than most trees have, and as many as a listing goes down. */
+const ALL_LEVELS = 32;
 
 /** The one thing to do next, naming a tool of the dialect; or that these tools have no way. */
 export function nextStep(refusal: Refusal, tools: ToolNames): string {
@@ -42,6 +44,7 @@ function pathOf({ path }: Refusal): string {
 
 function read(refusal: Refusal, tools: ToolNames): string {
   const call = readCall(tools, pathOf(refusal));
+  if (refusal.code === 'NOT_A_FILE') return `Next: ${call} shows it.`;
   if (refusal.code === 'ALREADY_EXISTS')
     return `Next: ${call}, then change it with ${tools.edit}, or choose another name.`;
   if (refusal.code === 'REVISION_MISMATCH')
@@ -81,12 +84,24 @@ function orTheSame(refusal: Refusal, tools: ToolNames): string {
 }
 
 function list(refusal: Refusal, tools: ToolNames): string {
-  const folder = refusal.code === 'NOT_FOUND' ? parentOf(pathOf(refusal)) : pathOf(refusal);
+  if (refusal.code === 'NOT_FOUND') return lookAround(refusal, tools);
   if (tools.list === undefined) return 'Next: check the path.';
-  const call = callOf(tools.list, { [tools.arguments.path]: folder });
-  return refusal.code === 'NOT_FOUND'
-    ? `Next: ${call} shows what is there.`
-    : `Next: ${call} until all of it is shown, then repeat the call.`;
+  const path = { [tools.arguments.path]: pathOf(refusal) };
+  if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools.list, path)} shows what is in it.`;
+  const { depth } = tools.arguments;
+  const call = callOf(tools.list, depth === undefined ? path : { ...path, [depth]: ALL_LEVELS });
+  return `Next: ${call} until all of it is shown, folders below included, then repeat the call.`;
+}
+
+/** Nothing is there: what is there instead, or where it may be. */
+function lookAround(refusal: Refusal, tools: ToolNames): string {
+  if (tools.list !== undefined) {
+    const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
+    return `Next: ${callOf(tools.list, folder)} shows what is there.`;
+  }
+  return tools.find === undefined
+    ? 'Next: check the path.'
+    : `Next: look for the right path with ${tools.find}.`;
 }
 
 function parentOf(path: string): string {
@@ -100,9 +115,13 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
   if (code === 'OUTSIDE_WORKSPACE')
     return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
   if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
-  // Only where folders are not made on the way does something new meet a missing one.
-  if (code === 'NOT_FOUND' && tools.mkdir !== undefined && (action === 'create' || action === 'move'))
-    return `Next: ${callOf(tools.mkdir, { [tools.arguments.path]: parentOf(pathOf(refusal)) })}, then repeat the call.`;
+  if (code === 'NOT_FOUND') {
+    // Only where folders are not made on the way does something new meet a missing one.
+    const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
+    return tools.mkdir !== undefined && (action === 'create' || action === 'move')
+      ? `Next: ${callOf(tools.mkdir, folder)}, then repeat the call.`
+      : lookAround(refusal, tools);
+  }
   return 'Next: use another path; there is no way to do this to this one.';
 }
 
@@ -132,7 +151,8 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'REVISION_MISMATCH')
     return 'Next: repeat the call without a revision to create it anew.';
   const { recursive, path } = tools.arguments;
-  if (refusal.action !== 'delete' || recursive === undefined || tools.delete === undefined)
+  const isFolder = refusal.action === 'delete' && refusal.detail?.kind === 'directory';
+  if (!isFolder || recursive === undefined || tools.delete === undefined)
     return 'Next: correct the argument and repeat the call.';
   const call = callOf(tools.delete, { [path]: pathOf(refusal), [recursive]: true });
   return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;

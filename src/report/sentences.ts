@@ -5,8 +5,12 @@ import { byteSize } from './byte-size.ts';
 
 /** `refusing to overwrite a.txt: read it first [NOT_READ]`: what was refused, why, and the code. */
 export function firstSentence(refusal: Refusal): string {
-  const what = `${VERBS[refusal.action]} ${pathText(refusal.path)}`.trimEnd();
-  return `refusing to ${what}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
+  return `refusing to ${what(refusal)}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
+}
+
+/** An undo may be of no file in particular. */
+function what({ action, path }: Refusal): string {
+  return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 
 const VERBS: Readonly<Record<Action, string>> = {
@@ -44,7 +48,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   },
   READ_ONLY: ({ detail }) =>
     detail?.reason === 'session' ? 'this session is read-only' : 'the file is read-only',
-  NOT_FOUND: () => 'there is nothing at that path',
+  NOT_FOUND: ({ action, detail }) =>
+    action === 'undo' && detail?.reason !== undefined
+      ? phrase(detail.reason)
+      : 'there is nothing at that path',
   NOT_A_FILE: ({ detail }) => `it is ${detail?.kind === undefined ? 'not a file' : KINDS[detail.kind]}`,
   NOT_READ: ({ next }) => (next === 'list' ? 'list it first' : 'read it first'),
   PARTIALLY_READ: ({ detail }) =>
@@ -58,9 +65,9 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   ALREADY_EXISTS: ({ detail }) =>
     `${detail?.kind === undefined ? 'something' : KINDS[detail.kind]} is already there`,
   REVISION_MISMATCH: () => 'it is not at the expected revision',
-  NO_MATCH: () => 'the text to replace is not in it',
+  NO_MATCH: ({ detail }) => `${toReplace(detail?.index)} is not in it`,
   AMBIGUOUS_MATCH: ({ detail }) =>
-    `the text to replace is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
+    `${toReplace(detail?.index)} is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
   NOT_TEXT: () => 'it is not text',
   TOO_LARGE: ({ detail }) => `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
   PLACEHOLDER_CONTENT: () => 'the new text stands for text it leaves out',
@@ -70,6 +77,11 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   BUSY: () => 'another writer holds it',
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
+
+/** Of several edits it is told which; the first needs no number. */
+function toReplace(index = 0): string {
+  return index === 0 ? 'the text to replace' : `the text that edit ${index + 1} is to replace`;
+}
 
 function sizes(size: number | undefined, limit: number | undefined): string {
   if (size === undefined) return '';

@@ -26,6 +26,8 @@ export interface ToolNames {
     readonly count?: string;
     readonly to?: string;
     readonly recursive?: string;
+    /** How many levels a listing shows. */
+    readonly depth?: string;
     readonly revision?: string;
     readonly replaceAll?: string;
   };
@@ -48,6 +50,7 @@ export const LOOKFIRST_TOOLS: ToolNames = {
     from: 'offset',
     count: 'limit',
     recursive: 'recursive',
+    depth: 'depth',
     revision: 'expected_revision',
     replaceAll: 'replace_all',
   },

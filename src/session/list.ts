@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DirectoryEntry, inspect, linkTarget, listNames, listUnsorted } from '../disk/list.ts';
+import { kindOf } from '../disk/stats.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { errnoOf } from '../model/errno.ts';
-import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
@@ -31,14 +32,7 @@ export async function listFolder(
   const { place } = located;
   try {
     if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'list', path, next: 'other_path' });
-    if (!located.stats.isDirectory())
-      return refused({
-        code: 'NOT_A_FILE',
-        action: 'list',
-        path,
-        next: 'read',
-        detail: { reason: 'it is a file, not a folder' },
-      });
+    if (!located.stats.isDirectory()) return refused(notAFolder(path, kindOf(located.stats)));
     const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
     try {
       const listing = new Listing(world, {
@@ -57,6 +51,11 @@ export async function listFolder(
   } finally {
     place.dir.close();
   }
+}
+
+function notAFolder(path: string, kind: FileKind): Refusal {
+  const next = kind === 'file' ? 'read' : 'other_path';
+  return { code: 'NOT_A_FILE', action: 'list', path, next, detail: { kind } };
 }
 
 function invalid(path: string, reason: string): Refusal {

@@ -90,6 +90,17 @@ async function open(options: Partial<HttpOptions> = {}) {
 
 const modernHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
 
+describe('a port in use', () => {
+  it('is a fault that says so', async () => {
+    const { port } = (await open()).server;
+    await expect(open({ port })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'IO_FAILED',
+      message: `could not serve on 127.0.0.1:${port}: another program uses that port`,
+    });
+  });
+});
+
 describe('serveHttp', () => {
   it('listens on 127.0.0.1 only, at a free port', async () => {
     const { server } = await open();

@@ -15,6 +15,8 @@ import {
   toNodeHandler,
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
 import { checkToken, readJson, reject } from './http-answer.ts';
 import { HttpSessions, type SessionLimits } from './http-sessions.ts';
 import { sdkServer } from './sdk-server.ts';
@@ -61,11 +63,24 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
       else res.destroy();
     });
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
+  await listening(server, options.port ?? 0);
   // A TCP server's address is never a string.
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}${PATH}`, port, close: () => closeServer(server, endpoint) };
+}
+
+async function listening(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const errno = errnoOf(error) ?? String(error);
+    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
+    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${port}: ${why}`, {
+      cause: error,
+      reason: errno,
+    });
+  }
 }
 
 /** A token nobody can guess: 256 bits. */

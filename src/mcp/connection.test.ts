@@ -99,6 +99,8 @@ describe('the legacy era', () => {
   it.each<[string, string, object, object]>([
     ['ping', 'ping', {}, { result: {} }],
     ['logging/setLevel', 'logging/setLevel', { level: 'debug' }, { result: {} }],
+    ['an unknown level', 'logging/setLevel', { level: 'loud' }, { error: { code: -32602 } }],
+    ['no level', 'logging/setLevel', {}, { error: { code: -32602 } }],
     [
       'tools/list',
       'tools/list',

@@ -30,6 +30,8 @@ import type { Implementation, JsonObject, ToolHost } from './tool-host.ts';
 /** Lists never change while the server runs, but another start may have other tools: clients should ask each time. */
 const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
 const MAX_SUBSCRIPTIONS = 1024;
+/** Accepted, and of no effect: what went wrong goes to stderr. */
+const LOG_LEVELS: readonly unknown[] = 'debug info notice warning error critical alert emergency'.split(' ');
 const MODERN_METHODS: ReadonlySet<string> = new Set([
   'server/discover',
   'tools/list',
@@ -163,8 +165,11 @@ export class Connection {
         return resultMessage(request.id, { tools: this.#host.tools() });
       case 'initialize':
         return resultMessage(request.id, this.#initialize(request.params));
-      case 'ping':
       case 'logging/setLevel':
+        if (!LOG_LEVELS.includes(request.params['level']))
+          throw invalidParams(`Invalid params: level must be one of ${LOG_LEVELS.join(', ')}`);
+        return resultMessage(request.id, {});
+      case 'ping':
         return resultMessage(request.id, {});
       default:
         throw methodNotFound();

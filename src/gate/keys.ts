@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 /**
  * The keys of every file that changes will touch, for locking. A path that cannot be resolved has none and is refused
  * later, with its reason. Two changes of one file in one batch are refused, and so are changes in a folder that the same
- * batch moves or deletes: the second would not know the first.
+ * batch moves, deletes or makes a file: the second would not know the first.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
@@ -28,10 +28,7 @@ export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ 
       keys.add(key);
     }
     const inside = insideAnother(touched);
-    if (inside !== undefined)
-      return refused(
-        twice(inside, 'the batch moves or deletes the folder around it; make two batches of it'),
-      );
+    if (inside !== undefined) return refused(inside);
   }
   return {
     ok: true,
@@ -51,13 +48,28 @@ interface Touched {
   readonly change: FileIntent;
 }
 
-/** A path below one that another change takes away. */
-function insideAnother(touched: readonly Touched[]): string | undefined {
-  const taken = touched.filter(({ change }) => change.kind === 'move' || change.kind === 'delete');
-  return touched.find(({ key, change }) =>
-    taken.some((other) => other.change !== change && key.startsWith(`${other.key}/`)),
-  )?.path;
+/** Why a path cannot be below one that another change takes away, or makes a file. */
+function insideAnother(touched: readonly Touched[]): Refusal | undefined {
+  const byKey = new Map(touched.map((each) => [each.key, each.change]));
+  for (const { key, path, change } of touched) {
+    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+      const around = byKey.get(key.slice(0, end));
+      if (around !== undefined && around !== change && around.kind !== 'mkdir')
+        return twice(path, INSIDE[around.kind]);
+    }
+  }
+  return undefined;
 }
+
+const GOES = 'the batch moves or deletes the folder around it; make two batches of it';
+const BECOMES_A_FILE = 'the batch makes a file of the folder around it';
+const INSIDE: Readonly<Record<Exclude<FileIntent['kind'], 'mkdir'>, string>> = {
+  move: GOES,
+  delete: GOES,
+  write: BECOMES_A_FILE,
+  edit: BECOMES_A_FILE,
+  insert: BECOMES_A_FILE,
+};
 
 export function pathsOf(change: FileIntent): readonly string[] {
   return change.kind === 'move' ? [change.source, change.destination] : [change.path];

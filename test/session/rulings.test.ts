@@ -391,6 +391,14 @@ describe('batches', () => {
     await refusal(t.session.apply(twice), 'INVALID_ARGUMENT');
   });
 
+  it('refuse a file in what they make a file', async () => {
+    const t = await desk();
+    const changes = ['n/m', 'n'].map((path) => ({ kind: 'write', path, content: 'x\n' }) as const);
+    for (const order of [changes, changes.toReversed()])
+      await refusal(t.session.apply(order), 'INVALID_ARGUMENT');
+    expect(readdirSync(t.root)).toEqual([]);
+  });
+
   it('show a dry run and do nothing', async () => {
     const t = await desk();
     await t.put('a', 'a\n');

@@ -127,6 +127,15 @@ function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path 
   return { code, action, path, next, ...(detail === undefined ? {} : { detail }) };
 }
 
+describe('what was too large to be read at once', () => {
+  it('is to be read by pages', () => {
+    const large = refusal(['TOO_LARGE', 'read', 'read_range', { sizeBytes: 100_000, limitBytes: 65_536 }]);
+    expect(explain(large, { nowMs: NOW, tools: LACE }).split('\n').at(-1)).toBe(
+      'Next: file_read {"path":"src/big.txt","startLine":1,"endLine":500}, then the lines after those.',
+    );
+  });
+});
+
 describe('a refused undo', () => {
   it('of no file in particular names none', () => {
     const none = refusal(

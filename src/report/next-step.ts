@@ -5,6 +5,8 @@ import { callOf, readCall, type ToolNames } from './tool-names.ts';
 const MAX_CALL_PATH_CHARS = 1000;
 /** More than most trees have, and as many as a listing goes down. */
 const ALL_LEVELS = 32;
+/** Short enough for any bound on one read. */
+const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /** The one thing to do next, naming a tool of the dialect; or that these tools have no way. */
 export function nextStep(refusal: Refusal, tools: ToolNames): string {
@@ -12,7 +14,7 @@ export function nextStep(refusal: Refusal, tools: ToolNames): string {
     case 'read':
       return read(refusal, tools);
     case 'read_range':
-      return `Next: ${readCall(tools, pathOf(refusal), refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
+      return readRange(refusal, tools);
     case 'read_again':
       return readAgain(refusal, tools);
     case 'list':
@@ -50,6 +52,14 @@ function read(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'REVISION_MISMATCH')
     return `Next: ${call}, then repeat the change with the revision it gives.`;
   return `Next: ${call}, then repeat the change.`;
+}
+
+function readRange(refusal: Refusal, tools: ToolNames): string {
+  const path = pathOf(refusal);
+  // What was too large to be read at once is there by pages.
+  if (refusal.code === 'TOO_LARGE')
+    return `Next: ${readCall(tools, path, FIRST_PAGE)}, then the lines after those.`;
+  return `Next: ${readCall(tools, path, refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
 }
 
 function rest({ detail }: Refusal): string {
@@ -118,9 +128,10 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
   if (code === 'NOT_FOUND') {
     // Only where folders are not made on the way does something new meet a missing one.
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
-    return tools.mkdir !== undefined && (action === 'create' || action === 'move')
-      ? `Next: ${callOf(tools.mkdir, folder)}, then repeat the call.`
-      : lookAround(refusal, tools);
+    if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
+    return tools.mkdir === undefined
+      ? 'Next: name a folder that exists, or let it be made on the way.'
+      : `Next: ${callOf(tools.mkdir, folder)}, then repeat the call.`;
   }
   return 'Next: use another path; there is no way to do this to this one.';
 }

@@ -38,6 +38,14 @@ describe('decodeText', () => {
     expect(Buffer.from(encodeText(text, decoded!)!)).toEqual(bytes);
   });
 
+  it.each([
+    ['a word', 'caf\u00e9\n', 'iso-8859-1'],
+    ['a line of code', 'caf\u00e9 = 1\nb = 2\n', 'iso-8859-1'],
+    ['a price', '5 \u20ac\n', 'windows-1252'],
+  ])('takes %s with too little in it to tell for Western', (_what, text, encoding) => {
+    expect(decodeText(iconv.encode(text, encoding))).toEqual({ text, encoding, bom: false });
+  });
+
   it('samples around the first byte beyond ASCII, however late it comes', () => {
     const bytes = iconv.encode('plain line\n'.repeat(20_000) + RUSSIAN, 'windows-1251');
     expect(decodeText(bytes)?.encoding).toBe('windows-1251');
@@ -56,6 +64,7 @@ describe('decodeText', () => {
     ['UTF-32LE', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
     ['a UTF-8 mark before broken UTF-8', Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x41])],
     ['control bytes with high bytes', Buffer.from([0x01, 0x02, 0x9f, 0xc3, 0x28, 0x90, 0x81])],
+    ['nothing but high bytes', Buffer.from([200, 201, 202])],
     ['a compressed stream', Buffer.from('1f8b0800a1b2c3d4e5f60102030405060708a9', 'hex')],
   ])('takes %s for binary', (_what, bytes) => {
     expect(decodeText(bytes)).toBeUndefined();

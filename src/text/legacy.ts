@@ -7,6 +7,8 @@ import { type DecodedText, isPlainText } from './unicode.ts';
 const SAMPLE_BYTES = 64 * 1024;
 /** Each candidate costs a decode and an encode of the whole file. */
 const MAX_CANDIDATES = 4;
+/** Share of bytes beyond ASCII up to which a text may be Western although nothing tells so. */
+const MAX_HIGH_SHARE = 0.3;
 /** Windows' superset of an ISO encoding: its extra characters may lie beyond the sample. */
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-1': 'windows-1252',
@@ -41,7 +43,13 @@ function candidates(sample: Buffer): string[] {
     .map((match) => match.name.toLowerCase())
     .filter((name) => !name.startsWith('utf-') && iconv.encodingExists(name))
     .flatMap((name) => [name, SUPERSETS[name] ?? name]);
-  return [...new Set(names)].slice(0, MAX_CANDIDATES);
+  const guessed = [...new Set(names)].slice(0, MAX_CANDIDATES);
+  // A word or two are too little for the detector, and most such files are Western.
+  return isMostlyAscii(sample) ? [...guessed, 'iso-8859-1', 'windows-1252'] : guessed;
+}
+
+function isMostlyAscii(sample: Buffer): boolean {
+  return sample.filter((byte) => byte >= 0x80).byteLength <= MAX_HIGH_SHARE * sample.byteLength;
 }
 
 /** From the line of the first byte beyond ASCII on: what comes before helps no detector. */

@@ -41,7 +41,7 @@ export async function listFolder(
         as: options.as ?? 'listing',
         options,
       });
-      await listing.walk(dir, place.path, { prefix: '', depth: 1 });
+      await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0 });
       if (listing.sightings.length > 0) await ledger.record(listing.sightings);
       const { entries, cut } = listing;
       return { ok: true, path, absolute: place.path.absolute, entries, cut, complete: cut === 0 };
@@ -69,6 +69,14 @@ interface Bounds {
   readonly options: ListOptions;
 }
 
+/** Where in the tree a walk is. */
+interface Level {
+  readonly prefix: string;
+  readonly depth: number;
+  /** Room for what comes after it in the folders around: a large folder does not hide its neighbours. */
+  readonly kept: number;
+}
+
 /** How many entries are met between two pauses, in which others are heard: a few milliseconds' work. */
 const STRIDE = 1000;
 
@@ -87,22 +95,18 @@ class Listing {
     this.#bounds = bounds;
   }
 
-  async walk(
-    dir: PinnedDirectory,
-    path: ResolvedPath,
-    at: { readonly prefix: string; readonly depth: number },
-  ): Promise<void> {
+  async walk(dir: PinnedDirectory, path: ResolvedPath, at: Level): Promise<void> {
     const { as, limit } = this.#bounds;
     const names = as === 'names' ? listUnsorted(dir) : listNames(dir);
     let shown = 0;
     for (const entry of names) {
-      if (this.entries.length >= limit) break;
+      if (this.entries.length >= limit - at.kept) break;
       if (this.entries.length >= this.#pauseAt) await this.#pause();
       const name = `${at.prefix}${entry.name}`;
       this.entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
       shown += 1;
       if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
-        await this.#descend(dir, entry.name, path, at);
+        await this.#descend(dir, entry.name, path, { ...at, kept: at.kept + names.length - shown });
     }
     if (this.cut !== undefined) this.cut += names.length - shown;
     if (as === 'listing' && shown === names.length) this.sightings.push(this.#sighting(path, names));
@@ -116,18 +120,14 @@ class Listing {
     signal?.throwIfAborted();
   }
 
-  async #descend(
-    dir: PinnedDirectory,
-    name: string,
-    path: ResolvedPath,
-    at: { prefix: string; depth: number },
-  ): Promise<void> {
+  async #descend(dir: PinnedDirectory, name: string, path: ResolvedPath, at: Level): Promise<void> {
     try {
       const inner = dir.enter(name);
       try {
         await this.walk(inner, this.#world.workspace.child(path, name), {
           prefix: `${at.prefix}${name}/`,
           depth: at.depth + 1,
+          kept: at.kept,
         });
       } finally {
         inner.close();

@@ -14,19 +14,25 @@ export interface Going {
  * or only where it would come to lie. A glob about a place says nothing of the same file at another: moving what is
  * around it would lead past it.
  */
-export function heldInside(
+export function heldInside(world: World, dir: PinnedDirectory, going: Going): ResolvedPath | undefined {
+  const { workspace } = world;
+  const levels = Math.max(workspace.protectionReach(going.path), workspace.protectionReach(going.to));
+  return levels === 0 ? undefined : heldBelow(world, dir, { ...going, levels });
+}
+
+function heldBelow(
   world: World,
   dir: PinnedDirectory,
-  { path, to }: Going,
+  { path, to, levels }: Going & { readonly levels: number },
 ): ResolvedPath | undefined {
   const { workspace } = world;
   for (const { name, kind } of listUnsorted(dir)) {
     const child = { path: workspace.child(path, name), to: workspace.child(to, name) };
     if (isHeld(world, child)) return child.path;
-    if (kind !== 'directory') continue;
+    if (kind !== 'directory' || levels === 1) continue;
     const inner = dir.enter(name);
     try {
-      const held = heldInside(world, inner, child);
+      const held = heldBelow(world, inner, { ...child, levels: levels - 1 });
       if (held !== undefined) return held;
     } finally {
       inner.close();

@@ -81,6 +81,11 @@ export class Naming {
     return undefined;
   }
 
+  /** How many levels below a folder its place may decide what is protected. */
+  reach({ relative, key }: ResolvedPath): number {
+    return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
+  }
+
   #read(input: string): Named {
     const lexical: Lexical = process.platform === 'win32' ? readWindowsPath(input) : readPath(input);
     if (lexical.kind === 'invalid') return lexical;

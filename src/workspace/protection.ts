@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { globReach } from './glob-reach.ts';
 
 const MAX_ANSWERS = 10_000;
 const NONE: unique symbol = Symbol('no glob');
@@ -23,6 +24,12 @@ export class Protection {
     for (const { path, below } of this.#folders) if (key === path || key.startsWith(below)) return path;
     const answer = this.#remembered(relative);
     return answer === NONE ? undefined : answer;
+  }
+
+  /** How many levels below a folder the answer may depend on where the folder is. */
+  reach(relative: string, key: string): number {
+    if (this.#folders.some(({ path }) => path.startsWith(`${key}/`))) return Number.POSITIVE_INFINITY;
+    return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
   }
 
   /** The globs never change, so a path asked about again, as most are, has the same answer, and so has its folder. */

@@ -147,6 +147,11 @@ export class Workspace {
     return this.#naming.protects(path);
   }
 
+  /** How many levels below a folder have to be asked whether they are protected there and not elsewhere. */
+  protectionReach(path: ResolvedPath): number {
+    return this.#naming.reach(path);
+  }
+
   /** Is this a root itself? Where roots nest, one may have a name below another. */
   isRoot({ relative, absolute }: ResolvedPath): boolean {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));

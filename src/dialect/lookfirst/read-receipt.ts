@@ -24,7 +24,8 @@ function notes(result: ReadResult, words: Words): string[] {
   if (result.to === 0) return ['(the file is empty)'];
   const { clamped, encoding } = result;
   const lines: string[] = [];
-  if (encoding !== 'utf-8') lines.push(`(the file is ${encoding}; edits keep that encoding, a whole write is UTF-8)`);
+  if (encoding !== 'utf-8')
+    lines.push(`(the file is ${encoding}; edits keep that encoding, a whole write is UTF-8)`);
   if (clamped.length > 0) {
     const cut = words.lines(clamped.map((line) => ({ from: line, to: line })));
     lines.push(`(${cut}: only the beginning is shown, and reading again will not show more)`);

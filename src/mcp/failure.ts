@@ -20,7 +20,8 @@ export function failureResult(tool: string, error: unknown): ObjectResult {
   };
 }
 
-/** An error for the log, with its stack. */
+/** An error for the log: a fault says itself what is wrong, anything else is a mistake of ours and comes with its stack. */
 export function describe(error: unknown): string {
+  if (error instanceof Fault) return `${error.message} [${error.code}]`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
@@ -52,13 +53,23 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
     const served = serveStreams({ host: { ...host, tools }, input, output, signals, log });
-    const end = await Promise.race([served, workspace.failed]);
+    const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     // Nobody needed it, but a mistake in its options is worth telling.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
     clearTimeout(latest);
     await workspace.close();
+  }
+}
+
+/** A call that waited for the workspace is told before the server ends. */
+async function onceAnswered(failed: Promise<never>): Promise<never> {
+  try {
+    return await failed;
+  } catch (error) {
+    await nextTurn();
+    throw error;
   }
 }
 

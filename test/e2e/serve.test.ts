@@ -101,6 +101,20 @@ describe('a server process', () => {
     expect(served.client.errors).toMatch(/does not exist/);
   });
 
+  it('answers the call that waits for a workspace which cannot be opened, and then ends', async () => {
+    const places = scratch();
+    writeFileSync(join(places.home, 'lookfirst.db'), 'no database'.repeat(1000));
+    const served = Served.launch(places, ['serve', places.root]);
+    await served.hello();
+    expect(await served.call('read_file', { path: 'a.txt' })).toMatchObject({
+      ok: false,
+      outcome: { code: 'STORE_FAILED' },
+    });
+    expect((await served.client.exit()).code).toBe(1);
+    expect(served.client.errors).toMatch(/move it away to begin a new one \[STORE_FAILED\]/);
+    expect(served.client.errors).not.toMatch(/^ +at /m);
+  });
+
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'ends at %s and leaves nothing behind',
     async (signal) => {

@@ -42,10 +42,10 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
-/** JSON text, or undefined for anything that is not, or that is too deep or too long for the parser. */
+/** JSON text, with or without a byte order mark, or undefined for anything that is not, or that is too deep or too long for the parser. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;

@@ -39,6 +39,13 @@ const READ_B: readonly Step[] = [
 describe.each(SCRIBES)('$name, hostile', (kind) => {
   const options = { format: kind.format, cwd: ROOT };
 
+  it('a byte order mark, and the line ends of Windows, change nothing', () => {
+    const text = recordsOf(kind, READ_B).map(lineOf).join('');
+    const windows = `\uFEFF${text.replaceAll('\n', '\r\n')}`;
+    expect(deriveSightings(windows, { cwd: ROOT })).toEqual(deriveSightings(text, { cwd: ROOT }));
+    expect(deriveSightings(windows, options).sightings).not.toEqual([]);
+  });
+
   it('anything in place of anything is left out, never a crash', () => {
     const records = recordsOf(kind, CONVERSATION);
     const wrong = fc.oneof(

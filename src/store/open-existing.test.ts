@@ -24,6 +24,15 @@ describe('openExistingStore', () => {
     await store.close();
   });
 
+  it('does not take a place that cannot be looked at, or no place at all, for an empty one', async () => {
+    const file = join(scratch().home, 'file');
+    writeFileSync(file, '');
+    await expect(openExistingStore(`sqlite:${file}/lookfirst.db`)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+    });
+    await expect(openExistingStore('sqlite:lookfirst.db')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
   it('does not take a damaged database for an empty one', async () => {
     const file = join(scratch().home, 'lookfirst.db');
     writeFileSync(file, 'not a database, and long enough to be looked at'.repeat(100));

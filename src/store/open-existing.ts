@@ -7,7 +7,15 @@ import type { Store } from './store.ts';
  * What is there and cannot be opened is a Fault, as for `openStore`.
  */
 export async function openExistingStore(url: string): Promise<Store> {
-  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
-  const isThere = file === undefined || statSync(file, { throwIfNoEntry: false }) !== undefined;
-  return openStore(isThere ? url : 'memory:');
+  const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
+  return openStore(file !== undefined && isMissing(file) ? 'memory:' : url);
+}
+
+/** Whatever else keeps us from looking is told better by who opens it. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }

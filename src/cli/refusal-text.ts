@@ -1,5 +1,5 @@
 import type { Refusal } from '../model/verdict.ts';
-import { pathText, phrase } from '../report/bounded.ts';
+import { harmless, pathText, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
@@ -16,7 +16,7 @@ export async function tellRefusal(
     cli.terminal.tell(
       [
         sentence(refusal),
-        ...quoted(refusal.detail ?? {}),
+        ...quoted(refusal.detail ?? {}).map(harmless),
         ...(flags.hint === undefined ? [] : [flags.hint]),
       ].join('\n'),
     );

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
-import { phrase } from '../report/bounded.ts';
+import { harmless, phrase } from '../report/bounded.ts';
 import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
 
 /** A stream that may be a terminal. */
@@ -27,6 +27,11 @@ export class Terminal {
   get width(): number | undefined {
     const { isTTY, columns } = this.#streams.stdout;
     return isTTY === true && columns !== undefined && columns > 0 ? columns : undefined;
+  }
+
+  /** Text of files, for the answer: as it is for other programs, harmless where a terminal would obey it. */
+  shown(text: string): string {
+    return this.#streams.stdout.isTTY === true ? harmless(text) : text;
   }
 
   /** True when a person can be asked. */

@@ -1,5 +1,5 @@
 import type { UndoResult } from '../model/results.ts';
-import { pathText } from '../report/bounded.ts';
+import { harmless, pathText } from '../report/bounded.ts';
 import { relativeTime } from '../report/relative-time.ts';
 import type { Store } from '../store/store.ts';
 import type { Cli } from './cli.ts';
@@ -16,7 +16,7 @@ export async function previewText(cli: Cli, store: Store, result: UndoResult): P
   const more = result.undid.length - MAX_LISTED;
   if (more > 0) lines.push(`  and ${more} more`);
   lines.push(...fileLines(result));
-  if (result.diff !== undefined) lines.push(paintDiff(result.diff, cli.terminal.colours));
+  if (result.diff !== undefined) lines.push(paintDiff(harmless(result.diff), cli.terminal.colours));
   return lines.join('\n');
 }
 

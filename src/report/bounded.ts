@@ -36,6 +36,16 @@ export function phrase(text: string): string {
   return clip(line, MAX_REASON_CHARS);
 }
 
+/** Text of files for a terminal, line by line as it is: characters that would steer the terminal or reorder a line are spelt out. */
+export function harmless(text: string): string {
+  return text.replace(STEERING, escaped);
+}
+
+/** Control characters but tab, newline and the carriage return of a line's end; and what turns the direction of text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const STEERING =
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]|\r(?!\n|$)/g;
+
 /** Control, format and unassigned characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');

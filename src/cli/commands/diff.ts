@@ -92,7 +92,8 @@ async function print(
 ): Promise<void> {
   const { text, truncated } = await diffOf(images, effect, flags.maxLines);
   const { root, relative: path, before, after, changes } = effect;
-  if (flags.json !== true) await cli.terminal.print(paintDiff(text, cli.terminal.colours));
+  if (flags.json !== true)
+    await cli.terminal.print(paintDiff(cli.terminal.shown(text), cli.terminal.colours));
   else
     await cli.terminal.print(JSON.stringify({ path, root, changes, before, after, diff: text, truncated }));
 }

@@ -54,6 +54,20 @@ describe('configureClient', () => {
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 
+  it.each<[ClientName, string, string]>([
+    ['cursor', 'mcp.json', '{"mcpServers": {"lookfirst": {"command": "/opt/other", "args": ["x"]}}}\n'],
+    ['opencode', 'opencode.json', '{"mcp": {"lookfirst": {"type": "local", "command": ["other"]}}}\n'],
+    ['codex', 'config.toml', '[mcp_servers.lookfirst]\ncommand = "other"\n'],
+  ])('leaves another server of our name to whom it belongs: %s', (client, name, before) => {
+    const { project, run, put } = person();
+    const dir = client === 'opencode' ? project : join(project, `.${client}`);
+    const file = put(join(dir, name), before);
+    const reason = 'it has another server called "lookfirst"; rename or remove that one first';
+    expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: false, reason, line: 1 }]);
+    expect(run('remove', client, { scope: 'project' })).toMatchObject([{ ok: true, did: 'nothing' }]);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
   it('shows what it would do and does nothing in a dry run', () => {
     const { project, run, put } = person();
     const before = '{\n  "servers": {\n    "fs": {}\n  }\n}\n';

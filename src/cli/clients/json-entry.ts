@@ -3,6 +3,7 @@ import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.
 import { scanJson } from './json-scan.ts';
 import { compact, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
+import { anotherServer, startsAnother } from './ownership.ts';
 
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
@@ -16,10 +17,10 @@ export interface EntryPlace {
 const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
 
 /**
- * Adds an entry, or brings the keys it has up to date and leaves the entry's other keys alone. `removeJsonEntry`
- * takes an added entry out again so that the former text comes back exactly. To make that possible the layout of what
- * is added tells what was there before: an object that was empty gets its member right behind the brace, one that is
- * created begins with a line break, a file that was blank has a space behind its first brace.
+ * Adds an entry, or brings the keys of our own up to date and leaves its other keys alone; another server of that name
+ * is not touched. `removeJsonEntry` takes an added entry out again so that the former text comes back exactly. To make
+ * that possible the layout of what is added tells what was there before: an object that was empty gets its member right
+ * behind the brace, one that is created begins with a line break, a file that was blank has a space behind its first brace.
  */
 export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): Edited {
   if (text === undefined) return edited(newJsonFile(place, entry));
@@ -37,7 +38,8 @@ export function putJsonEntry(text: string | undefined, place: EntryPlace, entry:
         serversText(place, entryText(entry, style, indent), { ...style, indent });
       return edited(spliced(text, [insertFirst(text, root, { key: place.servers, write })]));
     }
-    if (memberOf(servers, place.name) !== undefined) return edited(updated(text, place, entry));
+    const there = memberOf(servers, place.name);
+    if (there !== undefined) return changeEntry(text, there, { place, entry });
     const added =
       servers.members.length > 0
         ? insertFirst(text, servers, newMember(place.name, entry, style))
@@ -50,7 +52,8 @@ export function putJsonEntry(text: string | undefined, place: EntryPlace, entry:
 export function removeJsonEntry(text: string, place: EntryPlace): Edited {
   return withDocument(text, place, ({ root, servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
-    if (root === undefined || servers === undefined || entry === undefined) return edited(text);
+    if (root === undefined || servers === undefined || entry === undefined || isAnother(text, entry))
+      return edited(text);
     if (!isCreated(text, servers, entry)) return edited(spliced(text, removeMember(text, servers, entry)));
     const value = text.slice(entry.value.from, entry.value.to);
     if (text === fileText(place, value, NEW_STYLE)) return edited(undefined);
@@ -100,6 +103,19 @@ function isCreated(text: string, servers: ObjectNode, entry: MemberNode): boolea
   const before = text.slice(servers.from + 1, entry.from);
   const after = text.slice(entry.value.to, servers.to - 1);
   return servers.members.length === 1 && /^\r?\n[ \t]*$/.test(before) && /^\s*$/.test(after);
+}
+
+function changeEntry(
+  text: string,
+  there: MemberNode,
+  { place, entry }: { readonly place: EntryPlace; readonly entry: JsonEntry },
+): Edited {
+  if (isAnother(text, there)) return cannotEdit(anotherServer(place.name), text, there.from);
+  return edited(updated(text, place, entry));
+}
+
+function isAnother(text: string, { value }: MemberNode): boolean {
+  return startsAnother(text.slice(value.from, value.to));
 }
 
 /** One key after the other, for each moves what follows. */

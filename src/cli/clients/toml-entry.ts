@@ -1,6 +1,7 @@
 import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
 import type { Launch } from './launch.ts';
 import { type ConfigNode, ScanProblem, stringsOf } from './node.ts';
+import { anotherServer, startsAnother } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, unwrapCommand, wrapCommand } from './wrap.ts';
 
@@ -14,7 +15,8 @@ export interface TomlPlace {
 export type TomlEntry = { readonly [key: string]: string | readonly string[] };
 
 /**
- * Appends the entry as a table of its own, or brings the keys it has up to date. `removeTomlEntry` takes an appended
+ * Appends the entry as a table of its own, or brings the keys of our own up to date; another server of that name is not
+ * touched. `removeTomlEntry` takes an appended
  * table out again so that the former text comes back exactly: the table ends with a line break if the text before it
  * did, or if there was no file.
  */
@@ -22,7 +24,10 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   if (text === undefined) return edited(newTomlFile(place, entry));
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
-    if (table !== undefined) return edited(updated(text, table, entry));
+    if (table !== undefined)
+      return startsAnother(linesOf(text, table))
+        ? cannotEdit(anotherServer(place.name), text, table.from)
+        : edited(updated(text, table, entry));
     const elsewhere = elsewhereIn(tables, place);
     if (elsewhere !== undefined)
       return cannotEdit(
@@ -42,7 +47,7 @@ export function removeTomlEntry(text: string, place: TomlPlace): Edited {
   return withTables(text, (tables) => {
     const own = tables.filter(({ path }) => path[0] === place.servers && path[1] === place.name);
     const [first] = own;
-    if (first === undefined) return edited(text);
+    if (first === undefined || startsAnother(linesOf(text, first))) return edited(text);
     const last = endOf(own.at(-1) ?? first);
     const before = text.slice(0, first.from);
     const after = text.slice(last);
@@ -148,6 +153,11 @@ function commandOf(text: string, table: TomlTable): CommandNodes | undefined {
 /** Where a table's own lines end; comments below them belong to whatever follows. */
 function endOf(table: TomlTable): number {
   return table.keys.at(-1)?.lineEnd ?? table.headerEnd;
+}
+
+/** What a table says, without its name. */
+function linesOf(text: string, table: TomlTable): string {
+  return text.slice(table.headerEnd, endOf(table));
 }
 
 /** A table with the line break behind it and one empty line before it. */

@@ -5,6 +5,10 @@ const [word, ...rest] = process.argv.slice(2);
 process.exit(await run());
 
 async function run(): Promise<number> {
+  if (!isSomewhere()) {
+    process.stderr.write('lookfirst: the current folder is gone: change to one that is there [IO_FAILED]\n');
+    return 1;
+  }
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
@@ -31,4 +35,13 @@ async function isCommand(name: string): Promise<boolean> {
   if (!/^\w[\w-]*$/.test(name)) return false;
   const { canonicalPath } = await import('./cli/canonical.ts');
   return canonicalPath(process.cwd(), name).kind === 'missing';
+}
+
+/** A folder can be removed under whoever stands in it; then nothing relative has a meaning. */
+function isSomewhere(): boolean {
+  try {
+    return process.cwd() !== '';
+  } catch {
+    return false;
+  }
 }

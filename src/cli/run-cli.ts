@@ -80,11 +80,12 @@ function unknownCommand(cli: Cli, word: string): void {
   cli.end(EXIT.usage);
 }
 
-/** `lookfirst log | head` closes our output early; that is the reader's right and no failure of ours. */
-function endQuietlyWithReader({ stdout }: TerminalStreams): void {
+/** `lookfirst log | head` closes our output early; that is the reader's right and no failure of ours. A full disk is one. */
+function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done);
-    throw error;
+    stderr.write(`lookfirst: the answer cannot be written: ${error.message} [IO_FAILED]\n`);
+    process.exit(EXIT.fault);
   });
 }
 

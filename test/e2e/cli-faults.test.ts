@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadSqlite } from '../../src/store/sqlite-driver.ts';
-import { lookfirst } from '../support/command-line.ts';
+import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { treeOf } from '../support/tree.ts';
 
@@ -78,6 +79,49 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     ]);
     // Looking makes nothing, so there is nothing to fail.
     expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
+  });
+});
+
+it('a state folder that is none ends every command with 1 and a sentence', async () => {
+  const work = await changedDesk();
+  const env = { LOOKFIRST_HOME: join(work.root, 'a.txt') };
+  for (const args of COMMANDS) {
+    const { code, stderr } = await lookfirst(work, args, { env });
+    expect([args, code, stderr]).toEqual([
+      args,
+      1,
+      expect.stringMatching(/^lookfirst: .*\[(STORE_FAILED|CONFIG_INVALID)\]\n$/),
+    ]);
+  }
+});
+
+it('a policy file that is wrong is called by its name', async () => {
+  const work = await changedDesk();
+  writeFileSync(join(work.base, 'mine.json'), '{');
+  for (const args of [['gc'], ['undo']]) {
+    const { code, stderr } = await lookfirst(work, [...args, '--policy', '../mine.json']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/mine\.json is not JSON.*\[CONFIG_INVALID\]/)]);
+  }
+});
+
+describe('ends with 1 and one sentence', () => {
+  const inShell = (work: Desk, script: string): { status: number | null; stderr: string } => {
+    const options = { cwd: work.root, env: environment(work), encoding: 'utf8' } as const;
+    return spawnSync('bash', ['-c', script, 'bash', ...PROGRAM], options);
+  };
+
+  it('when the answer finds no room', async () => {
+    const { status, stderr } = inShell(await changedDesk(), '"$@" log > /dev/full');
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^lookfirst: .*ENOSPC.*\[IO_FAILED\]\n$/)]);
+  });
+
+  it.each(['log', 'serve', 'nonsense'])('when the folder it is called in is gone: %s', async (command) => {
+    const script = `mkdir gone && cd gone && rmdir ../gone && "$@" ${command} < /dev/null`;
+    const { status, stderr } = inShell(await changedDesk(), script);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^lookfirst: the current folder is gone.*\n$/),
+    ]);
   });
 });
 

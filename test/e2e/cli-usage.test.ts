@@ -52,6 +52,7 @@ describe('a command line that makes no sense', () => {
     [['log', '--limit', 'many'], 'It must be a whole number.'],
     [['init'], "missing required argument 'client'"],
     [['init', 'claud'], 'Allowed choices are claude-code,'],
+    [['init', 'cursor', '--root', 'nowhere'], 'there is no folder nowhere'],
     [['history'], "missing required argument 'file'"],
     [['proxy', '--root', '.'], 'which server? Put -- and its command at the end'],
     [['proxy', '--url', 'http://localhost/mcp', '--', 'server'], 'either a command or --url, not both'],

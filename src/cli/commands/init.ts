@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
+import { canonicalPath } from '../canonical.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
@@ -17,14 +18,20 @@ interface Flags {
 
 /** `lookfirst init`: adds us to a client's configuration. */
 export function defineInit(cli: Cli): Command {
-  return clientCommand('lookfirst init')
+  const command = clientCommand('lookfirst init');
+  return command
     .description(
       "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
     )
     .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
-    .action(async (name: ClientName, flags: Flags) => cli.end(await configure(cli, 'init', { name, flags })));
+    .action(async (name: ClientName, flags: Flags) => {
+      // A server that is to serve it would not start, and only the client would know.
+      if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
+        command.error(`error: there is no folder ${flags.root}`);
+      cli.end(await configure(cli, 'init', { name, flags }));
+    });
 }
 
 /** `lookfirst remove`: takes us out of it. */

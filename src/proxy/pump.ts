@@ -17,6 +17,12 @@ const HEEDED = new Set([
   'notifications/cancelled',
 ]);
 
+/** Methods that the gate may refuse. */
+const GATED = new Set<unknown>(['tools/call', 'resources/read']);
+
+/** Beyond these bytes an answer need not show that it is one. */
+const HEAD_BYTES = 256;
+
 /** Where lines go. */
 export interface Ends {
   toUpstream(line: Buffer): void;
@@ -49,7 +55,7 @@ export class Pump {
   /** A message from the client. */
   fromClient(line: Buffer): void {
     if (this.#intercept.repeats(line)) return;
-    if (!methodsIn(line).some((method) => method === undefined || HEEDED.has(method))) {
+    if (passesUnread(line)) {
       this.#ends.toUpstream(line);
       return;
     }
@@ -152,9 +158,9 @@ export class Pump {
     this.#expect(idKey(message['id']) ?? '', { holds: true, take });
   }
 
-  /** Batches were legal in one revision only. One with a tool call in it would pass the gate unseen: refused whole. */
+  /** Batches were legal in one revision only. One with a call or a read in it would pass the gate unseen: refused whole. */
   #batch(line: Buffer, messages: readonly unknown[]): void {
-    if (!messages.some((message) => fieldOf(message, 'method') === 'tools/call')) {
+    if (!messages.some((message) => GATED.has(fieldOf(message, 'method')))) {
       this.#ends.toUpstream(line);
       return;
     }
@@ -191,4 +197,11 @@ export class Pump {
     if (awaiting?.holds === true) this.#holding--;
     return awaiting;
   }
+}
+
+/** A message whose method is plainly none of ours, or an answer to the server. Without either it may not even be JSON. */
+function passesUnread(line: Buffer): boolean {
+  const methods = methodsIn(line);
+  if (methods.length === 0) return isPlainlyResponse(line.toString('latin1', 0, HEAD_BYTES));
+  return methods.every((method) => method !== undefined && !HEEDED.has(method));
 }

@@ -4,12 +4,14 @@
  */
 
 const METHOD = Buffer.from('"method"');
+/** How a letter of a key may be written instead. */
+const ESCAPED_LETTER = Buffer.from('\\u00');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Every value of a `"method"` key in the line, at any depth; `undefined` stands for one that must be parsed to be known.
- * Methods the caller does not care about need no further look.
+ * Every value of a `"method"` key in the line, at any depth; `undefined` stands for one that must be parsed to be known,
+ * or for a key that may be spelt in another way. Methods the caller does not care about need no further look.
  */
 export function methodsIn(line: Buffer): (string | undefined)[] {
   const found: (string | undefined)[] = [];
@@ -17,6 +19,7 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
     const value = stringAfterColon(line, at + METHOD.length);
     if (value !== null) found.push(value);
   }
+  if (line.includes(ESCAPED_LETTER)) found.push(undefined);
   return found;
 }
 

@@ -212,6 +212,17 @@ describe('messages that are out of the ordinary', () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  it('nor does a batch get a resource past the gate', async () => {
+    const { client } = await open();
+    client.send([
+      { jsonrpc: '2.0', id: 51, method: 'resources/read', params: { uri: 'file:///etc/passwd' } },
+    ]);
+    const [refused] = (await client.next((message) => Array.isArray(message))) as unknown as {
+      error: object;
+    }[];
+    expect(refused).toMatchObject({ id: 51, error: { code: -32600 } });
+  });
+
   it.each([
     ['an escaped slash', '"tools\\/call"'],
     ['escaped letters', '"\\u0074ools/call"'],
@@ -223,6 +234,23 @@ describe('messages that are out of the ordinary', () => {
     const answer = await client.next((message) => message.id === 'odd');
     expect(answer.result._meta['dev.lookfirst/outcome'].code).toBe('NOT_READ');
   });
+
+  it('a tool call whose very key is escaped is one', async () => {
+    const { client, path } = await open();
+    const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' }, method: 'x' });
+    client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","m\\u0065thod":"tools/call"}`);
+    const answer = await client.next((message) => message.id === 'odd');
+    expect(answer.result._meta['dev.lookfirst/outcome'].code).toBe('NOT_READ');
+  });
+
+  it.each(['hello', "{'method':'tools/call'}", '{"jsonrpc":"2.0","id":7'])(
+    'a line that is no message gets a parse error: %s',
+    async (line) => {
+      const { client } = await open();
+      client.send(line);
+      expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
+    },
+  );
 
   it('a broken line gets a parse error if it might have been a tool call, and is the server’s own business if not', async () => {
     const { client } = await open();

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { Fault } from '../model/fault.ts';
 import { LineReader, LineWriter } from './lines.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
@@ -54,7 +55,9 @@ export class StdioUpstream implements Upstream {
       windowsHide: true,
     });
     this.#child = child;
-    child.on('error', (error) => this.#reject(error));
+    child.on('error', (cause) => {
+      this.#reject(new Fault('CONFIG_INVALID', `the server cannot be started: ${cause.message}`, { cause }));
+    });
     const { stdin, stdout } = child;
     if (stdin === null || stdout === null) return;
     if (stderr !== 'inherit') child.stderr?.pipe(stderr, { end: false });

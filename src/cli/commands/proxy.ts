@@ -71,9 +71,14 @@ Examples:
 function problemOf(words: readonly string[], flags: ProxyFlags): string | undefined {
   if (words.length === 0 && flags.url === undefined) return 'which server? Put -- and its command at the end';
   if (words.length > 0 && flags.url !== undefined) return 'either a command or --url, not both';
-  if (flags.url !== undefined && !URL.canParse(flags.url)) return `--url is no address: ${flags.url}`;
+  if (flags.url !== undefined && !isWebAddress(flags.url))
+    return `--url takes an http or https address, not ${flags.url}`;
   if (flags.header !== undefined && flags.url === undefined) return '--header is for --url only';
   return undefined;
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
 
 function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPlan {

@@ -62,7 +62,11 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
   // A tool may take as long as it takes, and a stream has no end.
   server.requestTimeout = 0;
   server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch((cause: Error) => {
+    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${options.port ?? 0}: ${cause.message}`, {
+      cause,
+    });
+  });
   // A TCP server's address is never a string.
   const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** What can be told about a state folder without touching it. */
@@ -10,14 +10,14 @@ export interface HomeReport {
   readonly freeBytes: number;
 }
 
-/** Looks at a state folder; of one that is not there yet, at the nearest folder above that is. */
+/** Looks at a state folder; of one that is not there yet, or cannot be looked at, at the nearest folder above that is. */
 export function inspectHome(home: string): HomeReport {
-  const stats = statSync(home, { throwIfNoEntry: false });
+  const stats = statsOf(home);
   const place = stats === undefined ? existingAbove(home) : home;
   const { bavail, bsize } = statfsSync(place);
   return {
     exists: stats !== undefined,
-    writable: canWrite(place),
+    writable: statsOf(place)?.isDirectory() === true && canWrite(place),
     isPrivate: stats === undefined || process.platform === 'win32' || (stats.mode & 0o077) === 0,
     freeBytes: bavail * bsize,
   };
@@ -25,9 +25,17 @@ export function inspectHome(home: string): HomeReport {
 
 function existingAbove(path: string): string {
   let place = dirname(path);
-  while (statSync(place, { throwIfNoEntry: false }) === undefined && dirname(place) !== place)
-    place = dirname(place);
+  while (statsOf(place) === undefined && dirname(place) !== place) place = dirname(place);
   return place;
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A file, or a closed folder, on the way to it.
+    return undefined;
+  }
 }
 
 function canWrite(folder: string): boolean {

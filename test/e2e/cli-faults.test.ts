@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadSqlite } from '../../src/store/sqlite-driver.ts';
@@ -110,6 +112,21 @@ describe('ends with 1 and one sentence', () => {
     return spawnSync('bash', ['-c', script, 'bash', ...PROGRAM], options);
   };
 
+  it.each([
+    ['serve', '.'],
+    ['proxy', '--root', '.', '--', 'cat'],
+  ])('when the port is taken: %s', async (command, ...rest) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const { code, stderr } = await lookfirst(await changedDesk(), [command, '--http', `${port}`, ...rest]);
+    taken.close();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^lookfirst: could not serve on 127\.0\.0\.1:\d+: .* \[IO_FAILED\]\n$/),
+    ]);
+  });
+
   it('when the answer finds no room', async () => {
     const { status, stderr } = inShell(await changedDesk(), '"$@" log > /dev/full');
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^lookfirst: .*ENOSPC.*\[IO_FAILED\]\n$/)]);
@@ -123,6 +140,15 @@ describe('ends with 1 and one sentence', () => {
       expect.stringMatching(/^lookfirst: the current folder is gone.*\n$/),
     ]);
   });
+});
+
+it('a name that would steer the terminal is spelt out wherever it is told', async () => {
+  const work = await changedDesk();
+  const session = await work.open();
+  await ok(session.write('\u001b[31mred', 'x\n'));
+  await session.close();
+  for (const args of [['status'], ['log'], ['diff'], ['undo', '--dry-run'], ['sessions'], ['undo']])
+    expect((await lookfirst(work, args)).stdout).not.toContain('\u001b');
 });
 
 it('a state folder that others may look into is closed to them', async () => {

@@ -2,6 +2,7 @@ import type { World } from '../../gate/world.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
+import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
 import { relativeTime } from '../../report/relative-time.ts';
@@ -104,9 +105,9 @@ function stateText(cli: Cli, world: World, { home, size, last }: State): string 
   const change =
     last === undefined
       ? 'none'
-      : `${whatOf(last)} ${shownPath(last, cli.cwd)} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)} (${last.change})`;
+      : `${whatOf(last)} ${pathText(shownPath(last, cli.cwd))} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)} (${last.change})`;
   return [
-    `workspace    ${world.workspace.roots.join(', ')}`,
+    `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
     `state        ${home}: ${count(entries, 'entry')} (${byteSize(storeBytes)}), ${count(images.count, 'kept image')} (${byteSize(images.bytes)})`,
   ].join('\n');

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
@@ -160,6 +160,19 @@ describe('lookfirst undo', () => {
     expect(results.map(({ root }) => root)).toEqual([work.outside, work.root]);
     expect(work.text('a.txt')).toBe('one\n');
     expect(existsSync(join(work.outside, 'z.txt'))).toBe(false);
+  });
+
+  it('goes on with the other workspaces if one is gone, and ends with 1', async () => {
+    const work = await changedDesk();
+    const gone = join(work.base, 'gone');
+    mkdirSync(gone);
+    const other = await work.open({ roots: [gone], session: 'agent-8' });
+    await ok(other.write('c.txt', 'c\n'));
+    await other.close();
+    rmSync(gone, { recursive: true });
+    const { code, stderr } = await lookfirst(work, ['undo', '--all', '--since', '1h']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^lookfirst: .*gone \[CONFIG_INVALID\]\n$/)]);
+    expect(work.text('a.txt')).toBe('one\n');
   });
 
   it('works beside a running server, whose agent is then told', async () => {

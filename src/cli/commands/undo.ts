@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { undo as undoThroughGate } from '../../gate/undo.ts';
 import type { World } from '../../gate/world.ts';
 import { Ledger } from '../../ledger/ledger.ts';
+import { Fault } from '../../model/fault.ts';
 import type { UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Outcome, Refusal } from '../../model/verdict.ts';
@@ -66,10 +67,17 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   if (jobs.length === 0) return refuse(cli, nothingToUndo(change), flags);
   let worst: ExitCode = EXIT.done;
   for (const job of jobs) {
-    const code = await undoJob(cli, job, flags);
+    const code = await undoJob(cli, job, flags).catch((error: unknown) => tellFault(cli, error));
     if (code !== EXIT.done) worst = code;
   }
   return worst;
+}
+
+/** One workspace that cannot be worked in, because it is gone perhaps, does not keep the others from being put right. */
+function tellFault(cli: Cli, error: unknown): ExitCode {
+  if (!(error instanceof Fault)) throw error;
+  cli.terminal.tell(`lookfirst: ${error.message} [${error.code}]`);
+  return EXIT.fault;
 }
 
 async function jobsFor(cli: Cli, change: string | undefined, flags: Flags): Promise<UndoJob[]> {

@@ -25,6 +25,11 @@ export function addCommonFlags(command: Command): Command {
     .addOption(new Option('--read-only', 'change nothing').hideHelp());
 }
 
+/** For commands that are about no session: a common flag is taken everywhere, so that scripts need not know where. */
+export function unusedSessionOption(): Option {
+  return new Option('--session <id>', 'no meaning here').hideHelp();
+}
+
 /** Which workspaces. */
 export function addScopeFlags(command: Command): Command {
   return command

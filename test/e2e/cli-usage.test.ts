@@ -64,6 +64,24 @@ describe('a command line that makes no sense', () => {
 });
 
 describe('settings', () => {
+  it('that are common to all commands are taken by every one that looks at the state', async () => {
+    const places = scratch();
+    writeFileSync(join(places.base, 'policy.json'), '{}');
+    const common = '--dialect lace --preset strict --policy ../policy.json --session s --read-only --json';
+    for (const command of ['status', 'log', 'diff', 'undo', 'sessions', 'gc', 'doctor']) {
+      const { code, stderr } = await lookfirst(places, [command, ...common.split(' ')]);
+      expect(code, `${command}: ${stderr}`).not.toBe(EXIT.usage);
+    }
+  });
+
+  it('name one session of the list', async () => {
+    const work = await desk({ session: 'one' });
+    await work.session.close();
+    await (await work.open({ session: 'two' })).close();
+    const listed = objects(await lookfirst(work, ['sessions', '--session', 'two', '--json']));
+    expect(listed.map(({ id }) => id)).toEqual(['two']);
+  });
+
   it('come from flags before the environment, and from the environment before the default', async () => {
     const work = await desk({ session: 'agent-7' });
     await ok(work.session.write('a.txt', 'one\n'));

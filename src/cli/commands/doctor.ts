@@ -6,7 +6,7 @@ import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkRefusedWrite, checkRipgrep } from '../doctor/programs.ts';
 import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags } from '../flags.ts';
+import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import type { StateFlags } from '../settings.ts';
 import { Stage } from '../stage.ts';
 
@@ -21,6 +21,7 @@ export function defineDoctor(cli: Cli): Command {
       'gate is enforced, and says what is not.',
   );
   return addCommonFlags(command)
+    .addOption(unusedSessionOption())
     .addHelpText('after', EXAMPLES)
     .action(async (flags: DoctorFlags) => cli.end(await doctor(cli, flags)));
 }

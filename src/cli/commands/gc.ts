@@ -10,7 +10,7 @@ import { byteSize } from '../../report/byte-size.ts';
 import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, durationParser } from '../flags.ts';
+import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
 import { Progress } from '../progress.ts';
 import type { StateFlags } from '../settings.ts';
@@ -31,6 +31,7 @@ export function defineGc(cli: Cli): Command {
       'of every workspace on this machine. What it removes can no longer be undone.',
   );
   return addCommonFlags(command)
+    .addOption(unusedSessionOption())
     .option('--dry-run', 'say what would go and remove nothing')
     .option('--older-than <time>', "retention instead of the policy file's, as in 30d", durationParser)
     .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)

@@ -16,6 +16,7 @@ import { count } from '../words.ts';
 interface SessionsFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
   readonly limit: number;
+  readonly session?: string;
 }
 
 /** `lookfirst sessions`: who works here, and forgetting one of them. */
@@ -24,7 +25,9 @@ export function defineSessions(cli: Cli): Command {
     .description('Who has worked in the workspaces around this folder; forgetting what one of them has seen.')
     .addArgument(new Argument('[action]', 'what to do').choices(['list', 'forget']).default('list'))
     .argument('[id]', 'the session to forget');
-  return addCommonFlags(addScopeFlags(command).addOption(limitOption(50)))
+  return addCommonFlags(
+    addScopeFlags(command).option('--session <id>', 'only this session').addOption(limitOption(50)),
+  )
     .addHelpText('after', EXAMPLES)
     .action(async (action: 'list' | 'forget', id: string | undefined, flags: SessionsFlags) => {
       if (action === 'forget' && id === undefined) command.error('error: which session is to be forgotten?');
@@ -49,7 +52,7 @@ Examples:
 async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitCode> {
   const near = new Near(cli, flags);
   const records = (await store.sessions())
-    .filter((record) => near.includes(record.root))
+    .filter((record) => near.includes(record.root) && record.id === (flags.session ?? record.id))
     .slice(0, flags.limit === 0 ? undefined : flags.limit);
   const rows: string[][] = [];
   for (const record of records) {

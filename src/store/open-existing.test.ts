@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,6 +32,12 @@ describe('openExistingStore', () => {
       code: 'STORE_FAILED',
     });
     await expect(openExistingStore('sqlite:lookfirst.db')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
+  it('does not wait for a pipe in its place', async () => {
+    const pipe = join(scratch().home, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await expect(openExistingStore(`sqlite:${pipe}`)).rejects.toMatchObject({ code: 'STORE_FAILED' });
   });
 
   it('does not take a damaged database for an empty one', async () => {

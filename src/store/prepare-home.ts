@@ -1,16 +1,33 @@
-import { chmodSync, realpathSync } from 'node:fs';
+import { chmodSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** Makes our state folder, private to its user, and returns its canonical path. */
+const WRITABLE_BY_OTHERS = 0o022;
+const OPEN_TO_OTHERS = 0o077;
+/** What we keep in our folder. */
+const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock)$)/;
+
+/**
+ * Makes our state folder, private to its user, and returns its canonical path. A folder that holds more than our state
+ * keeps its permissions: somebody else may depend on them. If others could then write to it, that is a Fault.
+ */
 export function prepareHome(path: string): string {
   try {
     makeFolder(path);
     const canonical = realpathSync.native(path);
-    chmodSync(canonical, 0o700);
+    makePrivate(canonical);
     return canonical;
   } catch (error) {
     const message = `the state folder cannot be used: ${path} (${error instanceof Error ? error.message : String(error)})`;
     throw new Fault('STORE_FAILED', message, { cause: error, path });
   }
+}
+
+function makePrivate(folder: string): void {
+  // Windows has no such bits.
+  const mode = process.platform === 'win32' ? 0 : statSync(folder).mode;
+  if ((mode & OPEN_TO_OTHERS) === 0) return;
+  if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);
+  else if ((mode & WRITABLE_BY_OTHERS) !== 0)
+    throw new Error('others may write to it, and it holds other things: name a folder of its own');
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { makeFolder } from './make-folder.ts';
@@ -31,6 +31,11 @@ export async function openDatabase(file: string): Promise<SqliteDatabase> {
 /** SQLite gives its side files the mode of the database, and would open one it may not write for reading, silently. */
 function makeFile(file: string): void {
   makeFolder(dirname(file));
+  // A pipe would keep us waiting, and a device would get side files next to it.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Fault('STORE_FAILED', `the state database ${file} is no file: choose another store`, {
+      path: file,
+    });
   closeSync(openSync(file, 'a', 0o600));
 }
 

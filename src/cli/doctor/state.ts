@@ -30,7 +30,10 @@ export function checkHome(cli: Cli, flags: StateFlags): Check[] {
   if (!writable) return [fail(name, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
   const checks = [ok(name, `${home}${there}, ${byteSize(freeBytes)} free`)];
-  if (!isPrivate) checks.push(warn(name, 'others can look into it; the next start makes it private (0700)'));
+  if (!isPrivate)
+    checks.push(
+      warn(name, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
+    );
   if (freeBytes < LITTLE_BYTES) checks.push(warn(name, 'there is little room left; lookfirst gc frees some'));
   if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(

@@ -1,0 +1,43 @@
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { prepareHome } from './prepare-home.ts';
+
+/** A folder with these files in it, and its permissions. */
+function folder(mode: number, names: readonly string[]): string {
+  const path = join(scratch().base, 'place');
+  mkdirSync(path);
+  for (const name of names) writeFileSync(join(path, name), '');
+  chmodSync(path, mode);
+  return path;
+}
+
+const modeOf = (path: string): number => statSync(path).mode & 0o7777;
+
+describe('prepareHome', () => {
+  it('makes a folder that only its user can look into', () => {
+    const path = join(scratch().base, 'not', 'yet');
+    expect(modeOf(prepareHome(path))).toBe(0o700);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['an empty folder', []],
+    [
+      'one with nothing but our state',
+      ['lookfirst.db', 'lookfirst.db-wal', 'lookfirst.json', 'images', 'locks'],
+    ],
+  ])('makes %s private', (_what, names) => {
+    expect(modeOf(prepareHome(folder(0o755, names)))).toBe(0o700);
+  });
+
+  it('leaves the permissions of a folder that holds other things', () => {
+    expect(modeOf(prepareHome(folder(0o755, ['lookfirst.db', 'somebody.txt'])))).toBe(0o755);
+  });
+
+  it.each([0o777, 0o1777, 0o775])('refuses such a folder if others may write to it: %o', (mode) => {
+    const path = folder(mode, ['somebody.txt']);
+    expect(() => prepareHome(path)).toThrow(/others may write to it/);
+    expect(modeOf(path)).toBe(mode);
+  });
+});

@@ -56,6 +56,7 @@ describe('a command line that makes no sense', () => {
     [['history'], "missing required argument 'file'"],
     [['proxy', '--root', '.'], 'which server? Put -- and its command at the end'],
     [['proxy', '--url', 'http://localhost/mcp', '--', 'server'], 'either a command or --url, not both'],
+    [['proxy', '--root', '.', '--', ''], 'which server? Put -- and its command at the end'],
     [['proxy', '--url', 'ftp://localhost/mcp'], '--url takes an http or https address, not ftp:'],
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);

@@ -69,7 +69,7 @@ Examples:
   lookfirst proxy --root /repo --url http://127.0.0.1:8080/mcp --http 4000`;
 
 function problemOf(words: readonly string[], flags: ProxyFlags): string | undefined {
-  if (words.length === 0 && flags.url === undefined) return 'which server? Put -- and its command at the end';
+  if (!words[0] && flags.url === undefined) return 'which server? Put -- and its command at the end';
   if (words.length > 0 && flags.url !== undefined) return 'either a command or --url, not both';
   if (flags.url !== undefined && !isWebAddress(flags.url))
     return `--url takes an http or https address, not ${flags.url}`;

@@ -2,7 +2,8 @@ import { chmodSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import { makeFolder } from './make-folder.ts';
 
-const WRITABLE_BY_OTHERS = 0o022;
+/** Not the group: with a group of one's own, as most systems have it, folders are writable for it by default. */
+const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** What we keep in our folder. */
 const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock)$)/;

@@ -68,6 +68,28 @@ describe('configureClient', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
+  it.each<[ClientName, string, string]>([
+    ['cursor', 'mcp.json', '{"mcpServers": {"lookfirst": {"url": "http://127.0.0.1:1/mcp"}, "b": {}}}\n'],
+    [
+      'gemini',
+      'settings.json',
+      '{"mcpServers": {"lookfirst": {"httpUrl": "http://127.0.0.1:1/mcp"}, "b": {}}}\n',
+    ],
+    ['codex', 'config.toml', '[mcp_servers.lookfirst]\nurl = "http://127.0.0.1:1/mcp"\n\n[b]\n'],
+  ])(
+    'puts no command beside an address, and takes the address out if asked to: %s',
+    (client, name, before) => {
+      const { project, run, put } = person();
+      const file = put(join(project, `.${client}`, name), before);
+      const reason = 'it reaches "lookfirst" by an address; take that out first, with lookfirst remove';
+      expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: false, reason, line: 1 }]);
+      expect(readFileSync(file, 'utf8')).toBe(before);
+      expect(run('remove', client, { scope: 'project' })).toMatchObject([{ ok: true, did: 'change' }]);
+      expect(readFileSync(file, 'utf8')).not.toContain('lookfirst');
+      expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: true, did: 'change' }]);
+    },
+  );
+
   it('shows what it would do and does nothing in a dry run', () => {
     const { project, run, put } = person();
     const before = '{\n  "servers": {\n    "fs": {}\n  }\n}\n';

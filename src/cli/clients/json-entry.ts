@@ -3,7 +3,7 @@ import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.
 import { scanJson } from './json-scan.ts';
 import { compact, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
-import { anotherServer, startsAnother } from './ownership.ts';
+import { startsAnother, whyLeftAlone } from './ownership.ts';
 
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
@@ -51,9 +51,8 @@ export function putJsonEntry(text: string | undefined, place: EntryPlace, entry:
 /** Takes the entry out, and with it the objects and the file that `putJsonEntry` created for it. */
 export function removeJsonEntry(text: string, place: EntryPlace): Edited {
   return withDocument(text, place, ({ root, servers }) => {
-    const entry = servers === undefined ? undefined : memberOf(servers, place.name);
-    if (root === undefined || servers === undefined || entry === undefined || isAnother(text, entry))
-      return edited(text);
+    const entry = servers === undefined ? undefined : ownEntry(text, servers, place.name);
+    if (root === undefined || servers === undefined || entry === undefined) return edited(text);
     if (!isCreated(text, servers, entry)) return edited(spliced(text, removeMember(text, servers, entry)));
     const value = text.slice(entry.value.from, entry.value.to);
     if (text === fileText(place, value, NEW_STYLE)) return edited(undefined);
@@ -110,12 +109,18 @@ function changeEntry(
   there: MemberNode,
   { place, entry }: { readonly place: EntryPlace; readonly entry: JsonEntry },
 ): Edited {
-  if (isAnother(text, there)) return cannotEdit(anotherServer(place.name), text, there.from);
-  return edited(updated(text, place, entry));
+  const reason = whyLeftAlone(place.name, valueText(text, there));
+  return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
 }
 
-function isAnother(text: string, { value }: MemberNode): boolean {
-  return startsAnother(text.slice(value.from, value.to));
+/** The entry of our name, unless it starts another program. */
+function ownEntry(text: string, servers: ObjectNode, name: string): MemberNode | undefined {
+  const entry = memberOf(servers, name);
+  return entry === undefined || startsAnother(valueText(text, entry)) ? undefined : entry;
+}
+
+function valueText(text: string, { value }: MemberNode): string {
+  return text.slice(value.from, value.to);
 }
 
 /** One key after the other, for each moves what follows. */

@@ -6,7 +6,12 @@ export function startsAnother(entryText: string): boolean {
   return /\bcommand\b/.test(entryText) && !/lookfirst/i.test(entryText);
 }
 
-/** Why an entry of that name stays as it is. */
-export function anotherServer(name: string): string {
-  return `it has another server called "${name}"; rename or remove that one first`;
+/** Why an entry of that name cannot be brought up to date; undefined if it can. */
+export function whyLeftAlone(name: string, entryText: string): string | undefined {
+  if (startsAnother(entryText))
+    return `it has another server called "${name}"; rename or remove that one first`;
+  // With a command beside it nobody knows which of the two a client takes.
+  if (/\b(?:url|httpUrl)\b/.test(entryText))
+    return `it reaches "${name}" by an address; take that out first, with lookfirst remove`;
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
 import type { Launch } from './launch.ts';
 import { type ConfigNode, ScanProblem, stringsOf } from './node.ts';
-import { anotherServer, startsAnother } from './ownership.ts';
+import { startsAnother, whyLeftAlone } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, unwrapCommand, wrapCommand } from './wrap.ts';
 
@@ -24,10 +24,12 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   if (text === undefined) return edited(newTomlFile(place, entry));
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
-    if (table !== undefined)
-      return startsAnother(linesOf(text, table))
-        ? cannotEdit(anotherServer(place.name), text, table.from)
-        : edited(updated(text, table, entry));
+    if (table !== undefined) {
+      const reason = whyLeftAlone(place.name, linesOf(text, table));
+      return reason === undefined
+        ? edited(updated(text, table, entry))
+        : cannotEdit(reason, text, table.from);
+    }
     const elsewhere = elsewhereIn(tables, place);
     if (elsewhere !== undefined)
       return cannotEdit(

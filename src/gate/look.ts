@@ -103,6 +103,7 @@ function targetOf(found: Found): Target {
     kind: kindOf(found.stats),
     sizeBytes: Number(found.stats.size),
     readOnly: isReadOnly(found.stats),
+    linked: found.stats.nlink > 1n,
     empty: found.stats.size === 0n,
     mtimeMs: Number(found.stats.mtimeMs),
   };

@@ -21,6 +21,8 @@ export type Target =
       readonly sizeBytes: number;
       /** No write bit at all (0444 and its like), whoever asks. */
       readonly readOnly: boolean;
+      /** It has other names too: hard links. */
+      readonly linked?: boolean | undefined;
       /** A file of no bytes. */
       readonly empty: boolean;
       readonly mtimeMs?: number | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FILE, facts, MISSING, says } from '../../../test/support/judging.ts';
+import { FILE, facts, MISSING, policy, says } from '../../../test/support/judging.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { JudgedAction } from '../facts.ts';
 import { kind } from './kind.ts';
@@ -33,6 +33,15 @@ describe('kind', () => {
       R,
       'pass',
     ]);
+  });
+
+  it('a file with other names takes no new bytes where the policy says so, and can be taken away', () => {
+    const target = { ...FILE, linked: true };
+    const P = 'PROTECTED';
+    const under = policy({ hardLinks: 'refuse' });
+    const ruled = actions.map((action) => says(kind, facts({ action, target }), under));
+    expect(ruled).toEqual(['pass', P, P, P, 'pass', 'pass', 'pass']);
+    expect(says(kind, facts({ action: 'overwrite', target }))).toBe('pass');
   });
 
   it('a read-only folder is no read-only file', () => {

@@ -10,13 +10,16 @@ const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir
 /**
  * FIFOs, sockets and devices are never touched: opening one may hang, and no undo brings it back.
  * A file without any write bit is neither changed nor taken away, although its folder would allow it.
+ * New bytes in a file with other names would part it from them; the policy may forbid that.
  */
-export const kind: Rule = (facts) => {
+export const kind: Rule = (facts, policy) => {
   const { action, target } = facts;
   if (!target.exists || ASKS_FOR_A_NEW_NAME.has(action)) return PASS;
   if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))
     return no(facts, { code: 'NOT_A_FILE', next: 'other_path', detail: { kind: target.kind } });
   if (target.kind === 'file' && target.readOnly)
     return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
+  if (policy.hardLinks === 'refuse' && TEXTUAL.has(action) && target.linked === true)
+    return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: 'files with other names' } });
   return PASS;
 };

@@ -48,6 +48,23 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
   };
 }
 
+/**
+ * Settings that a program hands over, checked like those of a file. One that is `undefined` is not there: it leaves what
+ * the preset says.
+ */
+export function checkOverrides(value: unknown, name: string): PolicyOverrides {
+  if (!isRecord(value)) throw invalid(name, `must be an object, not ${describe(value)}`);
+  const settings = present(value);
+  checkFields(settings, { fields: POLICY_FIELDS, name, prefix: '' });
+  // Every field has just been checked against the table, which has the policy's own keys and values.
+  return settings as PolicyOverrides;
+}
+
+function present(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const there = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(there.map(([key, one]) => [key, isRecord(one) ? present(one) : one]));
+}
+
 function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));

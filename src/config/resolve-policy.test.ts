@@ -30,6 +30,38 @@ describe('resolvePolicy', () => {
     expect(resolvePolicy(sources)).toMatchObject(expected);
   });
 
+  it.each<[unknown, string]>([
+    [{ stalenes: 'refuse' }, 'policy: unknown key "stalenes"; did you mean "staleness"?'],
+    [{ staleness: 'maybe' }, '"staleness" must be one of "refuse"'],
+    [{ ttlMs: '5' }, '"ttlMs" must be a whole number'],
+    [{ protected: 'secret' }, '"protected" must be an array'],
+    [{ journal: { quota: 1 } }, 'did you mean "journal.quotaBytes"?'],
+    [{ preset: 'strict' }, 'unknown key "preset"'],
+    [null, 'policy: must be an object, not null'],
+    ['strict', 'policy: must be an object'],
+  ])('checks what a program hands over like a file: %j', (flags, problem) => {
+    // What a program without types may say.
+    const sources = { flags } as PolicySources;
+    expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(() => resolvePolicy(sources)).toThrow(problem);
+  });
+
+  it('a setting that is undefined leaves what the preset says', () => {
+    const flags: object = { staleness: undefined, readOnly: undefined, journal: { quotaBytes: undefined } };
+    expect(resolvePolicy({ flags } as PolicySources)).toEqual(PRESETS.default);
+  });
+
+  it.each([
+    ['sandbx', 'did you mean "sandbox"?'],
+    ['toString', 'known are default, strict'],
+    ['__proto__', 'known are'],
+    [5, 'known are'],
+  ])('there is no preset %j', (preset, hint) => {
+    const sources = { preset } as PolicySources;
+    expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(() => resolvePolicy(sources)).toThrow(hint);
+  });
+
   it('adds to the protected globs, and takes one away only by name', () => {
     const { protected: globs } = resolvePolicy({ file: file({ protected: ['secret/**', '!**/*.pem'] }) });
     expect(globs).toContain('secret/**');

@@ -1,7 +1,7 @@
 import { Fault } from '../model/fault.ts';
-import type { Policy, PresetName } from '../model/policy.ts';
+import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { nearest } from './nearest.ts';
-import type { PolicyFile, PolicyOverrides } from './policy-file.ts';
+import { checkOverrides, type PolicyFile, type PolicyOverrides } from './policy-file.ts';
 import { PRESETS } from './presets.ts';
 
 /** Where settings come from. `flags` and `preset` hold what the command line and the environment said. */
@@ -12,13 +12,23 @@ export interface PolicySources {
 }
 
 /**
- * One complete policy: a preset, then the file's fields, then the flags.
+ * One complete policy: a preset, then the file's fields, then the flags, which are checked like the file's.
  * `protected` only ever grows: a list adds to the preset's, and `!GLOB` takes one of the preset's globs away by name. A list
  * that replaced the preset's would unprotect private keys by protecting something else.
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
-  const preset = PRESETS[sources.preset ?? sources.file?.preset ?? 'default'];
-  return override(override(preset, sources.file?.overrides), sources.flags);
+  const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');
+  const flags = sources.flags === undefined ? undefined : checkOverrides(sources.flags, 'policy');
+  return override(override(preset, sources.file?.overrides), flags);
+}
+
+/** A name from the library is not checked by anyone before. */
+function presetOf(name: string): Policy {
+  const known = PRESET_NAMES.find((one) => one === name);
+  if (known !== undefined) return PRESETS[known];
+  const near = nearest(String(name), PRESET_NAMES);
+  const hint = near === undefined ? `known are ${PRESET_NAMES.join(', ')}` : `did you mean "${near}"?`;
+  throw new Fault('CONFIG_INVALID', `there is no preset ${JSON.stringify(name)}; ${hint}`);
 }
 
 function override(policy: Policy, overrides: PolicyOverrides | undefined): Policy {

@@ -2,8 +2,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
 import { carryOut } from './carry-out.ts';
+import { whyNoEvent } from './check-event.ts';
+import { whyNoIntent } from './check-intent.ts';
 import { dryRun } from './dry-run.ts';
 import { keysOf, notLocked } from './keys.ts';
 import { prepare } from './prepare.ts';
@@ -34,6 +36,8 @@ export class Gate {
 
   /** May this be done? Nothing is changed, and a refusal is only counted, not cured. */
   vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
+    const wrong = whyNoIntent(intent);
+    if (wrong !== undefined) return this.#refuse(wrong);
     if (intent.kind === 'apply') return this.#vetAll(intent);
     return andThen(
       vetOne(this.#world, this.#ledger, intent),
@@ -56,6 +60,8 @@ export class Gate {
 
   /** Judges every change, then does all of them or none, under the locks of all their files. */
   async perform(intent: Intent): Promise<Outcome<ApplyResult>> {
+    const wrong = whyNoIntent(intent);
+    if (wrong !== undefined) return this.#refuse(wrong);
     const changes = changesOf(intent);
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return keys;
@@ -76,7 +82,12 @@ export class Gate {
 
   /** Notes what someone else read, wrote or ran, so that the next verdict is right. */
   witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return witness(this.#world, this.#ledger, event);
+    const wrong = whyNoEvent(event);
+    return wrong === undefined ? witness(this.#world, this.#ledger, event) : this.#refuse(wrong);
+  }
+
+  async #refuse(refusal: Refusal): Promise<Refused> {
+    return refused((await this.refusals.record({ refusal })).refusal);
   }
 
   async #performLocked(

@@ -31,7 +31,8 @@ import type {
   UndoSelection,
   WriteOptions,
 } from '../model/session.ts';
-import type { Outcome } from '../model/verdict.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { confirms } from './confirm.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
@@ -47,7 +48,7 @@ import { status } from './status.ts';
 export interface SessionHost {
   readonly world: World;
   open(id: string | undefined, like: { readonly parent: string }): Promise<GatedSession>;
-  closed(session: GatedSession): Promise<void>;
+  closed(session: GatedSession, idle: Promise<void> | undefined): Promise<void>;
 }
 
 /** A session over a gate: every operation is a few lines that hand on to the one place that does it. */
@@ -58,7 +59,10 @@ export class GatedSession implements Session {
   readonly #ledger: Ledger;
   readonly #gate: Gate;
   readonly #pageEnds: PageEnds = new Map();
-  #closed = false;
+  /** Operations under way, which closing waits for: the workspace goes with its last session. */
+  #under = 0;
+  #whenIdle: (() => void) | undefined;
+  #ended: Promise<void> | undefined;
 
   constructor(host: SessionHost, identity: { readonly id: string; readonly named: boolean }) {
     this.id = identity.id;
@@ -69,8 +73,13 @@ export class GatedSession implements Session {
     this.#gate = new Gate(host.world, this.#ledger);
   }
 
-  async read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.#read({ path, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
+  read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
+    return this.#during(() => {
+      const wrong = whyNoOptions(options, { action: 'read', path });
+      if (wrong !== undefined) return this.#noted(refused(wrong));
+      options.signal?.throwIfAborted();
+      return this.#read({ path, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
+    });
   }
 
   /**
@@ -126,44 +135,53 @@ export class GatedSession implements Session {
     return this.#one({ kind: 'mkdir', path });
   }
 
-  async list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
-    return this.#noted(await listFolder(this.#world(), this.#ledger, { path, options }));
+  list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
+    return this.#during(async (world) => {
+      const wrong = whyNoOptions(options, { action: 'list', path });
+      return this.#noted(wrong ? refused(wrong) : await listFolder(world, this.#ledger, { path, options }));
+    });
   }
 
-  async find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
-    return this.#noted(await findFiles(this.#world(), pattern, options));
+  find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
+    return this.#during(async (world) => {
+      const wrong = whyNoOptions(options, { action: 'search' });
+      return this.#noted(wrong ? refused(wrong) : await findFiles(world, pattern, options));
+    });
   }
 
-  async search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
-    return this.#noted(await searchText(this.#world(), pattern, options));
+  search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
+    return this.#during(async (world) => {
+      const wrong = whyNoOptions(options, { action: 'search' });
+      return this.#noted(wrong ? refused(wrong) : await searchText(world, pattern, options));
+    });
   }
 
   /** What the file system says about a path. */
-  async info(path: string): Promise<Outcome<InfoResult>> {
-    return this.#noted(fileInfo(this.#world(), path));
+  info(path: string): Promise<Outcome<InfoResult>> {
+    return this.#during((world) => this.#noted(fileInfo(world, path)));
   }
 
-  async status(path?: string): Promise<Outcome<StatusResult>> {
-    return this.#noted(await status(this.#world(), this.#ledger, path));
+  status(path?: string): Promise<Outcome<StatusResult>> {
+    return this.#during(async (world) => this.#noted(await status(world, this.#ledger, path)));
   }
 
-  async undo(selection: UndoSelection): Promise<Outcome<UndoResult>> {
-    return this.#noted(await undo(this.#world(), this.#ledger, selection));
+  undo(selection: UndoSelection = {}): Promise<Outcome<UndoResult>> {
+    return this.#during(async (world) => {
+      const wrong = whyNoOptions(selection, { action: 'undo' }) ?? whyNoUndo(world.policy, selection);
+      return this.#noted(wrong ? refused(wrong) : await undo(world, this.#ledger, selection));
+    });
   }
 
-  async vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    this.#world();
-    return this.#gate.vet(intent);
+  vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.#during(() => this.#gate.vet(intent));
   }
 
   perform(intent: Intent): Promise<Outcome<ApplyResult>> {
-    this.#world();
-    return this.#gate.perform(intent);
+    return this.#during(() => this.#gate.perform(intent));
   }
 
   witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    this.#world();
-    return this.#gate.witness(event);
+    return this.#during(() => this.#gate.witness(event));
   }
 
   async compacted(): Promise<void> {
@@ -186,37 +204,43 @@ export class GatedSession implements Session {
   }
 
   async rewound(toMs: number): Promise<void> {
+    if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
     await this.#event('rewound', () => this.#ledger.rewound(toMs));
   }
 
-  async fork(id?: string): Promise<Session> {
-    this.#world();
-    const copy = await this.#host.open(id, { parent: this.id });
-    await this.#host.world.store.record(await this.#ledger.forkWrites(copy.id));
-    return copy;
+  fork(id?: string): Promise<Session> {
+    return this.#during(async (world) => {
+      const copy = await this.#host.open(id, { parent: this.id });
+      await world.store.record(await this.#ledger.forkWrites(copy.id));
+      return copy;
+    });
   }
 
   child(id?: string): Promise<Session> {
-    this.#world();
-    return this.#host.open(id, { parent: this.id });
+    return this.#during(() => this.#host.open(id, { parent: this.id }));
   }
 
   /** Everything this session has seen, for another process to take in with `importSightings`. */
   exportSightings(): Promise<string> {
-    this.#world();
-    return this.#ledger.exportJson();
+    return this.#during(() => this.#ledger.exportJson());
   }
 
   /** Takes in exported sightings that the disk confirms; the others are dropped. */
   importSightings(text: string): Promise<{ readonly kept: number; readonly dropped: number }> {
-    const world = this.#world();
-    return this.#ledger.importJson(text, (sighting) => confirms(world, sighting));
+    return this.#during((world) => this.#ledger.importJson(text, (sighting) => confirms(world, sighting)));
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#host.closed(this);
+  /** Lets what is under way come to its end; whatever is asked for later is a Fault. */
+  close(): Promise<void> {
+    this.#ended ??= this.#host.closed(this, this.#idle());
+    return this.#ended;
+  }
+
+  #idle(): Promise<void> | undefined {
+    if (this.#under === 0) return undefined;
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+    });
   }
 
   /** Forgets everything this session has seen. */
@@ -226,8 +250,19 @@ export class GatedSession implements Session {
   }
 
   #world(): World {
-    if (this.#closed) throw new Fault('MISUSE', `session ${this.id} is closed`);
+    if (this.#ended !== undefined) throw new Fault('MISUSE', `session ${this.id} is closed`);
     return this.#host.world;
+  }
+
+  async #during<T>(work: (world: World) => Awaitable<T>): Promise<T> {
+    const world = this.#world();
+    this.#under += 1;
+    try {
+      return await work(world);
+    } finally {
+      this.#under -= 1;
+      if (this.#under === 0) this.#whenIdle?.();
+    }
   }
 
   async #one(intent: FileIntent): Promise<Outcome<ChangeResult>> {
@@ -244,12 +279,13 @@ export class GatedSession implements Session {
     return { ok: false, ...(await this.#gate.refusals.record(outcome)) };
   }
 
-  async #event<T>(text: string, work: () => Promise<T>): Promise<T> {
-    const world = this.#world();
-    const done = await work();
-    const root = world.workspace.roots[0] ?? '';
-    const entry = { kind: 'session' as const, atMs: world.now(), session: this.id, root, text };
-    await world.store.record({ entries: [entry] });
-    return done;
+  #event<T>(text: string, work: () => Promise<T>): Promise<T> {
+    return this.#during(async (world) => {
+      const done = await work();
+      const root = world.workspace.roots[0] ?? '';
+      const entry = { kind: 'session' as const, atMs: world.now(), session: this.id, root, text };
+      await world.store.record({ entries: [entry] });
+      return done;
+    });
   }
 }

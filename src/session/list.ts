@@ -14,6 +14,7 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 
 const DEFAULT_LIMIT = 1000;
 const MAX_DEPTH = 32;
+const WAYS: readonly string[] = ['listing', 'entries', 'names'] satisfies ListOptions['as'][];
 
 /** Shows what is in a folder. A folder shown in full counts as seen, which licenses deleting it. */
 export async function listFolder(
@@ -26,6 +27,10 @@ export async function listFolder(
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
   if (!Number.isInteger(depth) || depth < 1)
     return refused(invalid(path, `depth must be a whole number from 1 on, not ${depth}`));
+  if (!Number.isInteger(limit) || limit < 1)
+    return refused(invalid(path, `limit must be a whole number from 1 on, not ${limit}`));
+  if (!WAYS.includes(options.as ?? 'listing'))
+    return refused(invalid(path, `as must be one of ${WAYS.join(', ')}`));
   const outcome = world.workspace.locate(path, 'list');
   if (!outcome.ok) return outcome;
   const { located } = outcome;

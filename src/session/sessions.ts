@@ -9,6 +9,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import { expireSessions } from './expire.ts';
 import { GatedSession, type SessionHost } from './gated-session.ts';
 import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
+import { checkOpening } from './opening.ts';
 
 export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
   readonly preset?: PresetName;
@@ -22,15 +23,19 @@ interface Ending {
   /** Close the workspace with its last session. */
   readonly withLast: boolean;
   /** Told of every session that closes. */
-  onClosed?(id: string): void;
+  onClosed?(session: GatedSession): void;
 }
 
 /** A workspace open for any number of sessions in this process. */
 export class Sessions implements SessionHost {
   readonly world: World;
   readonly #close: () => Promise<void>;
+  /** Once it is closed or about to be; done once, for what it closes may have other owners by then. */
+  #ended: Promise<void> | undefined;
   readonly #ending: Ending;
   readonly #open = new Map<string, GatedSession>();
+  /** Sessions that are on their way out and still need the store. */
+  #leaving = 0;
   /** Done once, before the first session. */
   #expired: Promise<void> | undefined;
 
@@ -41,6 +46,7 @@ export class Sessions implements SessionHost {
   }
 
   static async open(options: WorkspaceOptions, ending: Ending = { withLast: false }): Promise<Sessions> {
+    checkOpening(options);
     const { preset, policy, policyFile, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
     const world = await openWorld({ ...rest, policy: resolvePolicy({ preset, file, flags: policy }) });
@@ -53,26 +59,33 @@ export class Sessions implements SessionHost {
   }
 
   async open(id: string | undefined, like: { readonly parent?: string }): Promise<GatedSession> {
+    if (id !== undefined && (typeof id !== 'string' || id === ''))
+      throw new Fault('MISUSE', 'a session id must be a string that is not empty');
     const known = id === undefined ? undefined : this.#open.get(id);
+    if (known !== undefined && like.parent !== undefined)
+      throw new Fault('MISUSE', `a session with the id ${id} is open already`);
     if (known !== undefined) return known;
-    if (id === '') throw new Fault('MISUSE', 'a session id must not be empty');
+    if (this.#ended !== undefined) throw new Fault('MISUSE', 'the workspace is closed');
     const session = new GatedSession(this, { id: id ?? `s-${randomUUID()}`, named: id !== undefined });
     this.#open.set(session.id, session);
     await this.#begin(session, like.parent);
     return session;
   }
 
-  /** Keeps a named session for resume and forgets an unnamed one. */
-  async closed(session: GatedSession): Promise<void> {
+  /** Keeps a named session for resume and forgets an unnamed one, once it is idle. */
+  async closed(session: GatedSession, idle: Promise<void> | undefined): Promise<void> {
     this.#open.delete(session.id);
+    this.#leaving += 1;
     const { store } = this.world;
     try {
+      await idle;
       if (!session.named) await store.record({ dropSession: session.id });
       else
         await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
     } finally {
-      this.#ending.onClosed?.(session.id);
-      if (this.#ending.withLast && this.#open.size === 0) await this.#close();
+      this.#leaving -= 1;
+      this.#ending.onClosed?.(session);
+      if (this.#ending.withLast && this.#open.size + this.#leaving === 0) await this.#end();
     }
   }
 
@@ -80,14 +93,19 @@ export class Sessions implements SessionHost {
     try {
       for (const session of [...this.#open.values()]) await session.close();
     } finally {
-      await this.#close();
+      await this.#end();
     }
+  }
+
+  #end(): Promise<void> {
+    this.#ended ??= this.#close();
+    return this.#ended;
   }
 
   async #begin(session: GatedSession, parent: string | undefined): Promise<void> {
     this.#expired ??= expireSessions(this.world);
     await this.#expired;
-    const kept = session.named ? await this.#kept(session.id) : undefined;
+    const kept = session.named ? await this.#resumed(session.id, parent) : undefined;
     const now = this.world.now();
     const record: SessionRecord = {
       id: session.id,
@@ -100,6 +118,14 @@ export class Sessions implements SessionHost {
     const text = kept === undefined ? 'opened' : 'resumed';
     const entry = { kind: 'session' as const, atMs: now, session: session.id, root: record.root, text };
     await this.world.store.record({ session: record, entries: [entry] });
+  }
+
+  /** What is kept under this id. A fork or a child begins anew, so what one of that name has seen before is forgotten. */
+  async #resumed(id: string, parent: string | undefined): Promise<SessionRecord | undefined> {
+    const kept = await this.#kept(id);
+    if (kept === undefined || parent === undefined) return kept;
+    await this.world.store.record({ dropSession: id });
+    return undefined;
   }
 
   async #kept(id: string): Promise<SessionRecord | undefined> {

@@ -67,6 +67,10 @@ export class Workspace {
 
   /** Opens the roots and pins them: they stay the same directories even if their names are given to others. */
   static open(paths: readonly string[], options: WorkspaceOptions = {}): Workspace {
+    if (!Array.isArray(paths))
+      throw new Fault('CONFIG_INVALID', 'the roots must be an array of absolute folders', {
+        reason: 'shape',
+      });
     if (paths.length === 0)
       throw new Fault('CONFIG_INVALID', 'a workspace needs at least one root', { reason: 'empty' });
     const guarantee = options.use ?? strongestGuarantee();

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { desk, ok, refusal } from '../../test/support/desk.ts';
+import type { Intent } from '../model/intent.ts';
+import type { WitnessEvent } from '../model/results.ts';
+import type { ListOptions, ReadOptions, UndoSelection } from '../model/session.ts';
+
+describe('what a program without types hands over', () => {
+  it('is refused by every verb that takes an intent or an event', async () => {
+    const { session } = await desk();
+    for (const wrong of [undefined, null, 5, {}, { kind: 'write', path: 'a' }]) {
+      await refusal(session.vet(wrong as unknown as Intent), 'INVALID_ARGUMENT');
+      await refusal(session.perform(wrong as unknown as Intent), 'INVALID_ARGUMENT');
+      if (wrong !== undefined && Object(wrong).kind === 'write') continue;
+      await refusal(session.witness(wrong as unknown as WitnessEvent), 'INVALID_ARGUMENT');
+    }
+  });
+
+  it.each([[null], [5], ['x'], [{ signal: {} }], [{ onProgress: 5 }]])(
+    'options %j are refused',
+    async (wrong) => {
+      const t = await desk();
+      await t.put('a.txt', 'one\n');
+      const options = wrong as unknown as ReadOptions & ListOptions & UndoSelection;
+      await refusal(t.session.read('a.txt', options), 'INVALID_ARGUMENT');
+      await refusal(t.session.list('.', options), 'INVALID_ARGUMENT');
+      await refusal(t.session.find('*', options), 'INVALID_ARGUMENT');
+      await refusal(t.session.search('one', options), 'INVALID_ARGUMENT');
+      await refusal(t.session.undo(options), 'INVALID_ARGUMENT');
+      await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+    },
+  );
+
+  it.each([
+    [{ limit: 0 }],
+    [{ limit: 1.5 }],
+    [{ limit: '2' }],
+    [{ limit: Number.NaN }],
+    [{ as: 'nonsense' }],
+  ])('a listing with %j is refused and counts as nothing seen', async (wrong) => {
+    const t = await desk();
+    await t.put('d/a.txt', 'one\n');
+    await refusal(t.session.list('d', wrong as unknown as ListOptions), 'INVALID_ARGUMENT');
+    await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');
+  });
+
+  it('a limit that is no number limits nothing, so it is refused', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    await refusal(t.session.read('a.txt', { maxBytes: Number.NaN }), 'INVALID_ARGUMENT');
+  });
+
+  it.each([[undefined], [Number.NaN], ['5']])(
+    'a rewind to %j is a fault and forgets nothing',
+    async (toMs) => {
+      const t = await desk();
+      await t.put('a.txt', 'one\n');
+      await ok(t.session.read('a.txt'));
+      const rewound = t.session.rewound(toMs as unknown as number);
+      await expect(rewound).rejects.toMatchObject({ code: 'MISUSE' });
+      await ok(t.session.write('a.txt', 'two\n'));
+    },
+  );
+});
+
+describe('reading', () => {
+  it('that was called off before it began shows nothing and counts as nothing seen', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const read = t.session.read('a.txt', { signal: AbortSignal.abort() });
+    await expect(read).rejects.toMatchObject({ name: 'AbortError' });
+    await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+  });
+});
+
+describe('undo', () => {
+  it('without an argument takes back the last change', async () => {
+    const t = await desk();
+    await ok(t.session.write('a.txt', 'one\n'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    await ok(t.session.undo());
+    expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it('in a read-only session changes nothing, but shows what it would do', async () => {
+    const t = await desk({ session: 'agent' });
+    await ok(t.session.write('a.txt', 'one\n'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    await t.session.close();
+    const reader = await t.open({ session: 'agent', policy: { readOnly: true } });
+    await refusal(reader.undo({}), 'READ_ONLY');
+    expect(t.text('a.txt')).toBe('two\n');
+    expect(await ok(reader.undo({ preview: true }))).toMatchObject({ diff: expect.stringContaining('+one') });
+  });
+});

@@ -1,0 +1,30 @@
+import { nearest } from '../config/nearest.ts';
+import { isRecord } from '../gate/check-intent.ts';
+import { Fault } from '../model/fault.ts';
+import type { WorkspaceOptions } from './sessions.ts';
+
+const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
+  roots: true,
+  store: true,
+  home: true,
+  preset: true,
+  policy: true,
+  policyFile: true,
+  require: true,
+  now: true,
+};
+
+/**
+ * Options for opening are an object and hold nothing but options, else a Fault MISUSE: a misspelt one that is silently
+ * ignored is a guard that is silently off. What they hold is checked by whoever uses it.
+ */
+export function checkOpening(options: unknown, more: readonly string[] = []): void {
+  if (!isRecord(options)) throw new Fault('MISUSE', 'the options for opening must be an object with roots');
+  const known = [...Object.keys(KNOWN), ...more];
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue;
+    const near = nearest(key, known);
+    const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+    throw new Fault('MISUSE', `there is no option ${JSON.stringify(key)}${hint}`);
+  }
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { desk, ok, refusal } from '../../test/support/desk.ts';
+import { scratch } from '../../test/support/tree.ts';
+import type { Session } from '../model/session.ts';
+import { currentSession, openSession, runInSession, type SessionOptions } from './open-session.ts';
+import { Sessions } from './sessions.ts';
+
+const MISUSE = expect.objectContaining({ code: 'MISUSE' });
+const INVALID = expect.objectContaining({ code: 'CONFIG_INVALID' });
+
+async function workspace(): Promise<Sessions> {
+  const { root, home } = scratch();
+  const sessions = await Sessions.open({ roots: [root], home });
+  onTestFinished(() => sessions.close());
+  return sessions;
+}
+
+describe('opening', () => {
+  it.each<[object | null | undefined, unknown]>([
+    [undefined, MISUSE],
+    [null, MISUSE],
+    [{ roots: undefined }, INVALID],
+    [{ roots: '/' }, INVALID],
+    [{ roots: [5] }, INVALID],
+    [{ roots: ['.'] }, INVALID],
+    [{ presett: 'strict' }, MISUSE],
+    [{ readOnly: true }, MISUSE],
+    [{ session: null }, MISUSE],
+    [{ session: 5 }, MISUSE],
+    [{ session: '' }, MISUSE],
+  ])('with %j is a fault', async (wrong, fault) => {
+    const { root, home } = scratch();
+    const options = wrong && { roots: [root], home, store: 'memory:', ...wrong };
+    // What a program without types may say.
+    await expect(openSession(options as SessionOptions)).rejects.toEqual(fault);
+  });
+
+  it('names the option that was meant', async () => {
+    const options = { roots: [], presett: 'strict' } as SessionOptions;
+    await expect(openSession(options)).rejects.toThrow(
+      'there is no option "presett"; did you mean "preset"?',
+    );
+  });
+});
+
+describe('forks and children', () => {
+  it('have an id of their own, not that of an open session', async () => {
+    const sessions = await workspace();
+    const parent = await sessions.session('parent');
+    for (const id of ['parent', 5, ''] as string[]) {
+      await expect(parent.child(id)).rejects.toEqual(MISUSE);
+      await expect(parent.fork(id)).rejects.toEqual(MISUSE);
+    }
+    await ok(parent.list('.'));
+  });
+
+  it('a child starts empty, and a fork with what its parent has seen, also under a name that was used before', async () => {
+    const t = await desk({ session: 'parent' });
+    await t.put('a.txt', 'one\n');
+    await t.put('b.txt', 'one\n');
+    for (const name of ['kid', 'twin']) {
+      const before = await t.open({ session: name });
+      await ok(before.read('a.txt'));
+      await before.close();
+    }
+    await ok(t.session.read('b.txt'));
+    const child = await t.session.child('kid');
+    await refusal(child.write('a.txt', 'x'), 'NOT_READ');
+    const fork = await t.session.fork('twin');
+    await refusal(fork.write('a.txt', 'x'), 'NOT_READ');
+    await ok(fork.write('b.txt', 'x'));
+    await Promise.all([child.close(), fork.close()]);
+  });
+});
+
+describe('closing', () => {
+  it.each(['memory:', undefined])('waits for what is under way (store %s)', async (store) => {
+    const t = await desk(store === undefined ? {} : { store });
+    const names = Array.from({ length: 20 }, (_, index) => `f${index}.txt`);
+    for (const name of names) await t.put(name, 'one\n');
+    await Promise.all(names.map((name) => ok(t.session.read(name))));
+    const edits = names.map((name) => t.session.edit(name, [{ oldString: 'one', newString: 'two' }]));
+    const found = t.session.search('one');
+    await Promise.all([t.session.close(), t.session.close()]);
+    await Promise.all(edits.map((edit) => ok(edit)));
+    await ok(found);
+    expect(names.map((name) => t.text(name))).toEqual(names.map(() => 'two\n'));
+  });
+
+  it('of all sessions at once closes the workspace once, after the last', async () => {
+    const t = await desk({ session: 'parent' });
+    const others = [await t.session.fork('fork'), await t.session.child('child'), await t.session.child()];
+    await Promise.all([t.session, ...others].map((session) => session.close()));
+    const again = await t.open({ session: 'child' });
+    await ok(again.list('.'));
+  });
+
+  it('a workspace may be closed again, and then opens no session', async () => {
+    const sessions = await workspace();
+    await sessions.session('a');
+    await Promise.all([sessions.close(), sessions.close()]);
+    await sessions.close();
+    await expect(sessions.session('b')).rejects.toEqual(MISUSE);
+  });
+
+  it('makes every later call fail as a rejection, never at once', async () => {
+    const { session } = await desk();
+    await session.close();
+    const calls: (() => Promise<unknown>)[] = [
+      () => session.read('a'),
+      () => session.write('a', 'x'),
+      () => session.apply([]),
+      () => session.perform({ kind: 'mkdir', path: 'a' }),
+      () => session.vet({ kind: 'mkdir', path: 'a' }),
+      () => session.witness({ kind: 'command', command: 'x' }),
+      () => session.undo(),
+      () => session.child(),
+      () => session.fork(),
+      () => session.compacted(),
+      () => session.exportSightings(),
+      () => session.importSightings('{}'),
+      () => session.resumeFrom([]),
+    ];
+    for (const call of calls) await expect(call()).rejects.toEqual(MISUSE);
+  });
+});
+
+describe('runInSession', () => {
+  it('goes by the id as long as one session with it is open', async () => {
+    const t = await desk({ session: 'twice' });
+    const second = await t.open({ session: 'twice' });
+    const current = (): Session => runInSession('twice', () => currentSession());
+    expect(current()).toBe(second);
+    await second.close();
+    expect(current()).toBe(t.session);
+    await t.session.close();
+    expect(current).toThrow(MISUSE);
+  });
+
+  it.each([[null], [5], [{}]])('%j is no session', (session) => {
+    expect(() => runInSession(session as unknown as Session, () => 1)).toThrow(MISUSE);
+  });
+
+  it('needs a function', async () => {
+    const { session } = await desk();
+    expect(() => runInSession(session, undefined as unknown as () => void)).toThrow(MISUSE);
+  });
+});

@@ -266,14 +266,14 @@ describe('seed sentences', () => {
     expect(say('file-time', stale)).not.toContain('Last');
   });
 
-  it.each<[Action, string]>([
-    ['overwrite', 'overwriting'],
-    ['insert', 'inserting'],
-    ['edit', 'editing'],
-    ['delete', 'modifying'],
-  ])('C: %s', (action, doing) => {
+  it.each<[Action, string, string]>([
+    ['overwrite', "exists but hasn't", 'overwriting'],
+    ['insert', "hasn't", 'inserting'],
+    ['edit', "hasn't", 'editing'],
+    ['delete', "exists but hasn't", 'modifying'],
+  ])('C: %s', (action, has, doing) => {
     expect(say('thread-history', { action })).toBe(
-      `File a.txt exists but hasn't been read in this conversation. Use file_read to examine the current contents before ${doing}.`,
+      `File a.txt ${has} been read in this conversation. Use file_read to examine the current contents before ${doing}.`,
     );
   });
 

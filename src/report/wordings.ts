@@ -28,10 +28,10 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
       'File {path} has been modified since it was last read.\nLast modification: {mtime}\nLast read: {read}\n\nPlease use the Read tool again to get the latest contents before modifying it.',
   },
   'thread-history': {
-    'NOT_READ/overwrite': notRead('overwriting'),
-    'NOT_READ/insert': notRead('inserting'),
-    'NOT_READ/edit': notRead('editing'),
-    NOT_READ: notRead('modifying'),
+    'NOT_READ/overwrite': notRead("exists but hasn't", 'overwriting'),
+    'NOT_READ/insert': notRead("hasn't", 'inserting'),
+    'NOT_READ/edit': notRead("hasn't", 'editing'),
+    NOT_READ: notRead("exists but hasn't", 'modifying'),
   },
   staleness: {
     STALE:
@@ -64,6 +64,6 @@ export function fill(template: string, values: Readonly<Record<string, string | 
   return lines.join('\n');
 }
 
-function notRead(doing: string): string {
-  return `File {path} exists but hasn't been read in this conversation. Use file_read to examine the current contents before ${doing}.`;
+function notRead(has: string, doing: string): string {
+  return `File {path} ${has} been read in this conversation. Use file_read to examine the current contents before ${doing}.`;
 }

@@ -54,6 +54,15 @@ describe.each([
     expect(await session.write('f', 'y')).toMatchObject({ ok: true });
   });
 
+  it.each([{ offset: 1 }, { limit: 1 }])('are refused as the last ones together with %j', async (range) => {
+    const { root, session } = await open({ hugeBytes });
+    writeFileSync(join(root, 'f'), 'a\nb\nc\n');
+    expect(await session.read('f', { last: 1, ...range })).toMatchObject({
+      ok: false,
+      refusal: { code: 'INVALID_ARGUMENT' },
+    });
+  });
+
   it.each([[0], [-1], [1.5]])('are refused as the last %d', async (last) => {
     const { root, session } = await open({ hugeBytes });
     writeFileSync(join(root, 'f'), 'a\nb\nc\n');

@@ -35,8 +35,10 @@ export interface Shown {
 
 /** The range of lines asked for, or why there is none. Undefined `totalLines`: not counted, the file is huge. */
 export function rangeOf(reading: Reading, totalLines: number | undefined): LineRange | Refusal {
-  if (reading.options.last !== undefined && totalLines !== undefined)
-    return lastLines(reading, reading.options.last, totalLines);
+  const { last } = reading.options;
+  if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
+    return invalid(reading, 'the last lines are asked for without offset and limit');
+  if (last !== undefined && totalLines !== undefined) return lastLines(reading, last, totalLines);
   const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
   if (!Number.isInteger(offset) || offset < 1)
     return invalid(reading, `offset must be a line number from 1 on, not ${offset}`);

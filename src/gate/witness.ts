@@ -1,12 +1,13 @@
 import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
+import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
-import { countLines } from '../text/byte-lines.ts';
+import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { diffLines } from '../text/diff.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import { sweep } from './sweep.ts';
@@ -60,13 +61,12 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
   if (!outcome.ok) return outcome;
   const { key, snapshot } = outcome;
   if (snapshot === undefined) return { ok: true, notices: [] };
-  const shown =
-    event.ranges === undefined && event.content !== undefined
-      ? Buffer.from(event.content, 'utf8')
-      : undefined;
-  const current = shown === undefined || shown.equals(snapshot.bytes);
+  const shown = event.content === undefined ? undefined : Buffer.from(event.content, 'utf8');
+  const current = shown === undefined || isShownBy(snapshot.bytes, shown, event.ranges);
   const bytes = current ? snapshot.bytes : shown;
   const totalLines = countLines(bytes);
+  const coverage = coverageShown(event, totalLines);
+  if (coverage.kind === 'none') return { ok: true, notices: [] };
   const flags = {
     ...NO_FLAGS,
     notText: looksBinary(bytes),
@@ -76,7 +76,7 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
   const seen = {
     key,
     totalLines,
-    coverage: coverageShown(event, totalLines),
+    coverage,
     flags,
     how: 'witness' as const,
   };
@@ -89,9 +89,23 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
   return { ok: true, notices: [] };
 }
 
+/** Whether a text shows the file, or the lines it is said to show of it; how these end is not asked. */
+function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {
+  if (shown.equals(bytes)) return true;
+  if (ranges === undefined) return false;
+  const lines = ranges.map((range) => sliceLineBytes(bytes, range));
+  return plain(Buffer.concat(lines)) === plain(shown);
+}
+
+function plain(bytes: Buffer): string {
+  return bytes.toString('utf8').replaceAll('\r\n', '\n').replace(/\n$/, '');
+}
+
 function coverageShown(event: ReadEvent, totalLines: number): Coverage {
   if (event.ranges === undefined) return WHOLE;
-  const bounded = event.ranges.map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }));
+  const bounded = event.ranges
+    .map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }))
+    .filter((range) => range.from <= range.to);
   return linesCoverage(bounded, totalLines);
 }
 
@@ -155,12 +169,17 @@ async function witnessMove(
   const destination = world.workspace.resolve(event.destination, 'move');
   if (!source.ok) return source;
   if (!destination.ok) return destination;
-  const seen = await ledger.recall(source.path.key);
-  if (seen !== undefined && !source.exists && destination.exists) {
-    const gone = ledger.tombstoneWrites(source.path.key, world.now());
-    // The bytes decide whether it still counts: the stamp has changed with the name.
-    await ledger.record([{ ...seen, key: destination.path.key, racy: true }], gone);
-  }
+  if (source.exists || !destination.exists) return { ok: true, notices: [] };
+  const from = source.path.key;
+  const moved = (await ledger.all()).filter(({ key }) => key === from || key.startsWith(`${from}/`));
+  const gone = moved.map(({ key }) => ledger.tombstoneWrites(key, world.now()));
+  // The bytes decide whether they still count: the stamps have changed with the names.
+  const there = moved.map((seen) => ({
+    ...seen,
+    key: `${destination.path.key}${seen.key.slice(from.length)}`,
+    racy: true,
+  }));
+  if (moved.length > 0) await ledger.record(there, joinWrites(...gone));
   return { ok: true, notices: [] };
 }
 

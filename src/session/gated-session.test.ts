@@ -62,6 +62,11 @@ describe('what a program without types hands over', () => {
   );
 });
 
+it('options for resuming that are no object are a fault', async () => {
+  const { session } = await desk();
+  await expect(session.resumeFrom([], null as unknown as object)).rejects.toMatchObject({ code: 'MISUSE' });
+});
+
 describe('reading', () => {
   it('that was called off before it began shows nothing and counts as nothing seen', async () => {
     const t = await desk();

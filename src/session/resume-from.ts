@@ -5,6 +5,7 @@ import type { FormatName } from '../history/format.ts';
 import type { HistorySighting, Skipped } from '../history/history-sighting.ts';
 import { joinSightings } from '../history/join.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { countLines } from '../text/byte-lines.ts';
 
@@ -29,6 +30,8 @@ export async function resumeFrom(
   ledger: Ledger,
   { transcript, options }: { readonly transcript: Transcript; readonly options: ResumeOptions },
 ): Promise<Resumed> {
+  if (typeof options !== 'object' || options === null)
+    throw new Fault('MISUSE', 'the options for resuming must be an object');
   const cwd = options.cwd ?? world.workspace.roots[0] ?? '/';
   const history = deriveSightings(transcript, {
     cwd,

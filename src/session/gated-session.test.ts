@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
+import { asNobody } from '../../test/support/nobody.ts';
 import type { Intent } from '../model/intent.ts';
 import type { WitnessEvent } from '../model/results.ts';
 import type { ListOptions, ReadOptions, UndoSelection } from '../model/session.ts';
@@ -74,6 +77,25 @@ describe('reading', () => {
     const read = t.session.read('a.txt', { signal: AbortSignal.abort() });
     await expect(read).rejects.toMatchObject({ name: 'AbortError' });
     await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+  });
+});
+
+describe('a folder that may not be read', () => {
+  it('is neither listed nor deleted, nor is one around it, and the refusal says why', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('around/locked/a.txt', 'one\n');
+    await ok(t.session.list('around', { depth: 3 }));
+    const locked = join(t.root, 'around/locked');
+    chmodSync(locked, 0);
+    onTestFinished(() => chmodSync(locked, 0o700));
+    const why = { detail: { errno: 'EACCES' } };
+    const { session } = t;
+    const listed = asNobody(() => session.list('around/locked'));
+    expect(await refusal(listed, 'UNVERIFIABLE')).toMatchObject({ action: 'list', ...why });
+    for (const path of ['around', 'around/locked']) {
+      const deleted = asNobody(() => session.delete(path, { recursive: true }));
+      expect(await refusal(deleted, 'UNVERIFIABLE')).toMatchObject({ action: 'delete', ...why });
+    }
   });
 });
 

@@ -25,12 +25,8 @@ export async function listFolder(
   const { path, options } = request;
   options.signal?.throwIfAborted();
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
-  if (!Number.isInteger(depth) || depth < 1)
-    return refused(invalid(path, `depth must be a whole number from 1 on, not ${depth}`));
-  if (!Number.isInteger(limit) || limit < 1)
-    return refused(invalid(path, `limit must be a whole number from 1 on, not ${limit}`));
-  if (!WAYS.includes(options.as ?? 'listing'))
-    return refused(invalid(path, `as must be one of ${WAYS.join(', ')}`));
+  const reason = whyInvalid({ ...options, depth, limit });
+  if (reason !== undefined) return refused(invalid(path, reason));
   const outcome = world.workspace.locate(path, 'list');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
@@ -53,6 +49,8 @@ export async function listFolder(
     } finally {
       if (dir !== place.dir) dir.close();
     }
+  } catch (error) {
+    return refused(unlisted(path, error));
   } finally {
     place.dir.close();
   }
@@ -168,4 +166,21 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
   const stats = kind === 'file' ? inspect(dir, entry.name) : undefined;
   if (stats === undefined) return { path, kind };
   return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
+}
+
+function whyInvalid({ depth, limit, as = 'listing' }: ListOptions): string | undefined {
+  if (!isCount(depth)) return `depth must be a whole number from 1 on, not ${depth}`;
+  if (!isCount(limit)) return `limit must be a whole number from 1 on, not ${limit}`;
+  return WAYS.includes(as) ? undefined : `as must be one of ${WAYS.join(', ')}`;
+}
+
+function isCount(value: number | undefined): boolean {
+  return value !== undefined && Number.isInteger(value) && value >= 1;
+}
+
+/** The folder is not ours to read, or was replaced meanwhile. */
+function unlisted(path: string, error: unknown): Refusal {
+  const errno = errnoOf(error);
+  if (errno === undefined) throw error;
+  return { code: 'UNVERIFIABLE', action: 'list', path, next: 'ask_human', detail: { errno } };
 }

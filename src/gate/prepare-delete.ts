@@ -2,7 +2,6 @@ import { listNames } from '../disk/list.ts';
 import type { FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { errnoOf } from '../model/errno.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -36,10 +35,7 @@ export async function prepareDelete(world: World, ledger: Ledger, intent: Delete
     return prepared;
   } catch (error) {
     view.located.place.dir.close();
-    const errno = errnoOf(error);
-    if (errno === undefined) throw error;
-    // A folder in the tree is not ours to read, or was replaced meanwhile: nobody knows what would be destroyed.
-    return no({ ...unverifiable(intent.path, errno), action: 'delete', next: 'ask_human' });
+    throw error;
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import { errnoOf } from '../model/errno.ts';
 import type { FileIntent } from '../model/intent.ts';
+import type { Refusal } from '../model/verdict.ts';
 import { pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -8,14 +10,27 @@ import { prepareWrite } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
-/** Judges one change and makes the step that does it. Called under the lock of its files. */
-export function prepare(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
-  if (world.policy.readOnly) {
-    const path = pathsOf(change)[0] ?? '';
-    const action = change.kind === 'write' ? 'overwrite' : change.kind;
-    const detail = { reason: 'session' };
-    return Promise.resolve(no({ code: 'READ_ONLY', action, path, next: 'ask_human', detail }));
+/**
+ * Judges one change and makes the step that does it. Called under the lock of its files. What the system does not let us
+ * look at (a folder without read permission in a tree, say) is UNVERIFIABLE: nothing was changed yet.
+ */
+export async function prepare(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
+  if (world.policy.readOnly)
+    return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
+  try {
+    return await prepareAs(world, ledger, change);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return no({ code: 'UNVERIFIABLE', ...triedOf(change), next: 'ask_human', detail: { errno } });
   }
+}
+
+function triedOf(change: FileIntent): Pick<Refusal, 'action' | 'path'> {
+  return { action: change.kind === 'write' ? 'overwrite' : change.kind, path: pathsOf(change)[0] ?? '' };
+}
+
+function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
   switch (change.kind) {
     case 'write':
       return prepareWrite(world, ledger, change);

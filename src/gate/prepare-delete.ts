@@ -11,7 +11,7 @@ import { removeFolderStep } from './folder-step.ts';
 import { heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
-import { no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import { removeFileStep, removeLinkStep } from './remove-step.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { doom, removeTreeStep } from './tree-step.ts';
@@ -29,14 +29,7 @@ export async function prepareDelete(world: World, ledger: Ledger, intent: Delete
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  try {
-    const prepared = await judged(world, ledger, { intent, view });
-    if (!prepared.ok) view.located.place.dir.close();
-    return prepared;
-  } catch (error) {
-    view.located.place.dir.close();
-    throw error;
-  }
+  return closedUnlessOk(view, () => judged(world, ledger, { intent, view }));
 }
 
 async function judged(

@@ -15,7 +15,7 @@ import { type OutsideChange, outsideChange } from './outside-change.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
-import { no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
@@ -28,9 +28,7 @@ export async function prepareText(world: World, ledger: Ledger, intent: TextInte
   const outcome = await look(world, ledger, { path, action: kind, expectedRevision, depth: 'bytes' });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  const prepared = await judged(world, intent, view);
-  if (!prepared.ok) view.located.place.dir.close();
-  return prepared;
+  return closedUnlessOk(view, () => judged(world, intent, view));
 }
 
 async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {

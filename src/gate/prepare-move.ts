@@ -14,7 +14,7 @@ import { heldInside, heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { moveStep } from './move-step.ts';
 import { unverifiable } from './prepare-write.ts';
-import { no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import { sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
@@ -30,20 +30,17 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
     depth: 'glance',
   });
   if (!source.ok) return source;
-  const destination = await look(world, ledger, {
-    path: intent.destination,
-    action: 'overwrite',
-    links: 'parents',
-    depth: 'bytes',
+  return closedUnlessOk(source.view, async () => {
+    const destination = await look(world, ledger, {
+      path: intent.destination,
+      action: 'overwrite',
+      links: 'parents',
+      depth: 'bytes',
+    });
+    if (!destination.ok) return destination;
+    const both = { source: source.view, destination: destination.view };
+    return closedUnlessOk(both.destination, () => judged(world, ledger, { intent, ...both }));
   });
-  const prepared = destination.ok
-    ? await judged(world, ledger, { intent, source: source.view, destination: destination.view })
-    : destination;
-  if (!prepared.ok) {
-    source.view.located.place.dir.close();
-    if (destination.ok) destination.view.located.place.dir.close();
-  }
-  return prepared;
 }
 
 interface Moving {

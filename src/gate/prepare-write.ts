@@ -14,7 +14,7 @@ import { suspectLines } from '../text/suspect-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import { cure } from './cure.ts';
 import { look, type View } from './look.ts';
-import { no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 import { writeStep } from './write-step.ts';
 
@@ -32,9 +32,7 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  const prepared = await judged(world, { intent, view, authored });
-  if (!prepared.ok) view.located.place.dir.close();
-  return prepared;
+  return closedUnlessOk(view, () => judged(world, { intent, view, authored }));
 }
 
 /** The bytes to write, and what was done to the text on the way. */

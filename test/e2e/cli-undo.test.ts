@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
@@ -29,6 +29,21 @@ describe('lookfirst undo', () => {
     expect(existsSync(join(work.root, 'new'))).toBe(false);
     expect((await lookfirst(work, ['undo'])).code).toBe(0);
     expect(work.text('a.txt')).toBe('two\n');
+  });
+
+  it('is for people: a policy that lets sessions change nothing does not stop it', async () => {
+    const work = await changedDesk();
+    writeFileSync(join(work.home, 'lookfirst.json'), '{ "readOnly": true }');
+    expect(await lookfirst(work, ['undo'])).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(join(work.root, 'new'))).toBe(false);
+  });
+
+  it('only shows what it would do with --read-only', async () => {
+    const work = await changedDesk();
+    expect(await lookfirst(work, ['undo', '--read-only'])).toEqual(
+      await lookfirst(work, ['undo', '--dry-run']),
+    );
+    expect(work.text('new/b.txt')).toBe('b\n');
   });
 
   it('takes back one change by its id from anywhere, and does it again by the undo’s id', async () => {

@@ -96,7 +96,7 @@ async function undoJob(cli: Cli, job: UndoJob, flags: Flags): Promise<ExitCode> 
   try {
     const preview = await run(world, { ...selection, preview: true });
     if (!preview.ok) return await refuse(cli, preview.refusal, flags);
-    if (flags.dryRun === true) return await show(cli, world, { result: preview, flags });
+    if (isDryRun(flags)) return await show(cli, world, { result: preview, flags });
     if (!(await isMeant(cli, world, { result: preview, flags }))) return EXIT.refused;
     const outcome = await run(world, selection);
     if (!outcome.ok) return await refuse(cli, outcome.refusal, flags);
@@ -105,6 +105,10 @@ async function undoJob(cli: Cli, job: UndoJob, flags: Flags): Promise<ExitCode> 
     await world.store.record({ forget: [{ session: WHO }] });
     await sessions.close();
   }
+}
+
+function isDryRun({ dryRun, readOnly }: Flags): boolean {
+  return dryRun === true || readOnly === true;
 }
 
 function run(world: World, selection: UndoSelection): Promise<Outcome<UndoResult>> {
@@ -129,7 +133,7 @@ async function isMeant(cli: Cli, world: World, { result, flags }: Shown): Promis
 
 async function show(cli: Cli, world: World, { result, flags }: Shown): Promise<ExitCode> {
   const { change, undid, files, diff } = result;
-  const dryRun = flags.dryRun === true;
+  const dryRun = isDryRun(flags);
   if (flags.json === true)
     await cli.terminal.print(
       JSON.stringify({ ok: true, dryRun, change, root: world.workspace.roots[0], undid, files, diff }),

@@ -11,8 +11,9 @@ import type { World } from './world.ts';
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
   if (only !== undefined && changes.length === 1 && only.kind !== 'move') {
-    const found = keyOf(world, only.path, only);
-    return { ok: true, keys: found === undefined ? [] : lockedBy(found) };
+    // Nearly always the name says it all. Whatever a link or a missing folder adds is asked for once it is known.
+    const key = world.workspace.keyOf(only.path);
+    return { ok: true, keys: key === undefined ? [] : [key] };
   }
   const touched = changes.flatMap((change) =>
     pathsOf(change).flatMap((path) => {

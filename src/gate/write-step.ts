@@ -67,12 +67,12 @@ export function writeStep(world: World, change: NewBytes): Step {
       if (unchanged)
         return done(world, change, { fingerprint, stamp: before.stamp, racy: before.racy, notices: [] });
       try {
-        const outcome = await commit(world, { ...change, place: place(), fingerprint });
+        const outcome = await commit(world, change, { place: place(), fingerprint });
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
-        return Object.assign(done(world, change, outcome), { effects });
+        return { ...done(world, change, outcome), effects };
       } catch (error) {
         folders?.undo();
         throw error;
@@ -97,9 +97,9 @@ export function writeStep(world: World, change: NewBytes): Step {
 
 function commit(
   world: World,
-  change: NewBytes & { readonly place: Place; readonly fingerprint: Fingerprint },
+  { before, bytes, mode }: NewBytes,
+  { place, fingerprint }: { readonly place: Place; readonly fingerprint: Fingerprint },
 ): Promise<Committed | Conflict> {
-  const { before, bytes, place, mode, fingerprint } = change;
   if (before === undefined)
     return create(world.disk, place, { bytes, fingerprint, ...(mode === undefined ? {} : { mode }) });
   return replace(world.disk, place, {
@@ -152,13 +152,15 @@ function done(
   outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
 ): Done {
   const { path } = change.located.place;
-  const whole =
-    change.sighting.coverage.kind === 'whole' &&
-    !change.sighting.flags.clamped &&
-    !change.sighting.flags.redacted;
+  const { coverage, totalLines, flags, how } = change.sighting;
+  const whole = coverage.kind === 'whole' && !flags.clamped && !flags.redacted;
   const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
+  // Field by field: copies of objects cost more than all else here, and every change passes.
   const sighting: Sighting = {
-    ...change.sighting,
+    coverage,
+    totalLines,
+    flags,
+    how,
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,

@@ -133,6 +133,12 @@ export class Workspace {
     return { ok: true, path: place.path, exists };
   }
 
+  /** The key of a path if no link is on its way, by its text alone; undefined if it names nothing inside. */
+  keyOf(input: string): string | undefined {
+    const named = this.#naming.read(input);
+    return named.kind === 'inside' ? named.path.key : undefined;
+  }
+
   /** The resolved path of a name found while listing a pinned directory. */
   child(parent: ResolvedPath, name: string): ResolvedPath {
     const root = this.#roots.find((candidate) => candidate.canonical === parent.root);

@@ -8,8 +8,16 @@ const WRITE: readonly Rule[] = [
   { does: 'insert', path: 'path', content: 'content', when: APPEND },
   { does: 'write', path: 'path', content: 'content', unless: APPEND },
 ];
-const OLD_NEW = { old: 'old_text', new: 'new_text', occurrences: 'expected_replacements' } as const;
-const BATCH = (...names: string[]) => ({ argument: 'operation', is: names }) as const;
+const OLD_NEW = {
+  old: 'old_text',
+  new: 'new_text',
+  occurrences: 'expected_replacements',
+  loosely: [
+    { argument: 'case_sensitive', is: [false] },
+    { argument: 'word_boundary', is: [true] },
+  ],
+} as const;
+const BATCH = (...names: string[]) => ({ argument: 'operation', inItem: true, is: names }) as const;
 
 /** `fast-filesystem-mcp`. Every result is JSON inside a text block. */
 export const FAST_FILESYSTEM: ServerTable = {
@@ -37,7 +45,7 @@ export const FAST_FILESYSTEM: ServerTable = {
           content: 'content',
           from: 'start_line',
           firstLine: 0,
-          more: 'chunking.has_more',
+          more: ['has_more', 'truncated', 'chunking.has_more'],
           zero: 'start_offset',
         },
       },
@@ -76,7 +84,8 @@ export const FAST_FILESYSTEM: ServerTable = {
       { does: 'look', path: 'path', when: PREVIEW },
       { does: 'edit', path: 'path', edit: OLD_NEW, unless: PREVIEW },
     ],
-    fast_safe_edit: [{ does: 'edit', path: 'path', edit: OLD_NEW }],
+    // Widens a short old text to the whole line around it, and replaces that.
+    fast_safe_edit: [{ does: 'touch', path: 'path' }],
     fast_edit_blocks: [{ does: 'edit', path: 'path', edit: { ...OLD_NEW, each: 'edits' } }],
     fast_edit_multiple_blocks: [{ does: 'touch', path: 'path' }],
     fast_copy_file: [{ does: 'copy', source: 'source', destination: 'destination' }],
@@ -91,6 +100,7 @@ export const FAST_FILESYSTEM: ServerTable = {
         source: 'source',
         destination: 'destination',
         when: BATCH('copy'),
+        unless: DRY_RUN,
       },
       {
         does: 'move',
@@ -98,8 +108,9 @@ export const FAST_FILESYSTEM: ServerTable = {
         source: 'source',
         destination: 'destination',
         when: BATCH('move', 'rename'),
+        unless: DRY_RUN,
       },
-      { does: 'delete', each: 'operations', path: 'source', when: BATCH('delete') },
+      { does: 'delete', each: 'operations', path: 'source', when: BATCH('delete'), unless: DRY_RUN },
     ],
     fast_compress_files: [
       { does: 'look', each: 'paths', path: '.' },
@@ -113,7 +124,7 @@ export const FAST_FILESYSTEM: ServerTable = {
     fast_sync_directories: [
       { does: 'look', path: 'source_dir' },
       { does: 'look', path: 'target_dir' },
-      { does: 'unknown' },
+      { does: 'unknown', unless: DRY_RUN },
     ],
   },
 };

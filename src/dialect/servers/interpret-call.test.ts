@@ -99,6 +99,51 @@ describe('the others', () => {
     ],
     [
       'fast-filesystem',
+      'fast_edit_block',
+      { path: 'a', old_text: 'x', new_text: 'y', case_sensitive: false },
+      [{ kind: 'touch', path: 'a' }],
+    ],
+    [
+      'fast-filesystem',
+      'fast_edit_blocks',
+      {
+        path: 'a',
+        edits: [
+          { old_text: 'x', new_text: 'y' },
+          { old_text: 'z', new_text: 'w', word_boundary: true },
+        ],
+      },
+      [{ kind: 'touch', path: 'a' }],
+    ],
+    [
+      'fast-filesystem',
+      'fast_safe_edit',
+      { path: 'a', old_text: 'x', new_text: 'y' },
+      [{ kind: 'touch', path: 'a' }],
+    ],
+    [
+      'fast-filesystem',
+      'fast_batch_file_operations',
+      { operations: [{ operation: 'delete', source: 'a' }], dry_run: true },
+      [['look', 'a']],
+    ],
+    [
+      'fast-filesystem',
+      'fast_batch_file_operations',
+      { operations: [{ operation: 'delete', source: 'a', dry_run: true }] },
+      [['look', 'a'], { kind: 'delete', path: 'a', recursive: false }],
+    ],
+    [
+      'fast-filesystem',
+      'fast_sync_directories',
+      { source_dir: 'a', target_dir: 'b', dry_run: true },
+      [
+        ['look', 'a'],
+        ['look', 'b'],
+      ],
+    ],
+    [
+      'fast-filesystem',
       'fast_delete_file',
       { path: 'd', recursive: true },
       [{ kind: 'delete', path: 'd', recursive: true }],
@@ -147,6 +192,24 @@ describe('the others', () => {
     ],
     [
       'j0hanz-filesystem',
+      'create',
+      { files: [{ path: 'a', content: 'x' }], append: true },
+      [{ kind: 'write', path: 'a', content: 'x' }],
+    ],
+    [
+      'j0hanz-filesystem',
+      'edit',
+      { files: [{ path: 'a', edits: [{ oldText: 'x', newText: 'y' }], dryRun: true }] },
+      [edit('a', ['x', 'y'])],
+    ],
+    [
+      'j0hanz-filesystem',
+      'edit',
+      { path: 'a', edits: [{ oldText: 'x', newText: 'y' }], ignoreWhitespace: true },
+      [{ kind: 'touch', path: 'a' }],
+    ],
+    [
+      'j0hanz-filesystem',
       'delete',
       { paths: ['a'], recursive: true },
       [{ kind: 'delete', path: 'a', recursive: true }],
@@ -182,6 +245,8 @@ describe('the others', () => {
       { relative_path: 'a', needle: 'x', repl: 'y', mode: 'literal' },
       [edit('a', ['x', 'y'])],
     ],
+    ['serena', 'activate_project', { project: '/elsewhere' }, [['look', '/elsewhere'], ['unknown']]],
+    ['serena', 'write_memory', { memory_name: 'a', content: 'x' }, [['unknown']]],
     [
       'mark3labs-filesystem',
       'modify_file',
@@ -205,6 +270,12 @@ describe('the others', () => {
       'get_text_file_contents',
       { files: [{ file_path: '/a', ranges: [{ start: 1, end: 3 }, { start: 9 }] }] },
       [['read', '/a', '1..3', '9..']],
+    ],
+    [
+      'mcp-text-editor',
+      'get_text_file_contents',
+      { files: [{ file_path: '/a', ranges: [{ start: -5, end: 2 }, { start: -5 }] }] },
+      [['read', '/a', '-5..2', '-5..-1']],
     ],
     [
       'mcp-text-editor',

@@ -24,23 +24,23 @@ export function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
 
 /** The arguments a rule sees: all of them, or those of each item with the call's own behind them. */
 function scopesOf(rule: Rule, args: Arguments): Arguments[] {
-  if (rule.each === undefined) return applies(rule, args) ? [args] : [];
+  if (rule.each === undefined) return applies(rule, args, {}) ? [args] : [];
   return itemsOf(args[rule.each])
-    .map((item) => within(args, item))
-    .filter((scope) => applies(rule, scope));
+    .filter((item) => applies(rule, args, isRecord(item) ? item : {}))
+    .map((item) => within(args, item));
 }
 
-function applies(rule: Rule, scope: Arguments): boolean {
-  if (rule.when !== undefined && !holds(rule.when, scope)) return false;
-  return rule.unless === undefined || !holds(rule.unless, scope);
+function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
+  if (rule.when !== undefined && !holds(rule.when, args, item)) return false;
+  return rule.unless === undefined || !holds(rule.unless, args, item);
 }
 
 function within(args: Arguments, item: unknown): Arguments {
   return isRecord(item) ? { ...args, ...item } : { ...args, '.': item };
 }
 
-function holds(condition: ArgumentIs, scope: Arguments): boolean {
-  const value = scope[condition.argument];
+function holds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
+  const value = (condition.inItem === true ? item : args)[condition.argument];
   if (condition.is === undefined) return value !== undefined && value !== null;
   return condition.is.some((wanted) => wanted === value);
 }
@@ -91,7 +91,7 @@ function fileStep(rule: FileRule, path: string, scope: Arguments): Step {
   }
 }
 
-/** An edit that names no text is one of unknown lines. */
+/** An edit that does not name its text exactly is one of unknown lines. */
 function editStep(path: string, edits: readonly Edit[]): Step {
   const intent =
     edits.length === 0 ? { kind: 'touch' as const, path } : { kind: 'edit' as const, path, edits };
@@ -119,8 +119,11 @@ function transfer(how: 'move' | 'copy', source: string | undefined, destination:
   ];
 }
 
+/** None where the server may change other text than the old one. */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).filter(isRecord);
+  if (names.loosely?.some((loose) => items.some((item) => holds(loose, { ...scope, ...item }, item))))
+    return [];
   return items.flatMap((item) => {
     const oldString = textOf(item[names.old]);
     const newString = textOf(item[names.new]);

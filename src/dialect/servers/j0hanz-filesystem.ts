@@ -7,9 +7,14 @@ const LOOK: readonly Rule[] = [
 const LINES = { head: 'head', tail: 'tail', from: 'startLine', to: 'endLine' } as const;
 const FOOTERS = ['// truncated: ', '// sha256: '] as const;
 const DRY_RUN = { argument: 'dryRun', is: [true] } as const;
-const APPEND = { argument: 'append', is: [true] } as const;
+const APPEND = { argument: 'append', inItem: true, is: [true] } as const;
 const COPY = { argument: 'copy', is: [true] } as const;
-const EDITS: EditArguments = { each: 'edits', old: 'oldText', new: 'newText' };
+const EDITS: EditArguments = {
+  each: 'edits',
+  old: 'oldText',
+  new: 'newText',
+  loosely: [{ argument: 'ignoreWhitespace', is: [true] }],
+};
 
 /** `@j0hanz/filesystem-mcp`. */
 export const J0HANZ_FILESYSTEM: ServerTable = {

@@ -8,13 +8,16 @@ interface Shape {
 
 const text: Check = (value) => typeof value === 'string';
 const flag: Check = (value) => typeof value === 'boolean';
+const isTrue: Check = (value) => value === true;
 const number: Check = (value) => typeof value === 'number';
 const zeroOrOne: Check = (value) => value === 0 || value === 1;
 const strings: Check = (value) => Array.isArray(value) && value.every(text);
+const textOrStrings: Check = (value) => text(value) || strings(value);
 const scalars: Check = (value) =>
   Array.isArray(value) && value.every((item) => text(item) || flag(item) || number(item));
 
-const CONDITION = shape({ argument: text }, { is: scalars });
+const CONDITION = shape({ argument: text }, { is: scalars, inItem: isTrue });
+const conditions: Check = (value) => Array.isArray(value) && value.every(fits(CONDITION));
 const LINES = shape(
   {},
   {
@@ -31,7 +34,7 @@ const LINES = shape(
 const AFTER = shape({ argument: text, plus: number }, {});
 const EDIT = shape(
   { old: text, new: text },
-  { each: text, all: text, allByDefault: flag, occurrences: text },
+  { each: text, all: text, allByDefault: flag, occurrences: text, loosely: conditions },
 );
 const DECORATION = { header: text, footers: strings };
 const SHOWN: Readonly<Record<string, Shape>> = {
@@ -40,7 +43,7 @@ const SHOWN: Readonly<Record<string, Shape>> = {
   blocks: shape({ as: text, open: text }, DECORATION),
   json: shape(
     { as: text, content: text },
-    { items: text, path: text, from: text, firstLine: zeroOrOne, more: text, zero: text },
+    { items: text, path: text, from: text, firstLine: zeroOrOne, more: textOrStrings, zero: text },
   ),
   described: shape({ as: text }, {}),
 };

@@ -71,7 +71,10 @@ interface RuleScope {
 }
 
 export interface ArgumentIs {
+  /** An argument of the call. */
   readonly argument: string;
+  /** It is a field of the item of `each` instead: what stands in the wrong place means nothing to the server. */
+  readonly inItem?: true;
   /** The exact values that count; absent: the argument is given at all. */
   readonly is?: readonly (string | number | boolean)[];
 }
@@ -83,7 +86,10 @@ export interface LineArguments {
   /** A number of lines from the top, or from the end. */
   readonly head?: string;
   readonly tail?: string;
-  /** First line, and last line (included) or number of lines. A negative first line counts from the end. */
+  /**
+   * First line, and last line (included) or number of lines. A negative first line counts from the end, unless there is
+   * a last line.
+   */
   readonly from?: string;
   readonly to?: string;
   readonly count?: string;
@@ -109,6 +115,8 @@ export interface EditArguments {
   readonly allByDefault?: boolean;
   /** A number of expected occurrences; more than one means every occurrence. */
   readonly occurrences?: string;
+  /** Where one of these holds for an edit or for the call, the server also takes text that is only like the old one. */
+  readonly loosely?: readonly ArgumentIs[];
 }
 
 /** How the text of a result relates to the lines of the file. `PATH` in a mark stands for the path as it was asked for. */
@@ -148,8 +156,8 @@ export interface JsonShape {
   /** The first line shown, counted as `firstLine` (default 1). */
   readonly from?: string;
   readonly firstLine?: 0 | 1;
-  /** True when lines follow that are not shown. */
-  readonly more?: string;
+  /** Any of them true: text follows that is not shown, perhaps from the middle of a line on. */
+  readonly more?: string | readonly string[];
   /** Anything but 0 or absent: the text begins somewhere inside the file, and shows no known lines. */
   readonly zero?: string;
 }

@@ -46,7 +46,8 @@ function askedOnce(names: LineArguments, scope: Scope): AskedLines | undefined {
   const last = numberAt(scope, names.to);
   const count = numberAt(scope, names.count) ?? names.defaultCount;
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  if (first !== undefined && first < 0) return { from: first, to: -1 };
+  // With a last line too, servers disagree on what a negative first one means: counted as little as any of them shows.
+  if (first !== undefined && first < 0) return { from: first, to: last === undefined ? -1 : last - base + 1 };
   const from = Math.max(1, (first ?? base) - base + 1);
   if (last !== undefined) return { from, to: last - base + 1 };
   return { from, to: count === undefined ? undefined : from + count - 1 };

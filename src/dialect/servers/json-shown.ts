@@ -10,10 +10,14 @@ export function jsonShown(shape: JsonShape, path: string, text: string): ShownLi
   if (typeof content !== 'string') return [];
   if (shape.zero !== undefined && (fieldOf(entry, shape.zero) ?? 0) !== 0) return [];
   const first = shape.from === undefined ? undefined : fieldOf(entry, shape.from);
-  const more = shape.more !== undefined && fieldOf(entry, shape.more) === true;
-  if (typeof first !== 'number' && !more) return [{ path, content }];
-  const from = typeof first === 'number' ? first - (shape.firstLine ?? 1) + 1 : 1;
-  return delivered(path, [{ from, to: undefined }], content);
+  if (typeof first === 'number') {
+    const from = first - (shape.firstLine ?? 1) + 1;
+    return delivered(path, [{ from, to: undefined }], content);
+  }
+  const more = [shape.more ?? []].flat().some((field) => fieldOf(entry, field) === true);
+  if (!more) return [{ path, content }];
+  // The text was cut at a number of bytes: what follows the last line break is no whole line.
+  return delivered(path, [{ from: 1, to: undefined }], content.slice(0, content.lastIndexOf('\n') + 1));
 }
 
 function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {

@@ -2,6 +2,15 @@ import type { Rule, ServerTable } from './server-table.ts';
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'relative_path' }];
 const TOUCH: readonly Rule[] = [{ does: 'touch', path: 'relative_path' }];
+const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
+/** More than the file it names, or files it does not name. */
+const UNKNOWN: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
+/** From then on relative paths mean another folder: one outside is refused where it is named by its path. */
+const ELSEWHERE: readonly Rule[] = [
+  { does: 'look', path: 'project' },
+  { does: 'look', path: 'worktree' },
+  { does: 'unknown' },
+];
 const LITERAL = { argument: 'mode', is: ['literal'] } as const;
 const LINES = { from: 'start_line', to: 'end_line', firstLine: 0 } as const;
 
@@ -28,6 +37,13 @@ export const SERENA: ServerTable = {
     find_symbol: LOOK,
     find_referencing_symbols: LOOK,
     get_symbols_overview: LOOK,
+    find_declaration: LOOK,
+    find_implementations: LOOK,
+    get_diagnostics_for_file: LOOK,
+    jet_brains_find_symbol: LOOK,
+    jet_brains_find_referencing_symbols: LOOK,
+    jet_brains_get_symbols_overview: LOOK,
+    jet_brains_type_hierarchy: LOOK,
     replace_content: [
       {
         does: 'edit',
@@ -52,7 +68,32 @@ export const SERENA: ServerTable = {
     insert_after_symbol: TOUCH,
     insert_before_symbol: TOUCH,
     safe_delete_symbol: TOUCH,
-    rename_symbol: [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }],
+    rename_symbol: UNKNOWN,
+    replace_in_files: UNKNOWN,
+    jet_brains_rename: UNKNOWN,
+    jet_brains_move: UNKNOWN,
+    jet_brains_inline_symbol: UNKNOWN,
+    jet_brains_safe_delete: UNKNOWN,
+    write_memory: UNKNOWN,
+    edit_memory: UNKNOWN,
+    rename_memory: UNKNOWN,
+    delete_memory: UNKNOWN,
+    activate_project: ELSEWHERE,
+    switch_worktree: ELSEWHERE,
+    remove_project: UNKNOWN,
     execute_shell_command: [{ does: 'run', command: 'command' }],
+    list_memories: NOTHING,
+    read_memory: NOTHING,
+    check_onboarding_performed: NOTHING,
+    onboarding: NOTHING,
+    initial_instructions: NOTHING,
+    prepare_for_new_conversation: NOTHING,
+    think_about_collected_information: NOTHING,
+    think_about_task_adherence: NOTHING,
+    think_about_whether_you_are_done: NOTHING,
+    get_current_config: NOTHING,
+    switch_modes: NOTHING,
+    open_dashboard: NOTHING,
+    restart_language_server: NOTHING,
   },
 };

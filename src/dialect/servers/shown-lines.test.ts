@@ -100,6 +100,9 @@ describe('the forms of other servers', () => {
     expect(shown({ content: 'a\nb\n', start_offset: 0 })).toEqual([{ path: 'f', content: 'a\nb\n' }]);
     const chunk = { content: 'a\nb\n', start_offset: 0, chunking: { has_more: true } };
     expect(shown(chunk)).toEqual([{ path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] }]);
+    const cut = { content: 'a\nb\nc', start_offset: 0, truncated: false, has_more: true };
+    expect(shown(cut)).toEqual([{ path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] }]);
+    expect(shown({ ...cut, content: 'abc' })).toEqual([]);
     expect(shown({ content: 'b\n', start_line: 1 })).toEqual([
       { path: 'f', content: 'b\n', ranges: [{ from: 2, to: 2 }] },
     ]);

@@ -4,7 +4,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import { type Call, idOfRequest, newCall, toolOf } from './call.ts';
-import type { Located } from './foreign-session.ts';
+import type { ForeignSession, Located } from './foreign-session.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { keysOf, locate } from './locate.ts';
 import { withoutRevision, withRevision } from './receipt-tools.ts';
@@ -169,7 +169,7 @@ export class Intercept {
 
   async #handle(call: Call): Promise<void> {
     try {
-      const refusal = (await this.#unexplained(call)) ?? (await this.#admit(call));
+      const refusal = await this.#admit(call);
       if (refusal !== undefined) this.#refuse(call, refusal);
       else await this.#send(call);
     } catch (error) {
@@ -181,38 +181,22 @@ export class Intercept {
     }
   }
 
-  async #unexplained(call: Call): Promise<Refusal | undefined> {
-    call.session = await this.#options.session(metaOf(call.message));
+  /** What the policy for unknown tools says to the call. */
+  async #unexplained(call: Call, session: ForeignSession): Promise<Refusal | undefined> {
     const what = commandOf(call.understanding, call.tool);
     if (what === undefined) return undefined;
     const { unknownTools, catalogue, shared } = this.#options;
     const through =
       unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args));
     const done = through ? 'let through' : 'refused';
-    await call.session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
+    await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
     return through ? undefined : unknownToolRefusal(call.tool, unknownTools);
   }
 
-  /** Finds the call's files and waits for a turn at them. */
+  /** Waits for a turn at the call's files. Its place among those that come is taken before this returns. */
   async #admit(call: Call): Promise<Refusal | undefined> {
-    const { session, understanding } = call;
-    if (session === undefined) return undefined;
-    const { shared } = this.#options;
     this.#arriving++;
-    const found = this.#arrivals.then(async () => {
-      const keys: string[] = [];
-      for (const path of pathsOf(understanding)) {
-        const located = await locate(call, session, path);
-        if (!located.ok) return { refusal: located.refusal };
-        keys.push(located.key);
-      }
-      call.keys = keys;
-      const alone = changes(understanding);
-      if (alone) void this.#aftermath.drain();
-      return {
-        turn: shared.turns.take(alone || reads(understanding) ? keys : [], alone ? 'alone' : 'shared'),
-      };
-    });
+    const found = this.#arrivals.then(() => this.#arrive(call));
     this.#arrivals = found.then(
       () => this.#arriving--,
       () => this.#arriving--,
@@ -220,6 +204,28 @@ export class Intercept {
     const { refusal, turn } = await found;
     if (turn !== undefined) call.release = await turn;
     return refusal;
+  }
+
+  /** Finds the call's session and files, and queues for them. */
+  async #arrive(
+    call: Call,
+  ): Promise<{ readonly refusal?: Refusal | undefined; readonly turn?: Promise<() => void> }> {
+    const session = await this.#options.session(metaOf(call.message));
+    call.session = session;
+    const refusal = await this.#unexplained(call, session);
+    if (refusal !== undefined) return { refusal };
+    const { understanding } = call;
+    const keys: string[] = [];
+    for (const path of pathsOf(understanding)) {
+      const located = await locate(call, session, path);
+      if (!located.ok) return { refusal: located.refusal };
+      keys.push(located.key);
+    }
+    call.keys = keys;
+    const alone = changes(understanding);
+    if (alone) void this.#aftermath.drain();
+    const mode = alone ? 'alone' : 'shared';
+    return { turn: this.#options.shared.turns.take(alone || reads(understanding) ? keys : [], mode) };
   }
 
   /** Vets the call's changes and forwards it. */

@@ -311,6 +311,20 @@ describe('many calls at once', () => {
     expect(written?.ok).toBe(true);
   });
 
+  it('keep their order: a write sent right before a read does not count that read', async () => {
+    const { client, path } = open();
+    const call = (id: string, name: string, args: object) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
+    const answers = Promise.all(['blind', 'late'].map((id) => client.next((message) => message.id === id)));
+    // In one piece, so that the read has come before anything could be awaited for the write.
+    client.send(
+      `${call('blind', 'write_file', { path, content: 'x\n' })}\n${call('late', 'read_text_file', { path })}`,
+    );
+    const [written, shown] = await answers;
+    expect(written?.result).toMatchObject({ isError: true });
+    expect(shown?.result.content[0].text).toBe('one\ntwo\nthree\nfour\nfive\n');
+  });
+
   it('do not wait for other files', async () => {
     const { client, root } = open();
     const calls = Array.from({ length: 50 }, (_, n) =>

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { trusted } from '../gate/look.ts';
@@ -68,7 +69,10 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const { content } = event;
   if (content === undefined || matches(content, bytes, ranges)) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
-    return { sighting: { fingerprint, stamp, racy, coverage, totalLines, flags }, bytes, current: true };
+    // A server that shows U+FFFD for bytes it cannot read would also write it: to it, the file is no text.
+    const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
+    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: { ...flags, notText } };
+    return { sighting: seen, bytes, current: true };
   }
   if (ranges !== undefined) {
     // Some lines of a file that is other by now: of which bytes they were a part nobody can say.

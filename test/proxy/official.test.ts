@@ -291,6 +291,17 @@ describe('the official server kept inside', () => {
   });
 });
 
+it('a file that is shown with replacement characters is not changed as text', async () => {
+  const { client, path } = open();
+  const bytes = Buffer.from('caf\xe9\nplain\n', 'latin1');
+  writeFileSync(path, bytes);
+  await client.call('read_text_file', { path });
+  const edits = [{ oldText: 'plain', newText: 'x' }];
+  expect(await client.call('edit_file', { path, edits })).toMatchObject({ code: 'NOT_TEXT' });
+  expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_TEXT' });
+  expect(readFileSync(path)).toEqual(bytes);
+});
+
 describe('many calls at once', () => {
   it('are judged one after the other for one file: of two edits from one view both are applied', async () => {
     const { client, path } = open();

@@ -137,9 +137,8 @@ export class Aftermath {
       if (step.does === 'list') await session.witness({ kind: 'list', path: understanding.place(step.path) });
     for (const shown of shownLines(readsOf(understanding), fieldOf(response, 'result.content'))) {
       const path = understanding.place(shown.path);
-      const seen = await session.witness({ kind: 'read', ...shown, path });
-      // A guess at how a strange server shows a file may be wrong: then it was shown, but we cannot say what.
-      if (!seen.ok && understanding.guessed) await session.witness({ kind: 'read', path, clamped: true });
+      const event = { kind: 'read', ...shown, path } as const;
+      await session.witness(understanding.guessed ? { ...event, guessed: true } : event);
     }
   }
 }

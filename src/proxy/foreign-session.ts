@@ -21,9 +21,12 @@ export interface ForeignSession {
   settle(change: string, ending: Ending): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Notes what the other server showed or ran. With `content`, a read is noted by what was shown, not by what is there
-   * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE.
+   * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE. Content
+   * that is only guessed to be the file's is then none of it: the file was shown, but nobody can say what of it.
    */
-  witness(event: WitnessEvent | ListingEvent): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  witness(
+    event: WitnessEvent | ListingEvent | GuessedEvent,
+  ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Notes that a whole file was shown, if what was shown is exactly what is there. False: nothing was noted, and
    * `witness` must be told what was shown. The quick way for the most common of all calls; `key` is from `locate`.
@@ -46,6 +49,9 @@ export type Ending = 'done' | 'failed' | 'unknown';
 export interface ShownBytes {
   equals(bytes: Uint8Array): boolean;
 }
+
+/** A tool that nobody has described was called with the path of a file, and showed this. */
+export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
 
 /** A folder was listed in full. */
 export interface ListingEvent {

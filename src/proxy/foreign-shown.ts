@@ -11,8 +11,9 @@ import { type Outcome, refused } from '../model/verdict.ts';
 import { formatRanges } from '../report/ranges.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
+import type { GuessedEvent } from './foreign-session.ts';
 
-type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
+type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
 export interface Scene {
@@ -67,11 +68,13 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   };
   const ranges = event.ranges?.map((range) => within(range, totalLines));
   const { content } = event;
-  if (content === undefined || matches(content, bytes, ranges)) {
+  const isThere = content === undefined || matches(content, bytes, ranges);
+  if (isThere || 'guessed' in event) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
     // A server that shows U+FFFD for bytes it cannot read would also write it: to it, the file is no text.
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
-    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: { ...flags, notText } };
+    const known = { ...flags, notText, clamped: flags.clamped || !isThere };
+    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
     return { sighting: seen, bytes, current: true };
   }
   if (ranges !== undefined) {

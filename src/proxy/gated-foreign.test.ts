@@ -60,6 +60,8 @@ describe('a foreign read', () => {
     ['more lines than there are', { content: TEXT, ranges: [{ from: 1, to: 99 }] }, 'ok'],
     ['a picture of it', { clamped: true }, 'PARTIALLY_READ'],
     ['older bytes', { content: 'before\n' }, 'STALE'],
+    ['what was only guessed to be its text', { content: 'before\n', guessed: true }, 'PARTIALLY_READ'],
+    ['what was rightly guessed to be its text', { content: TEXT, guessed: true }, 'ok'],
     ['lines that are not there any more', { content: 'before', ranges: [{ from: 1, to: 1 }] }, 'NOT_READ'],
   ])('that showed %s licenses as much as it showed', async (_what, shown, code) => {
     const { vets, saw, path } = await open();

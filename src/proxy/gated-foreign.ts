@@ -9,7 +9,14 @@ import type { Session } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { type OpenChange, prepareForeign } from './foreign-change.ts';
 import { foreignLocate } from './foreign-locate.ts';
-import type { Ending, ForeignSession, ListingEvent, Located, ShownBytes } from './foreign-session.ts';
+import type {
+  Ending,
+  ForeignSession,
+  GuessedEvent,
+  ListingEvent,
+  Located,
+  ShownBytes,
+} from './foreign-session.ts';
 import { settleForeign } from './foreign-settle.ts';
 import { witnessShown } from './foreign-shown.ts';
 import { sawWhole } from './foreign-whole.ts';
@@ -66,7 +73,7 @@ export class GatedForeign implements ForeignSession {
     return { ok: true, notices: [] };
   }
 
-  async witness(event: WitnessEvent | ListingEvent): Told {
+  async witness(event: WitnessEvent | ListingEvent | GuessedEvent): Told {
     if (event.kind === 'list') {
       const listed = await this.#session.list(event.path, { limit: MAX_LISTED });
       return listed.ok ? { ok: true, notices: [] } : listed;

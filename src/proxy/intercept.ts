@@ -231,8 +231,9 @@ export class Intercept {
   /** Vets the call's changes and forwards it. */
   async #send(call: Call): Promise<void> {
     const intents = withRevision(intentsOf(call.understanding), call.revision);
+    // What ran is told by what it left of the files that were seen: those must be noted before.
+    if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
-      await this.#aftermath.drain();
       const prepared = await call.session.prepare(intents);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;

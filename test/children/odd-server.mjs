@@ -43,6 +43,10 @@ const tools = {
     return text('saved');
   },
   format_all: () => text('formatted'),
+  format_file: ({ path }) => {
+    writeFileSync(path, readFileSync(path, 'utf8').toUpperCase());
+    return text('formatted');
+  },
   env: () => text(JSON.stringify(process.env)),
   cwd: () => text(process.cwd()),
   size: ({ value }) => text(String(value.length)),

@@ -154,6 +154,21 @@ describe('tools that nobody has described', () => {
     });
   });
 
+  it('that show a file in a form of their own take nothing from what was read of it', async () => {
+    const { client, path } = await open({ name: 'nobody-knows-me' });
+    await client.call('read_text_file', { path });
+    await client.call('show', { path });
+    expect((await client.call('save', { file_path: path, text: 'new\n' })).ok).toBe(true);
+  });
+
+  it('that change a file right behind a read of it leave that read out of date', async () => {
+    const { client, path } = await open({ name: 'nobody-knows-me' });
+    await client.call('read_text_file', { path });
+    await client.call('format_file', { path });
+    expect(await client.call('save', { file_path: path, text: 'x' })).toMatchObject({ code: 'STALE' });
+    expect(readFileSync(path, 'utf8')).toBe('OLD\n');
+  });
+
   it('can be described by the user', async () => {
     const tables = [
       {

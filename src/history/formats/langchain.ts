@@ -42,9 +42,11 @@ function messageOf(record: JsonObject): Message | undefined {
   }
   const type = stringIn(record, 'type') ?? '';
   if (![...TYPES.values()].includes(type)) return undefined;
+  // What is removed needs no content.
+  const field = type === 'remove' ? 'id' : 'content';
   const data = objectIn(record, 'data');
-  if (data !== undefined && 'content' in data) return { type, fields: data };
-  return 'content' in record && !('role' in record) ? { type, fields: record } : undefined;
+  if (data !== undefined && field in data) return { type, fields: data };
+  return field in record && !('role' in record) ? { type, fields: record } : undefined;
 }
 
 function listOf(record: JsonObject): readonly JsonObject[] | undefined {

@@ -210,6 +210,15 @@ describe('the others', () => {
     ],
     [
       'j0hanz-filesystem',
+      'diff',
+      { a: 'x', b: '/y' },
+      [
+        ['look', 'x'],
+        ['look', '/y'],
+      ],
+    ],
+    [
+      'j0hanz-filesystem',
       'delete',
       { paths: ['a'], recursive: true },
       [{ kind: 'delete', path: 'a', recursive: true }],

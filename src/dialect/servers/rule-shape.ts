@@ -39,7 +39,10 @@ const EDIT = shape(
 const DECORATION = { header: text, footers: strings };
 const SHOWN: Readonly<Record<string, Shape>> = {
   verbatim: shape({ as: text }, DECORATION),
-  sections: shape({ as: text, open: text, failed: text, close: text, between: text }, DECORATION),
+  sections: shape(
+    { as: text, open: text, failed: text, close: text, between: text },
+    { ...DECORATION, aloneVerbatim: isTrue },
+  ),
   blocks: shape({ as: text, open: text }, DECORATION),
   json: shape(
     { as: text, content: text },

@@ -12,6 +12,9 @@ export function sectionsShown(
   reads: readonly ReadStep[],
   text: string,
 ): ShownLines[] {
+  const [alone, ...more] = reads;
+  if (marks.aloneVerbatim === true && alone !== undefined && more.length === 0)
+    return delivered(alone.path, alone.asked, undecorated(text, marks));
   const found: ShownLines[] = [];
   let at = 0;
   for (const [index, read] of reads.entries()) {

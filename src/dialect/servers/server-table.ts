@@ -145,6 +145,8 @@ export interface SectionMarks {
   readonly failed: string;
   readonly close: string;
   readonly between: string;
+  /** One file alone comes without marks. */
+  readonly aloneVerbatim?: true;
 }
 
 /** Field names in a JSON result; dots lead inside. */

@@ -135,6 +135,11 @@ describe('the forms of other servers', () => {
     ]);
   });
 
+  it('j0hanz: one file of a list comes without its mark', () => {
+    const alone = shownBy('j0hanz-filesystem', 'read', { paths: ['f'] }, text('a\nb\n'));
+    expect(alone).toEqual([{ path: 'f', content: 'a\nb\n' }]);
+  });
+
   it('mark3labs: a block with the name, a block with the text', () => {
     const many = text('--- File: f ---', 'a\n', "Error accessing 'g': no");
     expect(shownBy('mark3labs-filesystem', 'read_multiple_files', { paths: ['f', 'g'] }, many)).toEqual([

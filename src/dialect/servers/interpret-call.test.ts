@@ -84,6 +84,8 @@ describe('the others', () => {
     ],
     ['desktop-commander', 'write_pdf', { path: 'a.pdf' }, [{ kind: 'touch', path: 'a.pdf' }]],
     ['rust-mcp-filesystem', 'read_file_lines', { path: 'a', offset: 9, limit: 2 }, [['read', 'a', '10..11']]],
+    ['rust-mcp-filesystem', 'calculate_directory_size', { root_path: '/d' }, [['look', '/d']]],
+    ['rust-mcp-filesystem', 'find_duplicate_files', { root_path: '/d' }, [['look', '/d']]],
     ['rust-mcp-filesystem', 'head_file', { path: 'a', lines: 3 }, [['read', 'a', '1..3']]],
     [
       'rust-mcp-filesystem',

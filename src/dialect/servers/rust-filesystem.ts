@@ -2,6 +2,7 @@ import { OFFICIAL_FILESYSTEM } from './official-filesystem.ts';
 import type { Rule, ServerTable } from './server-table.ts';
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'path' }];
+const LOOK_BELOW: readonly Rule[] = [{ does: 'look', path: 'root_path' }];
 const NUMBERED = { argument: 'with_line_numbers', is: [true] } as const;
 const { tools } = OFFICIAL_FILESYSTEM;
 
@@ -38,9 +39,9 @@ export const RUST_FILESYSTEM: ServerTable = {
     read_multiple_text_files: tools['read_multiple_files'] ?? [],
     read_multiple_media_files: [{ does: 'look', each: 'paths', path: '.' }],
     search_files_content: LOOK,
-    calculate_directory_size: LOOK,
+    calculate_directory_size: LOOK_BELOW,
     find_empty_directories: LOOK,
-    find_duplicate_files: LOOK,
+    find_duplicate_files: LOOK_BELOW,
     diff_files: [
       { does: 'look', path: 'path1' },
       { does: 'look', path: 'path2' },

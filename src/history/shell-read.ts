@@ -109,7 +109,7 @@ function withPath(count: string, rest: readonly string[]): { count: string; path
 /** Exactly one name, after an optional `--`; `-` is the standard input. */
 function onlyFile(args: readonly string[]): string | undefined {
   const names = args[0] === '--' ? args.slice(1) : args;
-  const [path, ...more] = names;
-  if (path === undefined || path === '' || path === '-' || more.length > 0) return undefined;
+  const path = names[0];
+  if (path === undefined || path === '' || path === '-' || names.length > 1) return undefined;
   return path.startsWith('-') && args[0] !== '--' ? undefined : path;
 }

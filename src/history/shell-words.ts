@@ -1,5 +1,5 @@
 /** Words that mean themselves to every shell, outside of quotes. */
-const PLAIN = /[A-Za-z0-9_./@%+=:,-]/;
+const PLAIN = /[A-Za-z0-9_./@%+=:,-]+/y;
 
 /**
  * The words of one simple command, or undefined as soon as anything stands in it that a shell might expand, redirect,
@@ -42,8 +42,9 @@ function readWord(command: string, start: number): Word | undefined {
 }
 
 function readPlain(command: string, at: number): Word | undefined {
-  const character = command.charAt(at);
-  return PLAIN.test(character) ? { text: character, end: at + 1 } : undefined;
+  PLAIN.lastIndex = at;
+  const text = PLAIN.exec(command)?.[0];
+  return text === undefined ? undefined : { text, end: at + text.length };
 }
 
 function readQuoted(command: string, at: number): Word | undefined {

@@ -37,9 +37,15 @@ const PREFIX = /^.*(?:__|[./:])/;
 
 /** The kind of a tool by its name; undefined for tools that show no file. `Read`, spelt so, always numbers its lines. */
 export function toolKind(name: string): ToolKind | undefined {
-  const bare = name.replace(PREFIX, '');
-  if (bare === 'Read') return 'read-numbered';
-  return KINDS.get(bare) ?? KINDS.get(plain(bare)) ?? suffixKind(bare);
+  return kindOf(name) ?? unprefixedKind(name.replace(PREFIX, ''));
+}
+
+function unprefixedKind(bare: string): ToolKind | undefined {
+  return kindOf(bare) ?? KINDS.get(plain(bare)) ?? suffixKind(bare);
+}
+
+function kindOf(name: string): ToolKind | undefined {
+  return name === 'Read' ? 'read-numbered' : KINDS.get(name);
 }
 
 /** Only names of two words or more are recognised behind an unknown prefix: `my_read` is not known to read files. */

@@ -1,4 +1,5 @@
 const QUOTE = 34;
+const BACKSLASH = 92;
 /** Longest word that is looked at; nothing that a host names is longer. */
 const MAX_WORD = 128;
 
@@ -12,5 +13,15 @@ export function standsAt(bytes: Uint8Array, expected: Uint8Array, at: number): b
 /** Where the string ends that begins at a position: its closing quote, or -1 if it is long. Escapes are not looked at. */
 export function endOfWord(bytes: Uint8Array, at: number): number {
   for (let end = at; end < at + MAX_WORD; end += 1) if (bytes[end] === QUOTE) return end;
+  return -1;
+}
+
+/** Where the string ends that begins at a position, however long: its closing quote, or -1 if there is none. */
+export function endOfString(bytes: Uint8Array, at: number): number {
+  for (let end = at; end < bytes.length; end += 1) {
+    if (bytes[end] === QUOTE) return end;
+    // What follows belongs to the escape, be it a quote or not.
+    if (bytes[end] === BACKSLASH) end += 1;
+  }
   return -1;
 }

@@ -7,6 +7,7 @@ import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { carriedEdit } from './carried-edit.ts';
 import { skimCalls } from './claude-call.ts';
+import { CallEnd } from './claude-call-end.ts';
 import { skimCommand } from './claude-command.ts';
 import { claudeDetail, claudePage } from './claude-detail.ts';
 import { skimEdit } from './claude-edit.ts';
@@ -50,6 +51,7 @@ class ClaudeReader implements Reader {
   /** The rest of the last line that was linked without its name. */
   #nameless: { readonly bytes: Buffer; readonly rest: number; readonly end: number } | undefined;
   readonly #room = new SpliceRoom();
+  readonly #callEnd = new CallEnd();
   /** Is this the transcript of a sub-agent? Known from the first record on. */
   #side: boolean | undefined;
   /** Name of the last compaction. */
@@ -130,7 +132,7 @@ class ClaudeReader implements Reader {
 
   /** Takes calls without parsing the whole line; false if the line is not as expected. */
   #skimCalls(rest: Buffer, line: LinkedLine): boolean {
-    const found = skimCalls(rest);
+    const found = skimCalls(rest, this.#callEnd);
     if (found === undefined || this.#chain.knows(found.key)) return false;
     this.#linkTo(line.parent, 'message', found.key);
     for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, { cwd: found.cwd });

@@ -1,5 +1,5 @@
 import { endOfWord, standsAt } from './byte-match.ts';
-import { type CalledTools, calledTools } from './claude-call.ts';
+import { type CalledTools, calledTools, contentOf } from './claude-call.ts';
 import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
 
@@ -61,8 +61,10 @@ export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
   }
   const link = linkAt(bytes, body);
   if (link === undefined) return 'read';
-  const calls = link === 'message' ? calledTools(bytes, body, end) : 'none';
-  return { parent, side, link, result: undefined, calls, rest: body };
+  if (link === 'aside') return { parent, side, link, result: undefined, calls: 'none', rest: body };
+  const content = contentOf(bytes, body, end);
+  const calls = calledTools(bytes, content, end);
+  return { parent, side, link, result: undefined, calls, rest: content === -1 ? body : content };
 }
 
 /** Attachments that are no file, and messages of the model. */

@@ -1,0 +1,96 @@
+import type { JsonObject } from '../json-value.ts';
+import { endOfString, endOfWord, standsAt } from './byte-match.ts';
+
+const CALL = Buffer.from('{"type":"tool_use","id":"');
+const COMMA = 44;
+const END = Buffer.from('}}],"stop_reason":');
+const SPACE = 32;
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** A call whose first argument tells all that matters. */
+interface PlainTool {
+  readonly name: string;
+  readonly key: string;
+  /** From the id's end to the first argument. */
+  readonly begin: Buffer;
+  /** Arguments that may follow, as they stand before their values. */
+  readonly others: readonly Buffer[];
+}
+
+const TOOLS: readonly PlainTool[] = [
+  plainTool('Read', 'file_path', []),
+  plainTool('Edit', 'file_path', ['old_string', 'new_string', 'replace_all']),
+  plainTool('Bash', 'command', ['description', 'timeout']),
+];
+
+/** The only block of a message, and where it ends. */
+export interface PlainCall {
+  readonly block: JsonObject;
+  readonly end: number;
+}
+
+/**
+ * The commonest calls of all, without the arguments that say nothing of what they show: parsing one takes longer than
+ * all else does. Undefined if the only block of a message is not exactly such a call.
+ */
+export function plainCall(line: Buffer, start: number): PlainCall | undefined {
+  if (!standsAt(line, CALL, start)) return undefined;
+  const idEnd = endOfWord(line, start + CALL.length);
+  const tool = TOOLS.find(({ begin }) => standsAt(line, begin, idEnd));
+  if (idEnd === -1 || tool === undefined) return undefined;
+  const value = idEnd + tool.begin.length;
+  const valueEnd = endOfPlain(line, value);
+  const end = valueEnd === -1 ? -1 : pastOthers(line, valueEnd + 1, tool.others);
+  if (end === -1 || !standsAt(line, END, end)) return undefined;
+  const id = line.toString('utf8', start + CALL.length, idEnd);
+  if (id.includes('\\')) return undefined;
+  const input = { [tool.key]: line.toString('utf8', value, valueEnd) };
+  return { block: { type: 'tool_use', id, name: tool.name, input }, end };
+}
+
+/** Where a string that is written as it is ends; -1 if anything in it is escaped, or should be. */
+function endOfPlain(line: Buffer, start: number): number {
+  for (let at = start; at < line.length; at += 1) {
+    const byte = line[at] ?? 0;
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH || byte < SPACE) return -1;
+  }
+  return -1;
+}
+
+/** Where the arguments end that follow the first one; -1 if there are others than expected. */
+function pastOthers(line: Buffer, start: number, others: readonly Buffer[]): number {
+  let at = start;
+  while (line[at] === COMMA) {
+    const key = others.find((other) => standsAt(line, other, at));
+    if (key === undefined) return -1;
+    at = endOfValue(line, at + key.length);
+    if (at === -1) return -1;
+  }
+  return at;
+}
+
+/** Where a string or a word such as a number ends. */
+function endOfValue(line: Buffer, start: number): number {
+  if (line[start] === QUOTE) {
+    const closed = endOfString(line, start + 1);
+    return closed === -1 ? -1 : closed + 1;
+  }
+  let at = start;
+  while (isLetterOrDigit(line[at] ?? 0)) at += 1;
+  return at;
+}
+
+function isLetterOrDigit(byte: number): boolean {
+  return (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 122);
+}
+
+function plainTool(name: string, key: string, others: readonly string[]): PlainTool {
+  return {
+    name,
+    key,
+    begin: Buffer.from(`","name":"${name}","input":{"${key}":"`),
+    others: others.map((other) => Buffer.from(`,"${other}":`)),
+  };
+}

@@ -1,11 +1,12 @@
 import { parseJson } from '../json-value.ts';
 import { standsAt } from './byte-match.ts';
+import { TIME_LENGTH } from './time-bytes.ts';
 
 const UUID = Buffer.from('"type":"assistant","uuid":"');
 const UUID_LENGTH = 36;
 const TIME = Buffer.from('","timestamp":"');
 /** From the first byte of a name to where what follows its time may begin. */
-const NAMED_LENGTH = UUID_LENGTH + TIME.length + '2026-01-02T03:04:05.678Z'.length;
+const NAMED_LENGTH = UUID_LENGTH + TIME.length + TIME_LENGTH;
 const CWD = Buffer.from(',"cwd":"');
 const CWD_TEXT = /^"(?:[^"\\]|\\.)*"/;
 const QUOTE = 34;

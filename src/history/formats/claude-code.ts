@@ -2,7 +2,7 @@ import type { Access } from '../access.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn, timeOf } from '../json-value.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { carriedEdit } from './carried-edit.ts';
@@ -146,8 +146,7 @@ class ClaudeReader implements Reader {
     const { named, page, numbered, plain, views, roots } = found;
     if (this.#chain.knows(named.key)) return false;
     this.#linkTo(line.parent, 'result', named.key);
-    const { uuid: message, timestamp } = named;
-    const atMs = timeOf(timestamp);
+    const { uuid: message, atMs } = named;
     this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, views, roots, atMs, message });
     return true;
   }

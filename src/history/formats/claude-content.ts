@@ -32,11 +32,15 @@ export function skimContent(line: Buffer): SkimmedContent | undefined {
   return { literal: line.subarray(CONTENT.length, closed), named, after: uuid + NAME_LENGTH };
 }
 
+/** Texts up to this length are searched for the word at once. */
+const SHORT = 1024;
+
 /**
  * May a host have cut something out of the middle of this text, or off its lines? It says so in that word, and with dots.
- * These are looked for first: hardly a letter of the word is rare enough to be found without looking at every line.
+ * In a long text these are looked for first: hardly a letter of the word is rare enough to be found without looking at every line.
  */
 export function mayBeCut(literal: Buffer): boolean {
+  if (literal.length <= SHORT && !literal.includes(TRUNCATED)) return false;
   const dotted = literal.includes(DOTS) || literal.includes(ELLIPSIS) || literal.includes(ELLIPSIS_CODE);
   return dotted && literal.includes(TRUNCATED);
 }

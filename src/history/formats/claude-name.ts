@@ -1,12 +1,13 @@
 import type { ToolResult } from '../tool-result.ts';
 import { endOfWord, standsAt } from './byte-match.ts';
 import { keyAt, type NameKey } from './name-table.ts';
+import { TIME_LENGTH, timeAt } from './time-bytes.ts';
 
 /** A record's name and time. */
 export interface Named {
   readonly uuid: string;
   readonly key: NameKey;
-  readonly timestamp: string;
+  readonly atMs: number | undefined;
 }
 
 /** A result that was taken from its line without parsing it. */
@@ -17,7 +18,6 @@ export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'p
 const UUID = Buffer.from(',"uuid":"');
 const UUID_LENGTH = 36;
 const TIME = Buffer.from('","timestamp":"');
-const TIME_LENGTH = '2026-01-02T03:04:05.678Z'.length;
 const CLOSED = '"'.length;
 /** From the first byte of a name to behind the quote that closes its time. */
 export const NAME_LENGTH: number = UUID_LENGTH + TIME.length + TIME_LENGTH + CLOSED;
@@ -29,7 +29,7 @@ export function nameAt(bytes: Buffer, at: number): Named | undefined {
   if (endOfWord(bytes, time) !== time + TIME_LENGTH) return undefined;
   // Copied out of the bytes: a piece of a longer string would keep all of it alive.
   const uuid = bytes.toString('latin1', at, at + UUID_LENGTH);
-  return { uuid, key: keyAt(bytes, at), timestamp: bytes.toString('latin1', time, time + TIME_LENGTH) };
+  return { uuid, key: keyAt(bytes, at), atMs: timeAt(bytes, time) };
 }
 
 /** The name and time of a record that stand right before a position in its line. */

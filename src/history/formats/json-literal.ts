@@ -39,9 +39,10 @@ export function offsetOfLine(literal: Buffer, line: number): number {
 
 /** Where the last line begins. */
 export function startOfLastLine(literal: Buffer): number {
-  let at = literal.lastIndexOf(NEWLINE);
-  while (at > 0 && !isAligned(literal, at)) at = literal.lastIndexOf(NEWLINE, at - 1);
-  return at === -1 ? 0 : at + NEWLINE.length;
+  for (let at = literal.length - 1; at > 0; at -= 1)
+    if (literal[at] === LETTER_N && literal[at - 1] === BACKSLASH && isAligned(literal, at - 1))
+      return at + 1;
+  return 0;
 }
 
 /** Where the line after the next newline begins; -1 if there is none. */

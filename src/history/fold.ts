@@ -69,12 +69,12 @@ export class Fold {
     return accesses?.length === 1 ? accesses[0] : undefined;
   }
 
-  /** The last of what was seen of a file and still counts, newest first: of one that is read over and over, only these are carried over an edit. */
-  *lastSeen(path: string): Iterable<SeenEntry> {
+  /** Of the last few views of a file those that showed a text and still count, newest first: of one that is read over and over, only these are carried over an edit. */
+  *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
     for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
       const entry = entries[at];
-      if (entry !== undefined && this.sees(entry)) yield this.#rooted(entry);
+      if (entry?.view.shown !== undefined && this.sees(entry)) yield this.#rooted(entry);
     }
   }
 
@@ -107,7 +107,8 @@ export class Fold {
     }
     this.#waiting.delete(result.id);
     if (!result.ok || call.ambiguous === true) return;
-    if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
+    if (result.carried !== undefined) this.#add(result.carried.view, result, call);
+    else if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
     else for (const access of call.accesses) this.#addAccess(access, result, call);
   }
 
@@ -212,14 +213,14 @@ export class Fold {
       this.#addAll(viewsOf(access, result, this.#locate), result, call);
       return;
     }
-    const { view, roots } = carriedView(access.path, this.lastSeen(access.path), result.edited);
-    this.#addAll([view], { ...result, roots }, call);
+    const carried = carriedView(access.path, this.lastShown(access.path), result.edited);
+    this.#add(carried.view, { ...result, carried }, call);
   }
 
   /** What an edit carried on is worth nothing without what had shown it. */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
-    if (roots === undefined || roots.every((id) => this.#seen.hasCall(id))) return entry;
+    if (roots === undefined || this.#seen.hasKept(roots)) return entry;
     return { ...entry, view: bareView(view.path, { how: view.how }) };
   };
 
@@ -233,16 +234,19 @@ export class Fold {
   }
 
   #addAll(views: readonly View[], result: ToolResult, call: WaitingCall): void {
+    for (const view of views) this.#add(view, result, call);
+  }
+
+  #add(view: View, result: ToolResult, call: WaitingCall): void {
     const { root } = this.options;
-    const { atMs, message, roots } = result;
-    for (const view of views) {
-      if (root !== undefined && !isInside(root, view.path)) {
-        this.skip('outside-root');
-        continue;
-      }
-      const { id: callId, ordinal, message: callMessage } = call;
-      this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage, roots });
+    if (root !== undefined && !isInside(root, view.path)) {
+      this.skip('outside-root');
+      return;
     }
+    const { atMs, message, carried } = result;
+    const { id: callId, ordinal, message: callMessage } = call;
+    const roots = carried?.roots;
+    this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage, roots });
   }
 
   readonly #locate = (given: string, cwd: string | undefined): string | undefined => {

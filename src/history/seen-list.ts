@@ -11,6 +11,8 @@ export class SeenList {
   readonly #gone = new Set<SeenEntry>();
   /** Made when first asked for. */
   #calls: Set<string> | undefined;
+  /** Was nothing ever taken out? */
+  #isWhole = true;
   readonly #byPath = new Map<string, SeenEntry[]>();
   /** Made when first asked for: most conversations never take a single result back. They may hold what is gone. */
   #byCall: Map<string, SeenEntry[]> | undefined;
@@ -42,6 +44,11 @@ export class SeenList {
     return this.#calls.has(id);
   }
 
+  /** Is what these calls showed, all of which were here once, still here? */
+  hasKept(ids: readonly string[]): boolean {
+    return this.#isWhole || ids.every((id) => this.hasCall(id));
+  }
+
   removeCall(id: string): void {
     if (this.#byCall === undefined) {
       this.#byCall = new Map();
@@ -67,6 +74,7 @@ export class SeenList {
 
   replace(entries: Iterable<SeenEntry>): void {
     this.#all = [];
+    this.#isWhole = false;
     this.#gone.clear();
     this.#calls = undefined;
     this.#byPath.clear();
@@ -78,6 +86,7 @@ export class SeenList {
   #remove(entry: SeenEntry): void {
     if (this.#gone.has(entry)) return;
     this.#gone.add(entry);
+    this.#isWhole = false;
     this.#calls?.delete(entry.callId);
     if (this.#gone.size > MAX_GONE && 2 * this.#gone.size > this.#all.length) this.values();
     const { path } = entry.view;

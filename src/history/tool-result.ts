@@ -1,4 +1,5 @@
 import type { Edited } from './edited.ts';
+import type { Carried } from './entry.ts';
 import type { ShownText } from './history-sighting.ts';
 import type { Marks } from './shown-text.ts';
 import type { View } from './view.ts';
@@ -24,8 +25,8 @@ export interface ToolResult {
   readonly edited?: Edited | undefined;
   /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
   readonly views?: readonly View[] | undefined;
-  /** The calls that these views were carried on from. */
-  readonly roots?: readonly string[] | undefined;
+  /** What the model knows of the call's file after its edit. */
+  readonly carried?: Carried | undefined;
   /** From the machine data of our own tools. */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;

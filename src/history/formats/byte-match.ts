@@ -25,3 +25,14 @@ export function endOfString(bytes: Uint8Array, at: number): number {
   }
   return -1;
 }
+
+/** How far a search looks here before it is left to Node, whose own takes as long to begin. */
+const NEAR = 128;
+
+/** Where bytes stand next, from a position on; -1 if nowhere. For what is expected near. */
+export function nextOf(bytes: Buffer, expected: Uint8Array, from: number): number {
+  const first = expected[0];
+  const far = Math.min(from + NEAR, bytes.length);
+  for (let at = from; at < far; at += 1) if (bytes[at] === first && standsAt(bytes, expected, at)) return at;
+  return bytes.indexOf(expected, far);
+}

@@ -114,7 +114,9 @@ function placeOf(shown: ShownText, before: Buffer): Span | 'elsewhere' | undefin
     // The newline may be the last one that was shown, or stand before a last line that was empty.
     return endsInNewline(before.subarray(0, end)) ? undefined : 'elsewhere';
   }
-  return hash('sha256', before.subarray(start, end)) === shown.sha256 ? { start, end } : 'elsewhere';
+  const span = { start, end };
+  const text = isAll(span, before) ? before : before.subarray(start, end);
+  return hash('sha256', text) === shown.sha256 ? span : 'elsewhere';
 }
 
 function isAll({ start, end }: Span, text: Buffer): boolean {

@@ -143,11 +143,11 @@ class ClaudeReader implements Reader {
   #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
     const found = this.#skimAwaited(rest, this.#fold.awaited(id));
     if (found === undefined) return false;
-    const { named, page, numbered, plain, views, roots } = found;
+    const { named, page, numbered, plain, carried } = found;
     if (this.#chain.knows(named.key)) return false;
     this.#linkTo(line.parent, 'result', named.key);
     const { uuid: message, atMs } = named;
-    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, views, roots, atMs, message });
+    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, carried, atMs, message });
     return true;
   }
 
@@ -164,10 +164,9 @@ class ClaudeReader implements Reader {
 
   #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {
     const found = skimEdit(rest);
-    const file = { path, latest: this.#fold.lastSeen(path) };
+    const file = { path, latest: this.#fold.lastShown(path) };
     const carried = found === undefined ? undefined : carriedEdit(found, file, this.#room);
-    if (found === undefined || carried === undefined) return undefined;
-    return { named: found.named, views: [carried.view], roots: carried.roots };
+    return found === undefined || carried === undefined ? undefined : { named: found.named, carried };
   }
 
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */

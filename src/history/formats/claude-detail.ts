@@ -30,14 +30,18 @@ export function claudePage(file: JsonObject): Page | undefined {
   return shown === undefined ? undefined : pageOf(text, shown, 'exact');
 }
 
+/** What a host says of a page: its first line, how many lines it has, and how many the file. */
+export interface PageNumbers {
+  readonly from: number;
+  readonly lines: number;
+  readonly total: number;
+}
+
 /**
  * The lines of a page. `total` counts the empty line after a final newline, so where the page reaches the end that line
  * is left out, and elsewhere the total is not known.
  */
-export function claudeLines(
-  said: { readonly from: number; readonly lines: number; readonly total: number },
-  endsInNewline: boolean,
-): PageLines | undefined {
+export function claudeLines(said: PageNumbers, endsInNewline: boolean): PageLines | undefined {
   const { from, lines, total } = said;
   if (from < 1 || lines < 0) return undefined;
   if (from + lines - 1 < total) return { from, to: from + lines - 1 };

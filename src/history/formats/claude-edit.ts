@@ -1,3 +1,4 @@
+import { nextOf, standsAt } from './byte-match.ts';
 import { type Named, nameBefore } from './claude-name.ts';
 
 /** An edit's result, taken from its line without parsing it. Texts are as JSON writes them. */
@@ -17,26 +18,27 @@ const NEW = Buffer.from('","newString":"');
 const FILE = Buffer.from('","originalFile":"');
 const PATCH = Buffer.from('","structuredPatch":[');
 const FLAGS = Buffer.from('],"userModified":');
-const UNTOUCHED = /^\],"userModified":false,"replaceAll":(true|false)\}/;
-const FLAGS_BYTES = 64;
+const FIRST = Buffer.from('],"userModified":false,"replaceAll":false}');
+const EVERY = Buffer.from('],"userModified":false,"replaceAll":true}');
 
 /** The edit in the rest of a result's line. Undefined if the line is not exactly as expected: then it is parsed. */
 export function skimEdit(line: Buffer): SkimmedEdit | undefined {
   const at = line.indexOf(EDIT);
-  const old = at === -1 ? -1 : line.indexOf(OLD, at);
-  const put = old === -1 ? -1 : line.indexOf(NEW, old);
-  const file = put === -1 ? -1 : line.indexOf(FILE, put);
+  const old = at === -1 ? -1 : nextOf(line, OLD, at + EDIT.length);
+  const put = old === -1 ? -1 : nextOf(line, NEW, old + OLD.length);
+  const file = put === -1 ? -1 : nextOf(line, FILE, put + NEW.length);
   // From the end: the patch is shorter than the file.
   const flags = file === -1 ? -1 : line.lastIndexOf(FLAGS);
   const patch = flags === -1 ? -1 : line.lastIndexOf(PATCH, flags);
-  const all = UNTOUCHED.exec(line.toString('latin1', flags, flags + FLAGS_BYTES))?.[1];
+  const all = standsAt(line, EVERY, flags);
+  if (patch < file || !(all || standsAt(line, FIRST, flags))) return undefined;
   const named = nameBefore(line, at);
-  if (patch < file || all === undefined || named === undefined) return undefined;
+  if (named === undefined) return undefined;
   return {
     named,
     from: line.subarray(old + OLD.length, put),
     to: line.subarray(put + NEW.length, file),
     before: line.subarray(file + FILE.length, patch),
-    all: all === 'true',
+    all,
   };
 }

@@ -11,7 +11,7 @@ export interface Named {
 }
 
 /** A result that was taken from its line without parsing it. */
-export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'views' | 'roots'> {
+export interface SkimmedResult extends Pick<ToolResult, 'page' | 'numbered' | 'plain' | 'carried'> {
   readonly named: Named;
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json-value.ts';
 import { endOfString, endOfWord, standsAt } from './byte-match.ts';
+import { isDigit } from './byte-number.ts';
 
 const CALL = Buffer.from('{"type":"tool_use","id":"');
 const COMMA = 44;
@@ -7,6 +8,8 @@ const END = Buffer.from('}}],"stop_reason":');
 const SPACE = 32;
 const QUOTE = 34;
 const BACKSLASH = 92;
+const LETTER_A = 97;
+const LETTER_Z = 122;
 
 /** A call whose first argument tells all that matters. */
 interface PlainTool {
@@ -83,7 +86,7 @@ function endOfValue(line: Buffer, start: number): number {
 }
 
 function isLetterOrDigit(byte: number): boolean {
-  return (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 122);
+  return isDigit(byte) || (byte >= LETTER_A && byte <= LETTER_Z);
 }
 
 function plainTool(name: string, key: string, others: readonly string[]): PlainTool {

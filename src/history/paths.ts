@@ -3,6 +3,8 @@ import type { HistoryOptions } from './history-sighting.ts';
 
 /** An absolute path with nothing to resolve; most are, and resolving costs ten times this look. */
 const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;
+/** An expression that repeats a group runs out of stack on millions of characters. */
+const MAX_TIDY = 4096;
 
 /**
  * Where a path of the transcript lies: lexically, links are not followed. Undefined when it cannot be told, for a
@@ -14,7 +16,7 @@ export function locate(
   options: Pick<HistoryOptions, 'paths'>,
 ): string | undefined {
   if (given === '' || given.includes('\0')) return undefined;
-  if (options.paths === 'exact' || TIDY.test(given)) return given;
+  if (options.paths === 'exact' || (given.length <= MAX_TIDY && TIDY.test(given))) return given;
   if (isAbsolute(given)) return resolve(given);
   return cwd === undefined || !isAbsolute(cwd) ? undefined : resolve(cwd, given);
 }

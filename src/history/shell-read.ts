@@ -20,8 +20,9 @@ const DEFAULT_LINES = 10;
  */
 export function shellRead(command: string | readonly string[]): ShellRead | undefined {
   const words = typeof command === 'string' ? simpleWords(command) : unwrapped(command);
-  const [name, ...args] = words ?? [];
-  switch (name) {
+  if (words === undefined) return undefined;
+  const args = words.slice(1);
+  switch (words[0]) {
     case 'cat':
       return cat(args);
     case 'sed':

@@ -5,6 +5,8 @@ const MAX_WORD = 128;
 
 /** Do these bytes stand at a position? Faster than a string made of them. */
 export function standsAt(bytes: Uint8Array, expected: Uint8Array, at: number): boolean {
+  // Reading past the end, even once, makes every later look slower.
+  if (at < 0 || at + expected.length > bytes.length) return false;
   for (let index = 0; index < expected.length; index += 1)
     if (bytes[at + index] !== expected[index]) return false;
   return true;
@@ -12,7 +14,8 @@ export function standsAt(bytes: Uint8Array, expected: Uint8Array, at: number): b
 
 /** Where the string ends that begins at a position: its closing quote, or -1 if it is long. Escapes are not looked at. */
 export function endOfWord(bytes: Uint8Array, at: number): number {
-  for (let end = at; end < at + MAX_WORD; end += 1) if (bytes[end] === QUOTE) return end;
+  const far = Math.min(at + MAX_WORD, bytes.length);
+  for (let end = at; end < far; end += 1) if (bytes[end] === QUOTE) return end;
   return -1;
 }
 
@@ -34,5 +37,5 @@ export function nextOf(bytes: Buffer, expected: Uint8Array, from: number): numbe
   const first = expected[0];
   const far = Math.min(from + NEAR, bytes.length);
   for (let at = from; at < far; at += 1) if (bytes[at] === first && standsAt(bytes, expected, at)) return at;
-  return bytes.indexOf(expected, far);
+  return far < bytes.length ? bytes.indexOf(expected, far) : -1;
 }

@@ -11,6 +11,9 @@ const CONTENT = Buffer.from('"content":[');
 const BLOCK = Buffer.from('{"type":"');
 const CALL = Buffer.from('{"type":"tool_use","id":"');
 const NAME = Buffer.from('","name":"');
+/** The commonest tools that always may show a file, and the one that may with some commands. */
+const SHOWING = ['Read"', 'Edit"'].map((tool) => Buffer.from(tool));
+const SHELL = Buffer.from('Bash","input":{"command":"');
 const COMMAND = Buffer.from('","input":{"command":"');
 const READERS = ['cat', 'sed', 'head', 'tail'].map((word) => Buffer.from(word));
 
@@ -43,10 +46,16 @@ function mayShow(bytes: Buffer, id: number): boolean {
   const named = endOfWord(bytes, id);
   if (named === -1 || !standsAt(bytes, NAME, named)) return true;
   const name = named + NAME.length;
+  if (SHOWING.some((tool) => standsAt(bytes, tool, name))) return true;
+  if (standsAt(bytes, SHELL, name)) return reads(bytes, name + SHELL.length);
   const end = endOfWord(bytes, name);
   const kind = end === -1 ? 'read' : toolKind(bytes.toString('latin1', name, end));
   if (kind !== 'shell' || !standsAt(bytes, COMMAND, end)) return kind !== undefined;
-  return READERS.some((word) => standsAt(bytes, word, end + COMMAND.length));
+  return reads(bytes, end + COMMAND.length);
+}
+
+function reads(bytes: Buffer, command: number): boolean {
+  return READERS.some((word) => standsAt(bytes, word, command));
 }
 
 /** A message of the model, as far as it matters. */
@@ -69,10 +78,11 @@ export function skimCalls(line: Buffer, ending: CallEnd): SkimmedCalls | undefin
   const closed = plain?.end ?? line.indexOf(CONTENT_END, content);
   const uuid = closed === -1 ? -1 : ending.nameIn(line, closed);
   if (uuid === -1) return undefined;
-  const blocks =
-    plain === undefined
-      ? parseJson(line.toString('utf8', content + CONTENT.length - 1, closed + 1))
-      : [plain.block];
-  if (!Array.isArray(blocks)) return undefined;
-  return { key: keyAt(line, uuid), blocks: blocks.filter(isObject), cwd: ending.cwd };
+  const blocks = plain === undefined ? blocksIn(line, content, closed) : [plain.block];
+  return blocks === undefined ? undefined : { key: keyAt(line, uuid), blocks, cwd: ending.cwd };
+}
+
+function blocksIn(line: Buffer, content: number, closed: number): readonly JsonObject[] | undefined {
+  const blocks = parseJson(line.toString('utf8', content + CONTENT.length - 1, closed + 1));
+  return Array.isArray(blocks) ? blocks.filter(isObject) : undefined;
 }

@@ -1,4 +1,4 @@
-import { standsAt } from './byte-match.ts';
+import { nextOf, standsAt } from './byte-match.ts';
 import { NAME_LENGTH, type Named, nameAt } from './claude-name.ts';
 
 /** The text of a result as JSON writes it, and what stands behind it in the line. */
@@ -23,7 +23,7 @@ const TRUNCATED = Buffer.from('truncated');
 /** The text in the rest of a result's line; undefined if the line is not exactly as expected. */
 export function skimContent(line: Buffer): SkimmedContent | undefined {
   if (!standsAt(line, CONTENT, 0)) return undefined;
-  const end = line.indexOf(CONTENT_END);
+  const end = nextOf(line, CONTENT_END, CONTENT.length);
   if (end === -1) return undefined;
   const closed = standsAt(line, WELL, end - WELL.length) ? end - WELL.length : end - 1;
   const uuid = end + CONTENT_END.length;
@@ -40,7 +40,7 @@ const SHORT = 1024;
  * In a long text these are looked for first: hardly a letter of the word is rare enough to be found without looking at every line.
  */
 export function mayBeCut(literal: Buffer): boolean {
-  if (literal.length <= SHORT && !literal.includes(TRUNCATED)) return false;
+  if (literal.length <= SHORT && nextOf(literal, TRUNCATED, 0) === -1) return false;
   const dotted = literal.includes(DOTS) || literal.includes(ELLIPSIS) || literal.includes(ELLIPSIS_CODE);
   return dotted && literal.includes(TRUNCATED);
 }

@@ -14,7 +14,7 @@ const LETTER_Z = 122;
 /** A call whose first argument tells all that matters. */
 interface PlainTool {
   readonly name: string;
-  readonly key: string;
+  readonly input: (first: string) => JsonObject;
   /** From the id's end to the first argument. */
   readonly begin: Buffer;
   /** Arguments that may follow, as they stand before their values. */
@@ -22,9 +22,24 @@ interface PlainTool {
 }
 
 const TOOLS: readonly PlainTool[] = [
-  plainTool('Read', 'file_path', []),
-  plainTool('Edit', 'file_path', ['old_string', 'new_string', 'replace_all']),
-  plainTool('Bash', 'command', ['description', 'timeout']),
+  {
+    name: 'Read',
+    begin: Buffer.from('","name":"Read","input":{"file_path":"'),
+    input: (path) => ({ file_path: path }),
+    others: [],
+  },
+  {
+    name: 'Edit',
+    begin: Buffer.from('","name":"Edit","input":{"file_path":"'),
+    input: (path) => ({ file_path: path }),
+    others: [',"old_string":', ',"new_string":', ',"replace_all":'].map((key) => Buffer.from(key)),
+  },
+  {
+    name: 'Bash',
+    begin: Buffer.from('","name":"Bash","input":{"command":"'),
+    input: (command) => ({ command }),
+    others: [',"description":', ',"timeout":'].map((key) => Buffer.from(key)),
+  },
 ];
 
 /** The only block of a message, and where it ends. */
@@ -48,7 +63,7 @@ export function plainCall(line: Buffer, start: number): PlainCall | undefined {
   if (end === -1 || !standsAt(line, END, end)) return undefined;
   const id = line.toString('utf8', start + CALL.length, idEnd);
   if (id.includes('\\')) return undefined;
-  const input = { [tool.key]: line.toString('utf8', value, valueEnd) };
+  const input = tool.input(line.toString('utf8', value, valueEnd));
   return { block: { type: 'tool_use', id, name: tool.name, input }, end };
 }
 
@@ -87,13 +102,4 @@ function endOfValue(line: Buffer, start: number): number {
 
 function isLetterOrDigit(byte: number): boolean {
   return isDigit(byte) || (byte >= LETTER_A && byte <= LETTER_Z);
-}
-
-function plainTool(name: string, key: string, others: readonly string[]): PlainTool {
-  return {
-    name,
-    key,
-    begin: Buffer.from(`","name":"${name}","input":{"${key}":"`),
-    others: others.map((other) => Buffer.from(`,"${other}":`)),
-  };
 }

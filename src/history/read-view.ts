@@ -100,33 +100,27 @@ function undecodedView(access: ReadAccess, numbered: NumberedLines): View {
   return pageView(access.path, { shown, totalLines, exact: false, clamped: false, redacted: false });
 }
 
-/** A text without line numbers, of which the lines are known and pages can be made. */
+/** A text without line numbers, or what is known of one that was not decoded. */
 interface RawText {
   readonly lines: number;
   readonly endsInNewline: boolean;
-  page(lines: PageLines, exact: 'exact' | 'lines'): Page;
+  readonly source: string | PlainLines;
 }
 
 function decoded(text: string): RawText {
-  return {
-    lines: lineCount(text),
-    endsInNewline: text.endsWith('\n'),
-    page: (lines, exact) => pageOf(text, lines, exact),
-  };
+  return { lines: lineCount(text), endsInNewline: text.endsWith('\n'), source: text };
 }
 
-function undecoded({ lines, endsInNewline, sha256, size }: PlainLines): RawText {
-  return {
-    lines,
-    endsInNewline,
-    page: ({ from, to, totalLines }) => ({
-      shown: { from, to, sha256, size, form: 'json' },
-      totalLines,
-      exact: false,
-      clamped: false,
-      redacted: false,
-    }),
-  };
+function undecoded(plain: PlainLines): RawText {
+  return { lines: plain.lines, endsInNewline: plain.endsInNewline, source: plain };
+}
+
+function rawPage({ source }: RawText, said: PageLines, exact: 'exact' | 'lines'): Page {
+  if (typeof source === 'string') return pageOf(source, said, exact);
+  const { from, to, totalLines } = said;
+  const { sha256, size } = source;
+  const shown = { from, to, sha256, size, form: 'json' } as const;
+  return { shown, totalLines, exact: false, clamped: false, redacted: false };
 }
 
 function rawView(access: ReadAccess, text: RawText): View | undefined {
@@ -138,7 +132,7 @@ function rawView(access: ReadAccess, text: RawText): View | undefined {
   const last = from + lines - 1;
   const ends = endsThere(access, from, last);
   const shown = ends ? { from, to: last, totalLines: last } : { from, to: last };
-  return pageView(access.path, text.page(shown, precision(access, text)));
+  return pageView(access.path, rawPage(text, shown, precision(access, text)));
 }
 
 /** As many lines as asked for end the file at a line that only the disk can number; fewer are all of it. */
@@ -148,8 +142,8 @@ function tailView(access: ReadAccess, text: RawText): View | undefined {
   if (lines > asked) return undefined;
   const page =
     lines < asked
-      ? text.page({ from: 1, to: lines, totalLines: lines }, precision(access, text))
-      : text.page({ from: -asked, to: -1 }, 'lines');
+      ? rawPage(text, { from: 1, to: lines, totalLines: lines }, precision(access, text))
+      : rawPage(text, { from: -asked, to: -1 }, 'lines');
   return pageView(access.path, page);
 }
 

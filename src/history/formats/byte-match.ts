@@ -12,6 +12,16 @@ export function standsAt(bytes: Uint8Array, expected: Uint8Array, at: number): b
   return true;
 }
 
+/** Which of these bytes stand at a position: the first of them that do. */
+export function oneStanding(
+  bytes: Uint8Array,
+  expected: readonly Uint8Array[],
+  at: number,
+): Uint8Array | undefined {
+  for (const one of expected) if (standsAt(bytes, one, at)) return one;
+  return undefined;
+}
+
 /** Where the string ends that begins at a position: its closing quote, or -1 if it is long. Escapes are not looked at. */
 export function endOfWord(bytes: Uint8Array, at: number): number {
   const far = Math.min(at + MAX_WORD, bytes.length);
@@ -19,12 +29,12 @@ export function endOfWord(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/** Where the string ends that begins at a position, however long: its closing quote, or -1 if there is none. */
-export function endOfString(bytes: Uint8Array, at: number): number {
-  for (let end = at; end < bytes.length; end += 1) {
-    if (bytes[end] === QUOTE) return end;
+/** Where the string ends that begins at a position, however long: its closing quote, or -1 if there is none before `end`. */
+export function endOfString(bytes: Uint8Array, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    if (bytes[at] === QUOTE) return at;
     // What follows belongs to the escape, be it a quote or not.
-    if (bytes[end] === BACKSLASH) end += 1;
+    if (bytes[at] === BACKSLASH) at += 1;
   }
   return -1;
 }

@@ -22,10 +22,15 @@ export class CallEnd {
   #middle: Buffer = Buffer.alloc(0);
 
   /** Where the name of a message stands behind its content; -1 if that cannot be told. */
-  nameIn(line: Buffer, closed: number): number {
-    const known = line.length - this.#length;
-    if (known > closed && this.#isSame(line, known)) return known;
-    const named = line.indexOf(UUID, closed);
+  nameIn(bytes: Buffer, closed: number, end: number): number {
+    const known = end - this.#length;
+    if (known > closed && this.#isSame(bytes, known)) return known;
+    const uuid = this.#learn(bytes.subarray(closed, end));
+    return uuid === -1 ? -1 : closed + uuid;
+  }
+
+  #learn(line: Buffer): number {
+    const named = line.indexOf(UUID);
     const uuid = named + UUID.length;
     if (named === -1 || !standsAt(line, TIME, uuid + UUID_LENGTH)) return -1;
     const { cwd, end } = directoryIn(line, uuid);
@@ -49,7 +54,7 @@ export class CallEnd {
 function directoryIn(line: Buffer, from: number): { readonly cwd: string | undefined; readonly end: number } {
   const at = line.indexOf(CWD, from);
   const start = at + CWD.length;
-  const closed = at === -1 ? -1 : endOfString(line, start);
+  const closed = at === -1 ? -1 : endOfString(line, start, line.length);
   if (closed === -1) return { cwd: undefined, end: line.length };
   const cwd = parseJson(line.toString('utf8', start - 1, closed + 1));
   return { cwd: typeof cwd === 'string' ? cwd : undefined, end: closed + 1 };

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseJson } from '../json-value.ts';
 import { toolKind } from '../tool-kind.ts';
-import { endOfWord, standsAt } from './byte-match.ts';
+import { endOfWord, oneStanding, standsAt } from './byte-match.ts';
 import type { CallEnd } from './claude-call-end.ts';
 import { plainCall } from './claude-plain-call.ts';
 import { keyAt, type NameKey } from './name-table.ts';
@@ -46,7 +46,7 @@ function mayShow(bytes: Buffer, id: number): boolean {
   const named = endOfWord(bytes, id);
   if (named === -1 || !standsAt(bytes, NAME, named)) return true;
   const name = named + NAME.length;
-  if (SHOWING.some((tool) => standsAt(bytes, tool, name))) return true;
+  if (oneStanding(bytes, SHOWING, name) !== undefined) return true;
   if (standsAt(bytes, SHELL, name)) return reads(bytes, name + SHELL.length);
   const end = endOfWord(bytes, name);
   const kind = end === -1 ? 'read' : toolKind(bytes.toString('latin1', name, end));
@@ -55,7 +55,7 @@ function mayShow(bytes: Buffer, id: number): boolean {
 }
 
 function reads(bytes: Buffer, command: number): boolean {
-  return READERS.some((word) => standsAt(bytes, word, command));
+  return oneStanding(bytes, READERS, command) !== undefined;
 }
 
 /** A message of the model, as far as it matters. */
@@ -71,18 +71,24 @@ const CONTENT_END = Buffer.from('],"stop_reason":');
  * The blocks of a message of the model, its name and working directory; the rest of the line, which is most of it, is
  * what the answer cost. Undefined if the line is not exactly as expected: then it is parsed.
  */
-export function skimCalls(line: Buffer, ending: CallEnd): SkimmedCalls | undefined {
-  const content = standsAt(line, CONTENT, 0) ? 0 : line.indexOf(CONTENT);
-  if (content === -1) return undefined;
-  const plain = plainCall(line, content + CONTENT.length);
-  const closed = plain?.end ?? line.indexOf(CONTENT_END, content);
-  const uuid = closed === -1 ? -1 : ending.nameIn(line, closed);
-  if (uuid === -1) return undefined;
-  const blocks = plain === undefined ? blocksIn(line, content, closed) : [plain.block];
-  return blocks === undefined ? undefined : { key: keyAt(line, uuid), blocks, cwd: ending.cwd };
+export function skimCalls(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+  ending: CallEnd,
+): SkimmedCalls | undefined {
+  const plain = standsAt(bytes, CONTENT, start) ? plainCall(bytes, start + CONTENT.length, end) : undefined;
+  if (plain === undefined) return parsedCalls(bytes.subarray(start, end), ending);
+  const uuid = ending.nameIn(bytes, plain.end, end);
+  return uuid === -1 ? undefined : { key: keyAt(bytes, uuid), blocks: [plain.block], cwd: ending.cwd };
 }
 
-function blocksIn(line: Buffer, content: number, closed: number): readonly JsonObject[] | undefined {
+/** The same with the blocks parsed. */
+function parsedCalls(line: Buffer, ending: CallEnd): SkimmedCalls | undefined {
+  const content = line.indexOf(CONTENT);
+  const closed = content === -1 ? -1 : line.indexOf(CONTENT_END, content);
+  const uuid = closed === -1 ? -1 : ending.nameIn(line, closed, line.length);
+  if (uuid === -1) return undefined;
   const blocks = parseJson(line.toString('utf8', content + CONTENT.length - 1, closed + 1));
-  return Array.isArray(blocks) ? blocks.filter(isObject) : undefined;
+  if (!Array.isArray(blocks)) return undefined;
+  return { key: keyAt(line, uuid), blocks: blocks.filter(isObject), cwd: ending.cwd };
 }

@@ -95,7 +95,7 @@ class ClaudeReader implements Reader {
     if (line === 'nameless' || !this.#isOurs(line.side)) return false;
     // Any call may use the id again that another one waits under.
     if (line.calls === 'file' || (line.calls === 'other' && this.#fold.isWaiting))
-      return !this.#skimCalls(bytes.subarray(line.rest, end), line);
+      return !this.#skimCalls(bytes, end, line);
     if (line.result !== undefined) {
       const id = bytes.toString('latin1', line.result.start, line.result.end);
       if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
@@ -131,8 +131,8 @@ class ClaudeReader implements Reader {
   }
 
   /** Takes calls without parsing the whole line; false if the line is not as expected. */
-  #skimCalls(rest: Buffer, line: LinkedLine): boolean {
-    const found = skimCalls(rest, this.#callEnd);
+  #skimCalls(bytes: Buffer, end: number, line: LinkedLine): boolean {
+    const found = skimCalls(bytes, { start: line.rest, end }, this.#callEnd);
     if (found === undefined || this.#chain.knows(found.key)) return false;
     this.#linkTo(line.parent, 'message', found.key);
     for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, { cwd: found.cwd });

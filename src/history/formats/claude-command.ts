@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { standsAt } from './byte-match.ts';
+import { oneStanding, standsAt } from './byte-match.ts';
 import { mayBeCut, skimContent } from './claude-content.ts';
 import type { SkimmedResult } from './claude-name.ts';
 import { endsInNewline, newlinesIn, startOfLastLine } from './json-literal.ts';
@@ -35,7 +35,7 @@ function quietIn(line: Buffer, expected: number): number {
 }
 
 function runsOn(line: Buffer, start: number): boolean {
-  return !ENDED.some((end) => standsAt(line, end, start)) && line.includes(BACKGROUND, start);
+  return oneStanding(line, ENDED, start) === undefined && line.includes(BACKGROUND, start);
 }
 
 function mayBeNote(literal: Buffer, start: number): boolean {

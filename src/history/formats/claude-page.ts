@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ShownText } from '../history-sighting.ts';
 import type { Page } from '../tool-result.ts';
-import { nextOf, standsAt } from './byte-match.ts';
+import { nextOf, oneStanding, standsAt } from './byte-match.ts';
 import { endOfDigits, numberBetween } from './byte-number.ts';
 import { claudeLines, type PageNumbers } from './claude-detail.ts';
 import { nameBefore, type SkimmedResult } from './claude-name.ts';
@@ -44,7 +44,7 @@ function showsNumber(line: Buffer): boolean {
   let at = SHOWN.length;
   while (line[at] === SPACE) at += 1;
   const end = endOfDigits(line, at);
-  return end > at && MARKS.some((mark) => standsAt(line, mark, end));
+  return end > at && oneStanding(line, MARKS, end) !== undefined;
 }
 
 function pageAt(line: Buffer, file: number): Page | undefined {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json-value.ts';
-import { endOfString, endOfWord, standsAt } from './byte-match.ts';
+import { endOfString, endOfWord, oneStanding, standsAt } from './byte-match.ts';
 import { isDigit } from './byte-number.ts';
 
 const CALL = Buffer.from('{"type":"tool_use","id":"');
@@ -52,25 +52,31 @@ export interface PlainCall {
  * The commonest calls of all, without the arguments that say nothing of what they show: parsing one takes longer than
  * all else does. Undefined if the only block of a message is not exactly such a call.
  */
-export function plainCall(line: Buffer, start: number): PlainCall | undefined {
-  if (!standsAt(line, CALL, start)) return undefined;
-  const idEnd = endOfWord(line, start + CALL.length);
-  const tool = TOOLS.find(({ begin }) => standsAt(line, begin, idEnd));
-  if (idEnd === -1 || tool === undefined) return undefined;
+export function plainCall(bytes: Buffer, start: number, lineEnd: number): PlainCall | undefined {
+  if (!standsAt(bytes, CALL, start)) return undefined;
+  const idEnd = endOfWord(bytes, start + CALL.length);
+  const tool = idEnd === -1 ? undefined : toolAt(bytes, idEnd);
+  if (tool === undefined) return undefined;
   const value = idEnd + tool.begin.length;
-  const valueEnd = endOfPlain(line, value);
-  const end = valueEnd === -1 ? -1 : pastOthers(line, valueEnd + 1, tool.others);
-  if (end === -1 || !standsAt(line, END, end)) return undefined;
-  const id = line.toString('utf8', start + CALL.length, idEnd);
+  const valueEnd = endOfPlain(bytes, value, lineEnd);
+  const end = valueEnd === -1 ? -1 : pastOthers(bytes, { start: valueEnd + 1, end: lineEnd }, tool.others);
+  // No newline stands in any of these, so what stands there stands in the line.
+  if (end === -1 || !standsAt(bytes, END, end)) return undefined;
+  const id = bytes.toString('utf8', start + CALL.length, idEnd);
   if (id.includes('\\')) return undefined;
-  const input = tool.input(line.toString('utf8', value, valueEnd));
+  const input = tool.input(bytes.toString('utf8', value, valueEnd));
   return { block: { type: 'tool_use', id, name: tool.name, input }, end };
 }
 
+function toolAt(bytes: Buffer, at: number): PlainTool | undefined {
+  for (const tool of TOOLS) if (standsAt(bytes, tool.begin, at)) return tool;
+  return undefined;
+}
+
 /** Where a string that is written as it is ends; -1 if anything in it is escaped, or should be. */
-function endOfPlain(line: Buffer, start: number): number {
-  for (let at = start; at < line.length; at += 1) {
-    const byte = line[at] ?? 0;
+function endOfPlain(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
     if (byte === QUOTE) return at;
     if (byte === BACKSLASH || byte < SPACE) return -1;
   }
@@ -78,25 +84,29 @@ function endOfPlain(line: Buffer, start: number): number {
 }
 
 /** Where the arguments end that follow the first one; -1 if there are others than expected. */
-function pastOthers(line: Buffer, start: number, others: readonly Buffer[]): number {
+function pastOthers(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+  others: readonly Buffer[],
+): number {
   let at = start;
-  while (line[at] === COMMA) {
-    const key = others.find((other) => standsAt(line, other, at));
+  while (bytes[at] === COMMA) {
+    const key = oneStanding(bytes, others, at);
     if (key === undefined) return -1;
-    at = endOfValue(line, at + key.length);
+    at = endOfValue(bytes, at + key.length, end);
     if (at === -1) return -1;
   }
   return at;
 }
 
 /** Where a string or a word such as a number ends. */
-function endOfValue(line: Buffer, start: number): number {
-  if (line[start] === QUOTE) {
-    const closed = endOfString(line, start + 1);
+function endOfValue(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start] === QUOTE) {
+    const closed = endOfString(bytes, start + 1, end);
     return closed === -1 ? -1 : closed + 1;
   }
   let at = start;
-  while (isLetterOrDigit(line[at] ?? 0)) at += 1;
+  while (at < end && isLetterOrDigit(bytes[at] ?? 0)) at += 1;
   return at;
 }
 

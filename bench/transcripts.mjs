@@ -26,13 +26,17 @@ const USAGE = {
   cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
 };
 
-/** What tools are called, in parts of a hundred; what is left is said, not called. */
+/** What tools are called, in parts of a hundred; what is left is said, not called. `lines`: of every file; else 10 to 100. */
 export const MIXES = {
   realistic: { read: 26, bash: 23, edit: 10, other: 6 },
   'reads only': { read: 100 },
   'reads of a sub-agent only': { read: 100, agent: true },
   'files printed by commands only': { cat: 100 },
   'reads and edits only': { read: 50, edit: 50 },
+  'reads of one-line files only': { read: 100, lines: 1 },
+  'one-line files printed by commands only': { cat: 100, lines: 1 },
+  'edits of one-line files only': { edit: 100, lines: 1 },
+  'reads and edits of one-line files only': { read: 50, edit: 50, lines: 1 },
 };
 
 /** Lines of a transcript, without end. */
@@ -94,9 +98,9 @@ function toolOf({ random, mix }) {
 }
 
 function callOf(state, tool) {
-  const { calls, files, random } = state;
+  const { calls, files, random, mix } = state;
   const path = `/repo/src/file-${calls % 500}.ts`;
-  const known = files.get(path) ?? body(state, 10 + Math.floor(random() * 90));
+  const known = files.get(path) ?? body(state, mix.lines ?? 10 + Math.floor(random() * 90));
   files.set(path, known);
   switch (tool) {
     case 'read': {

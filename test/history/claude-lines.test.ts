@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { deriveSightings } from '../../src/history/derive.ts';
 
 const TEXT = '1\tone\n2\ttwo';
+const END = { timestamp: '2026-01-02T03:04:05.678Z', cwd: '/repo', version: '2.1' };
 
 /** A read of a sub-agent: the call and its result as the host writes them. */
 function readOf(path: string, content: string): readonly object[] {
@@ -50,4 +51,109 @@ it.each(CASES)('%s is read from bytes as it is from records', (_, path, content,
 
 function uuidOf(count: number): string {
   return `${count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;
+}
+
+const COMMANDS: readonly (readonly [title: string, input: object, seen: readonly string[]])[] = [
+  ['a command alone', { command: 'cat a.ts' }, ['/repo/a.ts']],
+  ['one with other arguments', { command: 'cat a.ts', description: 'a \\ "b"', timeout: 5 }, ['/repo/a.ts']],
+  ['one with quotes', { command: 'cat "a b.ts"' }, ['/repo/a b.ts']],
+  ['one with two spaces', { command: 'cat  a.ts' }, ['/repo/a.ts']],
+  ['one of two words that is not ASCII', { command: 'cat ä.ts' }, []],
+  ['one in the background', { command: 'cat a.ts', run_in_background: true }, []],
+  ['one elsewhere', { command: 'cat a.ts', cwd: '/else' }, ['/else/a.ts']],
+  ['one with a pipe', { command: 'cat a.ts | wc' }, []],
+  [
+    'one that is too long to be looked at at once',
+    { command: `cat ${'a'.repeat(5000)}` },
+    [`/repo/${'a'.repeat(5000)}`],
+  ],
+];
+
+it.each(COMMANDS)('%s is read from bytes as it is from records', (_, input, seen) => {
+  expect(pathsOf([runOf(1, input, END)])).toEqual([seen, seen]);
+});
+
+const ENDS: readonly (readonly [title: string, end: object])[] = [
+  ['the same', END],
+  ['one as long', { ...END, cwd: '/else' }],
+  ['one with something else behind it', { ...END, version: '2.2' }],
+  ['one that is longer', { ...END, cwd: '/else/where' }],
+  ['one that is escaped', { ...END, cwd: '/el"e' }],
+  ['none', { timestamp: END.timestamp, version: '2.1' }],
+];
+
+it.each(ENDS)('a relative path belongs to its own working directory, also after %s', (_, end) => {
+  const input = { command: 'cat a.ts' };
+  const [fromBytes, fromRecords] = pathsOf([
+    runOf(1, input, END),
+    runOf(2, input, end),
+    runOf(3, input, END),
+  ]);
+  const middle = 'cwd' in end ? [`${String(end.cwd)}/a.ts`] : [];
+  expect(fromBytes).toEqual(['/repo/a.ts', ...middle, '/repo/a.ts']);
+  expect(fromRecords).toEqual(fromBytes);
+});
+
+it.each([
+  '2026-01-02T03:04:05.678Z',
+  '2024-02-29T23:59:59.999Z',
+  '2026-02-30T00:00:00.000Z',
+  '2026-13-01T00:00:00.000Z',
+  '2026-01-02T24:00:00.000Z',
+  '0050-01-02T03:04:05.678Z',
+  '2026-01-02 03:04:05.678Z',
+  '2026-01-02T03:04:0x.678Z',
+])('the time %s is read from bytes as it is from records', (timestamp) => {
+  const records = runOf(1, { command: 'cat a.ts' }, { ...END, timestamp });
+  const atMs = Date.parse(timestamp);
+  const times = [linesOf(records), records].map(
+    (transcript) => deriveSightings(transcript, 'claude-code').sightings[0]?.atMs,
+  );
+  const expected = Number.isNaN(atMs) ? undefined : atMs;
+  expect(times).toEqual([expected, expected]);
+});
+
+it('a path of millions of parts does no harm', () => {
+  const path = '/a'.repeat(5_000_000);
+  const [record] = deriveSightings(readOf(path, TEXT), 'claude-code').sightings;
+  expect(record?.path.length).toBe(path.length);
+});
+
+/** A command of the main conversation that prints two lines. */
+function runOf(count: number, input: object, end: object): readonly object[] {
+  const id = `toolu_${count}`;
+  const [before, first, second] = [uuidOf(2 * count - 1), uuidOf(2 * count), uuidOf(2 * count + 1)];
+  const call = { type: 'tool_use', id, name: 'Bash', input };
+  const message = { role: 'assistant', content: [call], stop_reason: 'tool_use' };
+  const result = { tool_use_id: id, type: 'tool_result', content: 'one\ntwo', is_error: false };
+  const detail = { stdout: 'one\ntwo', stderr: '', interrupted: false, isImage: false };
+  const parentUuid = count === 1 ? null : before;
+  return [
+    { parentUuid, isSidechain: false, message, type: 'assistant', uuid: first, ...end },
+    {
+      parentUuid: first,
+      isSidechain: false,
+      type: 'user',
+      message: { role: 'user', content: [result] },
+      uuid: second,
+      ...withDetail(end, detail),
+    },
+  ];
+}
+
+/** What the host recorded stands right behind the time. */
+function withDetail(end: object, toolUseResult: object): object {
+  const [time, ...rest] = Object.entries(end);
+  return Object.fromEntries([time ?? [], ['toolUseResult', toolUseResult], ...rest]);
+}
+
+function linesOf(records: readonly object[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+function pathsOf(runs: readonly (readonly object[])[]): readonly (readonly string[])[] {
+  const records = runs.flat();
+  return [linesOf(records), records].map((transcript) =>
+    deriveSightings(transcript, 'claude-code').sightings.map((sighting) => sighting.path),
+  );
 }

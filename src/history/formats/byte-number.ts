@@ -8,7 +8,7 @@ export function isDigit(byte: number): boolean {
 /** Where the digits end that begin at a position; the position itself if there are none. */
 export function endOfDigits(bytes: Uint8Array, start: number): number {
   let at = start;
-  while (isDigit(bytes[at] ?? 0)) at += 1;
+  while (at < bytes.length && isDigit(bytes[at] ?? 0)) at += 1;
   return at;
 }
 

@@ -33,7 +33,7 @@ export function skimContent(line: Buffer): SkimmedContent | undefined {
 }
 
 /** Texts up to this length are searched for the word at once. */
-const SHORT = 1024;
+const SHORT = 256;
 
 /**
  * May a host have cut something out of the middle of this text, or off its lines? It says so in that word, and with dots.

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import { standsAt } from './byte-match.ts';
+import { endOfDigits, numberBetween } from './byte-number.ts';
 import { mayBeCut, skimContent } from './claude-content.ts';
 import type { SkimmedResult } from './claude-name.ts';
 import { startOfLastLine } from './json-literal.ts';
 
 const DETAIL = Buffer.from(',"toolUseResult":');
-const NUMBER = /^([1-9]\d{0,8})\\t/;
-const NUMBER_BYTES = 12;
+const TAB = Buffer.from('\\t');
+const ZERO = 48;
+const MAX_DIGITS = 9;
 
 /**
  * Numbered lines in the rest of a result's line, where the host recorded nothing beside them: sub-agents. Hashed as they
@@ -20,12 +22,13 @@ export function skimNumbered(line: Buffer): SkimmedResult | undefined {
   const last = startOfLastLine(literal);
   const to = numberAt(literal, last);
   if (from === undefined || to === undefined || to < from || mayBeCut(literal)) return undefined;
-  const endsInEmptyLine = literal.length === last + String(to).length + '\\t'.length;
+  const endsInEmptyLine = literal.length === last + String(to).length + TAB.length;
   const sha256 = hash('sha256', literal);
   return { named, numbered: { from, to, endsInEmptyLine, sha256, size: literal.length } };
 }
 
 function numberAt(literal: Buffer, start: number): number | undefined {
-  const number = NUMBER.exec(literal.toString('latin1', start, start + NUMBER_BYTES))?.[1];
-  return number === undefined ? undefined : Number(number);
+  const end = endOfDigits(literal, start);
+  if (end === start || end - start > MAX_DIGITS || literal[start] === ZERO) return undefined;
+  return standsAt(literal, TAB, end) ? numberBetween(literal, start, end) : undefined;
 }

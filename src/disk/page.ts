@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fstatSync, read } from 'node:fs';
+import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
@@ -9,6 +9,8 @@ import { stampOf } from './stats.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;
+/** Many pages lie within so much, which is here before another thread could be asked for it. */
+const FIRST_BYTES = 1 << 15;
 const NEWLINE = 10;
 
 /** Where a line begins; lets the next page start without counting lines from the top. */
@@ -54,15 +56,18 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
   try {
     const size = Number(opened.stats.size);
     const collector = new LineCollector(request);
-    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
     let position = request.start?.byte ?? 0;
-    while (!collector.full) {
-      request.signal?.throwIfAborted();
-      const { bytesRead } = await readAsync(opened.fd, chunk, 0, CHUNK_BYTES, position);
-      if (bytesRead === 0) break;
+    request.signal?.throwIfAborted();
+    let chunk: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    let bytesRead = readSync(opened.fd, chunk, 0, FIRST_BYTES, position);
+    while (bytesRead > 0) {
       collector.add(chunk.subarray(0, bytesRead));
       position += bytesRead;
       request.onProgress?.(Math.min(position, size), size);
+      if (collector.full) break;
+      request.signal?.throwIfAborted();
+      if (chunk.byteLength < CHUNK_BYTES) chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      ({ bytesRead } = await readAsync(opened.fd, chunk, 0, CHUNK_BYTES, position));
     }
     const after = fstatSync(opened.fd, { bigint: true });
     const moved = !sameStamp(stampOf(opened.stats), stampOf(after));
@@ -97,13 +102,22 @@ class LineCollector {
 
   add(chunk: Buffer): void {
     let from = 0;
+    /** Where the range begins in this chunk. */
+    let kept = this.#isKept ? 0 : chunk.byteLength;
     while (from < chunk.byteLength && !this.full) {
       const newline = chunk.indexOf(NEWLINE, from);
       const end = newline < 0 ? chunk.byteLength : newline + 1;
       this.#take(chunk.subarray(from, end));
       if (newline >= 0) this.#endLine();
       from = end;
+      if (this.#line === this.#request.from && this.#length === 0) kept = end;
     }
+    // Once for all its lines: the hash is asked for a page as often as for a line.
+    if (kept < from) this.#digest.update(chunk.subarray(kept, from));
+  }
+
+  get #isKept(): boolean {
+    return this.#line >= this.#request.from;
   }
 
   finish(size: number): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
@@ -120,8 +134,7 @@ class LineCollector {
   }
 
   #take(piece: Buffer): void {
-    if (this.#line >= this.#request.from) {
-      this.#digest.update(piece);
+    if (this.#isKept) {
       const room = this.#request.maxLineBytes - this.#length;
       // Copied: the chunk is filled again by the next read.
       if (room > 0) this.#pieces.push(Buffer.from(piece.subarray(0, room)));
@@ -130,8 +143,9 @@ class LineCollector {
   }
 
   #endLine(): void {
-    if (this.#line >= this.#request.from) {
-      this.#lines.push(Buffer.concat(this.#pieces));
+    if (this.#isKept) {
+      const [first, ...more] = this.#pieces;
+      this.#lines.push(first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces));
       if (this.#length > this.#request.maxLineBytes) this.#cut.push(this.#line);
     }
     this.#byte += this.#length;

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isMissing } from '../model/errno.ts';
 import { openStore } from './open-store.ts';
 import type { Store } from './store.ts';
 
@@ -8,14 +9,16 @@ import type { Store } from './store.ts';
  */
 export async function openExistingStore(url: string): Promise<Store> {
   const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
-  return openStore(file !== undefined && isMissing(file) ? 'memory:' : url);
+  return openStore(file !== undefined && !mayBeThere(file) ? 'memory:' : url);
 }
 
 /** Whatever else keeps us from looking is told better by who opens it. */
-function isMissing(file: string): boolean {
+function mayBeThere(file: string): boolean {
   try {
-    return statSync(file, { throwIfNoEntry: false }) === undefined;
-  } catch {
-    return false;
+    // Not `throwIfNoEntry`: from Node 22 on a file in the place of a folder would count as no entry, too.
+    statSync(file);
+    return true;
+  } catch (error) {
+    return !isMissing(error);
   }
 }

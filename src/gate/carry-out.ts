@@ -202,8 +202,8 @@ async function unchanged(ledger: Ledger, work: Work): Promise<Outcome<ApplyResul
 }
 
 function resultOf(outcome: Done, id: { readonly change?: string }, recorded: boolean): ChangeResult {
-  const notices: readonly Notice[] = recorded
-    ? outcome.result.notices
-    : [...outcome.result.notices, { kind: 'not-recorded' }];
-  return { ...outcome.result, ...(outcome.result.changed ? id : {}), notices };
+  const { result } = outcome;
+  if (recorded) return result.changed ? { ...result, ...id } : result;
+  const notices: readonly Notice[] = [...result.notices, { kind: 'not-recorded' }];
+  return { ...result, ...(result.changed ? id : {}), notices };
 }

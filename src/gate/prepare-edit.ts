@@ -140,14 +140,16 @@ function stepFor(touching: Touching, notices: readonly Notice[]): Step {
     before: view.snapshot,
     bytes: planned.bytes,
     sighting: seenAfter(touching, credit),
-    ...(credit === undefined ? {} : { credit }),
+    credit,
     notices: [...changeNotices(view, planned, change), ...notices],
-    more: {
-      ...(intent.kind === 'edit' ? { replaced: planned.replaced } : {}),
-      ...(intent.kind === 'edit' && intent.withDiff === true ? { diff: diffOf(world, view, planned) } : {}),
-      ...(planned.inserted === undefined ? {} : { inserted: planned.inserted }),
-    },
+    more: moreOf(touching),
   });
+}
+
+function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
+  const { replaced, inserted } = planned;
+  if (intent.kind === 'insert') return inserted && { inserted };
+  return intent.withDiff === true ? { replaced, diff: diffOf(world, view, planned) } : { replaced };
 }
 
 /** What the session knows of the new bytes. All that stands in a file that was empty is its own, as after a write. */

@@ -31,13 +31,15 @@ export interface NewBytes {
   readonly mode?: number;
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'>;
   /** What the session has seen of the file as it was before, if this very change showed it. */
-  readonly credit?: Sighting;
+  readonly credit?: Sighting | undefined;
   readonly notices: readonly Notice[];
-  readonly more?: {
-    readonly replaced?: number;
-    readonly inserted?: { from: number; to: number };
-    readonly diff?: string;
-  };
+  readonly more?:
+    | {
+        readonly replaced?: number;
+        readonly inserted?: { from: number; to: number };
+        readonly diff?: string;
+      }
+    | undefined;
 }
 
 /** Creates or replaces one file. Writing the bytes already there is a step without effects. */

@@ -1,5 +1,6 @@
+import { isRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { isContent, isRecord } from './check-intent.ts';
+import { isContent } from './check-intent.ts';
 
 /**
  * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over

@@ -23,7 +23,7 @@ describe('whyNoIntent', () => {
     [null, 'a change must be an object'],
     ['write', 'a change must be an object'],
     [{}, 'kind must be one of write, edit'],
-    [[], 'kind must be one of'],
+    [[], 'a change must be an object'],
     [{ kind: 'toString' }, 'kind must be one of'],
     [{ kind: 'write', path: 'a' }, 'content must be a string or a Uint8Array'],
     [{ kind: 'write', path: 'a', content: new ArrayBuffer(1) }, 'content must be'],

@@ -1,3 +1,4 @@
+import { isRecord } from '../model/record.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 
 /** What a refusal of a kind of change says was tried. */
@@ -64,10 +65,6 @@ function whyNoEdits(edits: unknown): string | undefined {
 
 export function isContent(value: unknown): value is string | Uint8Array {
   return typeof value === 'string' || value instanceof Uint8Array;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isFlag(value: unknown): boolean {

@@ -9,6 +9,7 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { diffLines } from '../text/diff.ts';
+import { sameLines } from '../text/same-lines.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import { sweep } from './sweep.ts';
 import type { World } from './world.ts';
@@ -93,12 +94,7 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
 function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {
   if (shown.equals(bytes)) return true;
   if (ranges === undefined) return false;
-  const lines = ranges.map((range) => sliceLineBytes(bytes, range));
-  return plain(Buffer.concat(lines)) === plain(shown);
-}
-
-function plain(bytes: Buffer): string {
-  return bytes.toString('utf8').replaceAll('\r\n', '\n').replace(/\n$/, '');
+  return sameLines(shown, Buffer.concat(ranges.map((range) => sliceLineBytes(bytes, range))));
 }
 
 function coverageShown(event: ReadEvent, totalLines: number): Coverage {

@@ -1,5 +1,6 @@
 import type { Coverage, LineRange } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
 import type { How, Sighting, SightingFlags } from '../model/sighting.ts';
 
 const VERSION = 1;
@@ -105,10 +106,6 @@ function isHow(value: unknown): value is How {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function wrong(why: string, cause?: unknown): Fault {

@@ -10,6 +10,7 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { formatRanges } from '../report/ranges.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { sameLines } from '../text/same-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import type { GuessedEvent } from './foreign-session.ts';
 
@@ -91,18 +92,10 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   return { sighting: { ...seen, totalLines: countLines(older), flags }, bytes: older, current: false };
 }
 
-/** The same lines, whatever ends them; the last one may have lost its ending on the way. */
 function matches(content: string, bytes: Buffer, ranges: readonly LineRange[] | undefined): boolean {
-  const shown = Buffer.from(content, 'utf8');
-  if (ranges === undefined && shown.equals(bytes)) return true;
   const there =
     ranges === undefined ? bytes : Buffer.concat(ranges.map((range) => sliceLineBytes(bytes, range)));
-  return shown.equals(there) || plain(content) === plain(there.toString('utf8'));
-}
-
-function plain(text: string): string {
-  const unix = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
-  return unix.endsWith('\n') ? unix.slice(0, -1) : unix;
+  return sameLines(Buffer.from(content, 'utf8'), there);
 }
 
 /** A range that may count from the end, as one that counts from the beginning. */

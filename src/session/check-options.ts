@@ -1,5 +1,5 @@
-import { isRecord } from '../gate/check-intent.ts';
 import type { Policy } from '../model/policy.ts';
+import { isRecord } from '../model/record.ts';
 import type { UndoSelection } from '../model/session.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 

@@ -1,6 +1,6 @@
 import { nearest } from '../config/nearest.ts';
-import { isRecord } from '../gate/check-intent.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from './sessions.ts';
 
 const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {

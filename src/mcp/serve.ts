@@ -44,7 +44,8 @@ export interface ServeStdioOptions extends ServeOptions {
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
   const workspace = new LateWorkspace(options);
-  const host = await hostFor(options, env, workspace);
+  // A copy: every call asks for some, and the process answers slowly.
+  const host = await hostFor(options, { ...env }, workspace);
   const tools = (): ReturnType<ToolHost['tools']> => {
     // After the answer has left.
     setImmediate(() => workspace.begin());

@@ -22,7 +22,10 @@ export class FileSystemClock {
     this.#probe = { fd, dev: fstatSync(fd, { bigint: true }).dev };
   }
 
-  /** Call it after the bytes were read. `path` is any path on the same file system. */
+  /**
+   * Call it before the bytes are read, with a look at the file that turns out to hold after the reading: asked later, the
+   * clock may have moved on after a change that still got the old time. `path` is any path on the same file system.
+   */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;
     const settledNs = BigInt(Date.now()) * 1_000_000n - MARGIN_NS;

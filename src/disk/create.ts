@@ -28,7 +28,7 @@ export async function create(
     const temp = await writeTemp(context, place, { bytes: file.bytes, like });
     try {
       return publish(context, { place, temp, intended: file.bytes })
-        ? committed(context, place, { temp, content: file })
+        ? committed(temp, file)
         : conflict('exists');
     } finally {
       discard(temp);

@@ -55,6 +55,7 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
   if ('problem' in opened) return opened;
   try {
     const size = Number(opened.stats.size);
+    const racyBefore = request.clock.isRacy(opened.stats, at(place));
     const collector = new LineCollector(request);
     let position = request.start?.byte ?? 0;
     request.signal?.throwIfAborted();
@@ -70,8 +71,7 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
       ({ bytesRead } = await readAsync(opened.fd, chunk, 0, CHUNK_BYTES, position));
     }
     const after = fstatSync(opened.fd, { bigint: true });
-    const moved = !sameStamp(stampOf(opened.stats), stampOf(after));
-    const racy = moved || request.clock.isRacy(after, at(place));
+    const racy = racyBefore || !sameStamp(stampOf(opened.stats), stampOf(after));
     return { ...collector.finish(Number(after.size)), sizeBytes: size, stamp: stampOf(after), racy };
   } finally {
     closeSync(opened.fd);

@@ -42,7 +42,35 @@ function replaceBy(path: string, make: (other: string) => void): void {
   make(path);
 }
 
+/** Someone writes the moment the clock was asked: with the old clock in hand, nobody may take the new time for it. */
+class BusyClock extends FileSystemClock {
+  readonly #write: () => void;
+
+  constructor(write: () => void) {
+    super();
+    this.#write = write;
+  }
+
+  override isRacy(): boolean {
+    this.#write();
+    return false;
+  }
+}
+
 describe('readSnapshot', () => {
+  it.each([
+    ['after a look', true],
+    ['without one', false],
+  ])('%s asks the clock before it reads, so that no later write has an older time', async (_how, looked) => {
+    const disk = bench([]);
+    const file = join(disk.root, 'f');
+    writeFileSync(file, 'old');
+    const clock = new BusyClock(() => writeFileSync(file, 'new'));
+    const seen = looked ? { seen: lstatSync(file, { bigint: true }) } : {};
+    const read = await snapshot(disk.place('f'), { clock, ...seen });
+    expect(read.bytes.toString()).toBe('new');
+  });
+
   it.each<[string, Buffer]>([
     ['an empty file', Buffer.alloc(0)],
     ['one byte', Buffer.from('a')],

@@ -47,7 +47,8 @@ export type Unreadable =
   | { readonly problem: 'denied'; readonly errno: string };
 
 export interface ReadLimits {
-  readonly clock: FileSystemClock;
+  /** Undefined: nobody will go by the stamp alone, and the snapshot is racy without asking. */
+  readonly clock: FileSystemClock | undefined;
   readonly maxBytes?: number;
   /** What a look at the place just showed: a small file that still is this one is read with two looks less. */
   readonly seen?: BigIntStats;
@@ -55,16 +56,31 @@ export interface ReadLimits {
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
 }
 
+/** An open file, and what it was when it was opened. */
+export interface Opened {
+  readonly fd: number;
+  readonly stats: BigIntStats;
+}
+
 /**
  * Opens a regular file without following a link. Anything else is refused before it is opened: opening a FIFO wakes
  * whoever waits to write into it, opening a device can do anything. Whoever gets the descriptor closes it.
  */
-export function openRegular(place: Place): { readonly fd: number; readonly stats: BigIntStats } | Unreadable {
-  let fd: number;
+export function openRegular(place: Place): Opened | Unreadable {
   try {
     const stats = lstatSync(at(place));
     if (stats.isSymbolicLink()) return { problem: 'swapped' };
     if (!stats.isFile()) return { problem: 'kind', kind: kindOf(stats) };
+  } catch (error) {
+    return whyNot(error);
+  }
+  return openLooked(place);
+}
+
+/** The same for what a look just showed to be a regular file: what has come in its place since is opened, and refused. */
+export function openLooked(place: Place): Opened | Unreadable {
+  let fd: number;
+  try {
     fd = openSync(at(place), READ);
   } catch (error) {
     return whyNot(error);
@@ -113,11 +129,12 @@ function readUnchanged(place: Place, seen: BigIntStats, limits: ReadLimits): Sna
   if (!seen.isFile() || size > SYNC_BYTES || size > (limits.maxBytes ?? SYNC_BYTES)) return undefined;
   let fd: number | undefined;
   try {
+    const racy = isRacy(limits, seen, place);
     fd = openSync(at(place), READ);
     const bytes = readAllSync(fd, size);
     const after = fstatSync(fd, { bigint: true });
     if (bytes.byteLength !== size || !sameStamp(seen, after)) return undefined;
-    return snapshotOf(bytes, after, { limits, racy: limits.clock.isRacy(after, at(place)) });
+    return snapshotOf(bytes, after, { limits, racy });
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
@@ -134,10 +151,11 @@ async function readSettled(place: Place, limits: ReadLimits): Promise<Snapshot |
     for (let before = opened.stats, tries = 1; ; tries += 1) {
       const size = Number(before.size);
       if (limits.maxBytes !== undefined && size > limits.maxBytes) return { problem: 'too-large', size };
+      const racy = isRacy(limits, before, place);
       const bytes = size <= SYNC_BYTES ? readAllSync(fd, size) : await readAll(fd, size);
       const after = fstatSync(fd, { bigint: true });
       const settled = sameStamp(stampOf(before), stampOf(after)) && bytes.byteLength === size;
-      if (settled) return snapshotOf(bytes, after, { limits, racy: limits.clock.isRacy(after, at(place)) });
+      if (settled) return snapshotOf(bytes, after, { limits, racy });
       if (tries === MAX_TRIES) return snapshotOf(bytes, after, { limits: {}, racy: true });
       await setImmediate();
       before = after;
@@ -146,6 +164,10 @@ async function readSettled(place: Place, limits: ReadLimits): Promise<Snapshot |
     if (Number(opened.stats.size) <= SYNC_BYTES) closeSync(fd);
     else await closeAsync(fd);
   }
+}
+
+function isRacy({ clock }: ReadLimits, stats: BigIntStats, place: Place): boolean {
+  return clock === undefined || clock.isRacy(stats, at(place));
 }
 
 function snapshotOf(

@@ -8,7 +8,7 @@ import type { DiskContext } from './context.ts';
 import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
 import type { Publication, Published } from './publication.ts';
-import { openRegular } from './read.ts';
+import { openLooked, openRegular, type Unreadable } from './read.ts';
 import { isReadOnly } from './stats.ts';
 import { discard, writeTemp } from './temp-file.ts';
 
@@ -29,6 +29,8 @@ export interface Replacement extends NewContent {
   readonly expected: Expected;
   /** Permission bits of the new file; default: those of the old one. */
   readonly mode?: number;
+  /** Its bytes were read a moment ago: what is there is a regular file, or the change is too late. */
+  readonly looked?: true;
   /** What is replaced are bytes that we have just put there: given up, if there is no room to keep them. */
   readonly ours?: true;
 }
@@ -43,7 +45,7 @@ export async function replace(
   place: Place,
   change: Replacement,
 ): Promise<Committed | Conflict> {
-  const old = openRegular(place);
+  const old = change.looked ? openLooked(place) : openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats)) return conflict('read-only');
@@ -65,7 +67,7 @@ export async function replace(
 }
 
 function publish(context: DiskContext, publication: Publication, content: NewContent): Committed | Conflict {
-  const { place, temp, old, expected } = publication;
+  const { temp, old, expected } = publication;
   let published: Published;
   try {
     context.trace?.('compare');
@@ -84,7 +86,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  return { ...committed(context, place, { temp, content }), displaced: published.displaced, notices };
+  return { ...committed(temp, content), displaced: published.displaced, notices };
 }
 
 function exchangeOrClaim(context: DiskContext, publication: Publication): Published {
@@ -93,7 +95,7 @@ function exchangeOrClaim(context: DiskContext, publication: Publication): Publis
   return published === 'unsupported' ? publishByClaim(context, publication) : published;
 }
 
-export function unreadable(problem: Exclude<ReturnType<typeof openRegular>, { fd: number }>): Conflict {
+export function unreadable(problem: Unreadable): Conflict {
   switch (problem.problem) {
     case 'missing':
       return conflict('missing');

@@ -40,8 +40,6 @@ export interface TempFile {
   readonly name: string;
   readonly fd: number;
   readonly ino: bigint;
-  /** When its bytes were written: a later time means that someone else wrote into it. */
-  readonly mtimeNs: bigint;
   /** What could not be carried over from the file it will replace. */
   readonly notices: readonly Notice[];
 }
@@ -67,11 +65,11 @@ export async function writeTemp(
     context.trace?.('temp-write');
     await writeAll(fd, content.bytes);
     context.trace?.('temp-attributes');
-    const notices = applyLikeness(context, fd, content.like);
+    const made = { fd, stats: fstatSync(fd, { bigint: true }) };
+    const notices = applyLikeness(context, made, content.like);
     context.trace?.('temp-sync');
     await sync(context, fd, content.bytes.byteLength);
-    const { ino, mtimeNs } = fstatSync(fd, { bigint: true });
-    return { path, name, fd, ino, mtimeNs, notices };
+    return { path, name, fd, ino: made.stats.ino, notices };
   } catch (error) {
     closeSync(fd);
     removeQuietly(context, path);
@@ -107,12 +105,18 @@ async function sync(context: DiskContext, fd: number, size: number): Promise<voi
   else await fsyncAsync(fd);
 }
 
-function applyLikeness(context: DiskContext, fd: number, like: Likeness): Notice[] {
+interface Made {
+  readonly fd: number;
+  readonly stats: BigIntStats;
+}
+
+function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice[] {
+  const { fd } = made;
   if (like.kind === 'new') {
     if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
     return [];
   }
-  const notices: Notice[] = copyOwner(fd, like.stats);
+  const notices: Notice[] = copyOwner(made, like.stats);
   const attributes = copyAttributes(context, like.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
@@ -128,8 +132,7 @@ function specialBits(mode: number): string[] {
   return names.filter((name) => name !== '');
 }
 
-function copyOwner(fd: number, like: BigIntStats): Notice[] {
-  const own = fstatSync(fd, { bigint: true });
+function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
   if (own.uid === like.uid && own.gid === like.gid) return [];
   try {
     fchownSync(fd, Number(like.uid), Number(like.gid));

@@ -137,10 +137,8 @@ async function readBytes(
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
   // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
-  const { clock } = world.disk;
-  const snapshot =
-    rememberedSnapshot(world, located, sparing) ??
-    (await readSnapshot(located.place, { clock, seen: located.stats, known: sparing }));
+  const limits = { clock: undefined, seen: located.stats, known: sparing };
+  const snapshot = rememberedSnapshot(world, located, sparing) ?? (await readSnapshot(located.place, limits));
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
   }

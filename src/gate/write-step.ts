@@ -66,8 +66,7 @@ export function writeStep(world: World, change: NewBytes): Step {
         maxLines: world.policy.maxDiffLines,
       }).text,
     run: async () => {
-      if (unchanged)
-        return done(world, change, { fingerprint, stamp: before.stamp, racy: before.racy, notices: [] });
+      if (unchanged) return done(world, change, { fingerprint, stamp: before.stamp, notices: [] });
       try {
         const outcome = await commit(world, change, { place: place(), fingerprint });
         if (!outcome.ok) folders?.undo();
@@ -108,6 +107,7 @@ function commit(
     bytes,
     fingerprint,
     expected: { fingerprint: before.fingerprint, bytes: before.bytes },
+    looked: true,
   });
 }
 
@@ -151,7 +151,7 @@ export function madeEffects(
 function done(
   world: World,
   change: NewBytes,
-  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'notices' | 'displaced'>,
 ): Done {
   const { path } = change.located.place;
   const { coverage, totalLines, flags, how } = change.sighting;
@@ -166,7 +166,7 @@ function done(
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,
-    racy: outcome.racy,
+    racy: true,
     atMs: world.now(),
   };
   world.baselines.remember(outcome.fingerprint, change.bytes);

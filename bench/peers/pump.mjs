@@ -1,0 +1,8 @@
+// The least that any program between a client and a server can cost: starts the server, passes bytes both ways, looks at nothing.
+import { spawn } from 'node:child_process';
+
+const [command, ...args] = process.argv.slice(2);
+const server = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+process.stdin.on('data', (chunk) => server.stdin.write(chunk)).on('end', () => server.stdin.end());
+server.stdout.on('data', (chunk) => process.stdout.write(chunk));
+server.on('exit', () => process.exit());

@@ -1,9 +1,10 @@
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import type { Claim, Format } from '../format.ts';
 import { isObject, type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import type { ToolResult } from '../tool-result.ts';
-import { NamedMessages } from './named-messages.ts';
+import { messageFormat } from './message-format.ts';
+import type { NamedMessages } from './named-messages.ts';
 
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
@@ -11,14 +12,12 @@ const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocatio
  * Messages of the Vercel AI SDK, as the model gets them and as the interface keeps them, one by one or as a list.
  * It has no record of forgetting: in a list, what is not there was not seen.
  */
-export const AI_SDK: Format = {
+export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',
-  claim(record) {
-    const list = listOf(record);
-    return list === undefined ? claimMessage(record) : strongest(list.map(claimMessage));
-  },
-  open: (fold) => new AiSdkReader(fold),
-};
+  listOf,
+  claim: claimMessage,
+  read: readMessage,
+});
 
 function claimMessage(message: JsonObject): Claim {
   if (typeof message['role'] !== 'string') return 'no';
@@ -43,54 +42,26 @@ function partsOf(message: JsonObject): readonly JsonObject[] {
   return Array.isArray(parts) ? parts.filter(isObject) : [];
 }
 
-class AiSdkReader implements Reader {
-  readonly #fold: Fold;
-  readonly #messages: NamedMessages;
+/** The interface saves a message again as it grows, under the same id. */
+function readMessage(fold: Fold, messages: NamedMessages, message: JsonObject): void {
+  fold.place += 1;
+  const name = stringIn(message, 'id');
+  messages.begin(name);
+  const place = { atMs: timeIn(message, 'createdAt'), ...(name === undefined ? {} : { message: name }) };
+  for (const part of partsOf(message)) readPart(fold, part, place);
+}
 
-  constructor(fold: Fold) {
-    this.#fold = fold;
-    this.#messages = new NamedMessages(fold);
-  }
-
-  read(record: JsonObject): void {
-    const list = listOf(record);
-    if (list === undefined) {
-      this.#message(record);
-      return;
-    }
-    this.#messages.clear();
-    for (const message of list) this.#message(message);
-  }
-
-  state(): unknown {
-    return this.#messages.state();
-  }
-
-  restore(state: unknown): void {
-    this.#messages.restore(state);
-  }
-
-  /** The interface saves a message again as it grows, under the same id. */
-  #message(message: JsonObject): void {
-    this.#fold.place += 1;
-    const name = stringIn(message, 'id');
-    this.#messages.begin(name);
-    const place = { atMs: timeIn(message, 'createdAt'), ...(name === undefined ? {} : { message: name }) };
-    for (const part of partsOf(message)) this.#part(part, place);
-  }
-
-  #part(part: JsonObject, place: Place): void {
-    const invocation = part['type'] === 'tool-invocation' ? objectIn(part, 'toolInvocation') : undefined;
-    const tool = invocation ?? part;
-    const id = stringIn(tool, 'toolCallId');
-    if (id === undefined || !isToolPart(part)) return;
-    const type = stringIn(part, 'type') ?? '';
-    const called = type !== 'tool-result' && type !== 'tool-error';
-    const name = stringIn(tool, 'toolName') ?? type.replace(/^tool-/, '');
-    if (called) this.#fold.call({ id, name, args: tool['input'] ?? tool['args'], ...place });
-    const result = type === 'tool-call' ? undefined : resultOf(tool, type, id);
-    if (result !== undefined) this.#fold.result({ ...result, ...place });
-  }
+function readPart(fold: Fold, part: JsonObject, place: Place): void {
+  const invocation = part['type'] === 'tool-invocation' ? objectIn(part, 'toolInvocation') : undefined;
+  const tool = invocation ?? part;
+  const id = stringIn(tool, 'toolCallId');
+  if (id === undefined || !isToolPart(part)) return;
+  const type = stringIn(part, 'type') ?? '';
+  const called = type !== 'tool-result' && type !== 'tool-error';
+  const name = stringIn(tool, 'toolName') ?? type.replace(/^tool-/, '');
+  if (called) fold.call({ id, name, args: tool['input'] ?? tool['args'], ...place });
+  const result = type === 'tool-call' ? undefined : resultOf(tool, type, id);
+  if (result !== undefined) fold.result({ ...result, ...place });
 }
 
 interface Place {

@@ -1,7 +1,8 @@
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import type { Claim, Format } from '../format.ts';
 import { type JsonObject, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
-import { NamedMessages } from './named-messages.ts';
+import { messageFormat } from './message-format.ts';
+import type { NamedMessages } from './named-messages.ts';
 
 const REMOVE_ALL = '__remove_all__';
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -14,14 +15,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Messages of LangChain and LangGraph in any of their three spellings, one by one or as the list of a state. */
-export const LANGCHAIN: Format = {
+export const LANGCHAIN: Format = messageFormat({
   name: 'langchain',
-  claim(record) {
-    const list = listOf(record);
-    return list === undefined ? claimMessage(record) : strongest(list.map(claimMessage));
-  },
-  open: (fold) => new LangchainReader(fold),
-};
+  listOf,
+  claim: claimMessage,
+  read: readMessage,
+});
 
 function claimMessage(record: JsonObject): Claim {
   return messageOf(record) === undefined ? 'no' : 'sure';
@@ -54,64 +53,32 @@ function listOf(record: JsonObject): readonly JsonObject[] | undefined {
   return Array.isArray(values['messages']) ? objectsIn(values, 'messages') : undefined;
 }
 
-class LangchainReader implements Reader {
-  readonly #fold: Fold;
-  readonly #messages: NamedMessages;
-
-  constructor(fold: Fold) {
-    this.#fold = fold;
-    this.#messages = new NamedMessages(fold);
+function readMessage(fold: Fold, messages: NamedMessages, record: JsonObject): void {
+  const message = messageOf(record);
+  if (message === undefined) return;
+  fold.place += 1;
+  const { type, fields } = message;
+  const id = stringIn(fields, 'id');
+  if (type === 'remove') {
+    if (id === REMOVE_ALL) messages.clear();
+    else if (id !== undefined) fold.forgetMessage(id);
+    return;
   }
+  messages.begin(id);
+  if (objectIn(fields, 'additional_kwargs')?.['lc_source'] === 'summarization') fold.compact();
+  if (type === 'ai') for (const call of objectsIn(fields, 'tool_calls')) readCall(fold, call, id);
+  if (type === 'tool') readResult(fold, fields, id);
+}
 
-  read(record: JsonObject): void {
-    const list = listOf(record);
-    if (list === undefined) {
-      this.#read(record);
-      return;
-    }
-    this.#messages.clear();
-    for (const message of list) this.#read(message);
-  }
+function readCall(fold: Fold, call: JsonObject, message: string | undefined): void {
+  const id = stringIn(call, 'id');
+  const name = stringIn(call, 'name');
+  if (id !== undefined && name !== undefined) fold.call({ id, name, args: call['args'], message });
+}
 
-  state(): unknown {
-    return this.#messages.state();
-  }
-
-  restore(state: unknown): void {
-    this.#messages.restore(state);
-  }
-
-  #read(record: JsonObject): void {
-    const message = messageOf(record);
-    if (message === undefined) return;
-    this.#fold.place += 1;
-    const { type, fields } = message;
-    const id = stringIn(fields, 'id');
-    if (type === 'remove') {
-      this.#remove(id);
-      return;
-    }
-    this.#messages.begin(id);
-    if (objectIn(fields, 'additional_kwargs')?.['lc_source'] === 'summarization') this.#fold.compact();
-    if (type === 'ai') for (const call of objectsIn(fields, 'tool_calls')) this.#call(call, id);
-    if (type === 'tool') this.#result(fields, id);
-  }
-
-  #remove(id: string | undefined): void {
-    if (id === REMOVE_ALL) this.#messages.clear();
-    else if (id !== undefined) this.#fold.forgetMessage(id);
-  }
-
-  #call(call: JsonObject, message: string | undefined): void {
-    const id = stringIn(call, 'id');
-    const name = stringIn(call, 'name');
-    if (id !== undefined && name !== undefined) this.#fold.call({ id, name, args: call['args'], message });
-  }
-
-  #result(fields: JsonObject, message: string | undefined): void {
-    const id = stringIn(fields, 'tool_call_id');
-    if (id === undefined) return;
-    const ok = (fields['status'] ?? 'success') === 'success';
-    this.#fold.result({ id, ok, flagged: true, text: textOf(fields['content']), message });
-  }
+function readResult(fold: Fold, fields: JsonObject, message: string | undefined): void {
+  const id = stringIn(fields, 'tool_call_id');
+  if (id === undefined) return;
+  const ok = (fields['status'] ?? 'success') === 'success';
+  fold.result({ id, ok, flagged: true, text: textOf(fields['content']), message });
 }

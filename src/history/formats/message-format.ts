@@ -1,0 +1,38 @@
+import type { Fold } from '../fold.ts';
+import { type Claim, type Format, type FormatName, strongest } from '../format.ts';
+import type { JsonObject } from '../json-value.ts';
+import { NamedMessages } from './named-messages.ts';
+
+/** How a framework spells its messages. */
+export interface MessageShape {
+  readonly name: FormatName;
+  /** The messages of a record that holds a whole conversation. */
+  listOf(record: JsonObject): readonly JsonObject[] | undefined;
+  /** Asked of a single message. */
+  claim(message: JsonObject): Claim;
+  /** Folds one message in. */
+  read(fold: Fold, messages: NamedMessages, message: JsonObject): void;
+}
+
+/** A format whose records are messages, one by one, or the whole conversation as a list: what is not in it was not seen. */
+export function messageFormat({ name, listOf, claim, read }: MessageShape): Format {
+  return {
+    name,
+    claim(record) {
+      const list = listOf(record);
+      return list === undefined ? claim(record) : strongest(list.map(claim));
+    },
+    open(fold) {
+      const messages = new NamedMessages(fold);
+      return {
+        read(record) {
+          const list = listOf(record);
+          if (list !== undefined) messages.clear();
+          for (const message of list ?? [record]) read(fold, messages, message);
+        },
+        state: () => messages.state(),
+        restore: (state) => messages.restore(state),
+      };
+    },
+  };
+}

@@ -1,6 +1,7 @@
+import { isRecord } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
 import type { Access, ReadAccess, SearchAccess, WriteAccess } from './access.ts';
-import { isObject, type JsonObject, objectsIn, parseJson, stringIn } from './json-value.ts';
+import { type JsonObject, objectsIn, parseJson, stringIn } from './json-value.ts';
 import { askedLines } from './line-arguments.ts';
 import { patchedFiles } from './patch-text.ts';
 import { enterDirectory } from './paths.ts';
@@ -67,10 +68,10 @@ function accessesByKind(kind: ToolKind, scene: Scene): readonly Access[] {
 
 /** A patch may come as bare text instead of an object. */
 function argumentsOf(args: unknown, kind: ToolKind): JsonObject | undefined {
-  if (isObject(args)) return args;
+  if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;
   const parsed = parseJson(args);
-  if (isObject(parsed)) return parsed;
+  if (isRecord(parsed)) return parsed;
   return kind === 'patch' ? { input: args } : undefined;
 }
 

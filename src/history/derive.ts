@@ -1,8 +1,9 @@
+import { isRecord } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import type { FormatName } from './format.ts';
 import { HistoryIndex, type HistoryIndexOptions } from './history-index.ts';
 import type { HistorySighting, Skipped } from './history-sighting.ts';
-import { isObject, type JsonObject, parseJson } from './json-value.ts';
+import { type JsonObject, parseJson } from './json-value.ts';
 import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 
 /** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */
@@ -98,5 +99,5 @@ function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;
   const line = bytes.toString('utf8', 0, newline).trim();
-  return line === '' || ((line.startsWith('[') || line.startsWith('{')) && !isObject(parseJson(line)));
+  return line === '' || ((line.startsWith('[') || line.startsWith('{')) && !isRecord(parseJson(line)));
 }

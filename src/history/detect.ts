@@ -1,4 +1,5 @@
 import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
 import { FORMAT_NAMES, type Format, type FormatName } from './format.ts';
 import { AI_SDK } from './formats/ai-sdk.ts';
 import { ANTHROPIC_MESSAGES } from './formats/anthropic-messages.ts';
@@ -9,7 +10,7 @@ import { LANGCHAIN } from './formats/langchain.ts';
 import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
-import { isObject, type JsonObject } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
 
 /** Those with the plainest marks first, for one record may carry the marks of two. */
 const FORMATS: readonly Format[] = [
@@ -42,7 +43,7 @@ export function formatOfRecord(record: JsonObject): Format | undefined {
  * reads it. Throws CONFIG_INVALID, naming what was seen, when it fits none.
  */
 export function detectFormat(records: readonly unknown[]): FormatName {
-  const objects = records.filter(isObject);
+  const objects = records.filter(isRecord);
   for (const record of objects) {
     const format = formatOfRecord(record);
     if (format !== undefined) return format.name;
@@ -58,7 +59,7 @@ export function detectFormat(records: readonly unknown[]): FormatName {
 function seen(records: readonly unknown[]): string {
   const [first] = records;
   if (records.length === 0) return 'none of its lines is JSON of at most 64 MB';
-  if (!isObject(first))
+  if (!isRecord(first))
     return `its first record is ${Array.isArray(first) ? 'an array' : JSON.stringify(first)?.slice(0, 40)}`;
   const keys = Object.keys(first)
     .slice(0, 8)

@@ -1,11 +1,12 @@
 import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { FormatName, Reader } from './format.ts';
 import type { HistoryOptions, HistorySighting, Skipped } from './history-sighting.ts';
-import { isObject, type JsonObject, parseJson } from './json-value.ts';
+import { type JsonObject, parseJson } from './json-value.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 
@@ -170,7 +171,7 @@ export class HistoryIndex {
 
   #add(record: unknown): void {
     this.#records += 1;
-    if (!isObject(record)) this.#fold.skip('not-an-object');
+    if (!isRecord(record)) this.#fold.skip('not-an-object');
     else if (this.#reader !== undefined) this.#reader.read(record);
     else this.#tryToOpen(record);
   }

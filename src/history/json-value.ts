@@ -1,14 +1,12 @@
-/** A JSON object; every field is unknown until looked at. */
-export type JsonObject = { readonly [key: string]: unknown };
+import { isRecord } from '../model/record.ts';
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** A JSON object; every field is unknown until looked at. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A field that is an object, or undefined. */
 export function objectIn(value: JsonObject, key: string): JsonObject | undefined {
   const field = value[key];
-  return isObject(field) ? field : undefined;
+  return isRecord(field) ? field : undefined;
 }
 
 /** A field that is a string, or undefined. */
@@ -20,7 +18,7 @@ export function stringIn(value: JsonObject, key: string): string | undefined {
 /** The objects of a field that is an array; other members are left out. */
 export function objectsIn(value: JsonObject, key: string): readonly JsonObject[] {
   const field = value[key];
-  return Array.isArray(field) ? field.filter(isObject) : [];
+  return Array.isArray(field) ? field.filter(isRecord) : [];
 }
 
 /** A whole number that lines can be counted with, also when it is written as a string. */
@@ -58,8 +56,8 @@ export function parseJson(text: string): unknown {
  */
 export function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content;
-  if (isObject(content)) return stringIn(content, 'text');
+  if (isRecord(content)) return stringIn(content, 'text');
   if (!Array.isArray(content)) return undefined;
-  const texts = content.filter(isObject).flatMap((block) => stringIn(block, 'text') ?? []);
+  const texts = content.filter(isRecord).flatMap((block) => stringIn(block, 'text') ?? []);
   return texts.length > 0 || content.length === 0 ? texts.join('\n') : undefined;
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, objectIn, stringIn } from './json-value.ts';
+import { isRecord } from '../model/record.ts';
+import { type JsonObject, objectIn, stringIn } from './json-value.ts';
 import type { ToolResult } from './tool-result.ts';
 
 /** Where our own tools leave machine data in a result. */
@@ -7,7 +8,7 @@ const KEY = 'dev.lookfirst/outcome';
 /** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */
 export function outcomeIn(result: JsonObject): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
   const outcome = objectIn(objectIn(result, '_meta') ?? {}, KEY);
-  if (!isObject(outcome)) return {};
+  if (!isRecord(outcome)) return {};
   if (outcome['ok'] !== true) return { refused: true };
   const revision = stringIn(outcome, 'revision');
   const complete = outcome['complete'] === true;

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from './json-value.ts';
+import { isRecord } from '../model/record.ts';
+import type { JsonObject } from './json-value.ts';
 import { simpleWords } from './shell-words.ts';
 
 /** A command that prints lines of one file and nothing else. */
@@ -39,7 +40,7 @@ export function shellRead(command: string | readonly string[]): ShellRead | unde
 /** The command in the arguments of a shell tool, under any of its usual names. */
 export function commandIn(args: JsonObject): string | readonly string[] | undefined {
   const action = args['action'];
-  const command = args['command'] ?? args['cmd'] ?? (isObject(action) ? action['command'] : undefined);
+  const command = args['command'] ?? args['cmd'] ?? (isRecord(action) ? action['command'] : undefined);
   if (typeof command === 'string') return command;
   const words = Array.isArray(command) ? command : [];
   return words.length > 0 && words.every((word) => typeof word === 'string') ? words : undefined;

@@ -1,7 +1,8 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { isRecord } from '../model/record.ts';
 import { metaOf } from './envelope.ts';
 import { describe, failureResult } from './failure.ts';
-import { isObject, isRequestId, type Request, type RequestId } from './message.ts';
+import { isRequestId, type Request, type RequestId } from './message.ts';
 import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
 import { invalidParams } from './protocol.ts';
 import type { Era, Implementation, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
@@ -79,7 +80,7 @@ export class Calls {
   #target(params: JsonObject): { name: string; args: JsonObject } {
     const { name, arguments: args = {} } = params;
     if (typeof name !== 'string') throw invalidParams('Invalid tools/call request: name must be a string');
-    if (!isObject(args)) throw invalidParams('Invalid tools/call request: arguments must be an object');
+    if (!isRecord(args)) throw invalidParams('Invalid tools/call request: arguments must be an object');
     this.#names ??= new Set(this.#host.tools().map((tool) => tool.name));
     if (!this.#names.has(name)) throw invalidParams(`Tool ${name} not found`);
     return { name, args };

@@ -1,15 +1,8 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { isRecord } from '../model/record.ts';
 import { type Caller, Calls } from './calls.ts';
 import { type Envelope, envelopeOf, implementationOf } from './envelope.ts';
-import {
-  isObject,
-  isRequestId,
-  type Message,
-  type Request,
-  type RequestId,
-  readLine,
-  readMessage,
-} from './message.ts';
+import { isRequestId, type Message, type Request, type RequestId, readLine, readMessage } from './message.ts';
 import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
 import {
   BATCH_VERSION,
@@ -208,7 +201,7 @@ export class Connection {
 
   /** Nothing a client can subscribe to ever happens here; the request stays open until either side ends it. */
   #listen(id: RequestId, params: JsonObject): Parts {
-    if (!isObject(params['notifications']))
+    if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new RpcError(-32603, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);

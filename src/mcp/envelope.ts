@@ -1,4 +1,4 @@
-import { isObject } from './message.ts';
+import { isRecord } from '../model/record.ts';
 import {
   CLIENT_CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
@@ -23,7 +23,7 @@ export function envelopeOf(params: JsonObject): Envelope {
   if (!(PROTOCOL_VERSION_KEY in meta)) return { kind: 'none' };
   const version = meta[PROTOCOL_VERSION_KEY];
   if (typeof version !== 'string') return broken(PROTOCOL_VERSION_KEY, 'expected a string');
-  if (!isObject(meta[CLIENT_CAPABILITIES_KEY]))
+  if (!isRecord(meta[CLIENT_CAPABILITIES_KEY]))
     return broken(
       CLIENT_CAPABILITIES_KEY,
       CLIENT_CAPABILITIES_KEY in meta ? 'expected an object' : 'missing',
@@ -40,12 +40,12 @@ export function envelopeOf(params: JsonObject): Envelope {
 /** The `_meta` of a request, `{}` if it has none. */
 export function metaOf(params: JsonObject): JsonObject {
   const meta = params['_meta'];
-  return isObject(meta) ? meta : {};
+  return isRecord(meta) ? meta : {};
 }
 
 /** A client's name and version, or undefined if it did not give both. */
 export function implementationOf(value: unknown): Implementation | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const { name, version, title } = value;
   if (typeof name !== 'string' || typeof version !== 'string') return undefined;
   return typeof title === 'string' ? { name, version, title } : { name, version };

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isRecord } from '../model/record.ts';
 import { invalidParams, invalidRequest, parseError, type RpcError } from './protocol.ts';
 import type { JsonObject } from './tool-host.ts';
 
@@ -45,7 +46,7 @@ export function readLine(bytes: Buffer): Line {
 
 /** Says which kind of JSON-RPC message a parsed value is. Unknown members are let through. */
 export function readMessage(value: unknown): Message {
-  if (!isObject(value)) return invalid(null, invalidRequest('not an object'));
+  if (!isRecord(value)) return invalid(null, invalidRequest('not an object'));
   const { id, method, params } = value;
   const known = isRequestId(id) ? id : null;
   if (value['jsonrpc'] !== '2.0') return invalid(known, invalidRequest('jsonrpc must be "2.0"'));
@@ -53,15 +54,11 @@ export function readMessage(value: unknown): Message {
   if (typeof method !== 'string') return invalid(known, invalidRequest('method must be a string'));
   if ('id' in value && known === null)
     return invalid(null, invalidRequest('id must be a string or a number'));
-  if (params !== undefined && !isObject(params))
+  if (params !== undefined && !isRecord(params))
     return invalid(known, invalidParams('params must be an object'));
   return known === null
     ? { kind: 'notification', method, params: params ?? {} }
     : { kind: 'request', id: known, method, params: params ?? {} };
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isRequestId(value: unknown): value is RequestId {

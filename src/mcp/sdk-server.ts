@@ -1,8 +1,9 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { isRecord } from '../model/record.ts';
 import { implementationOf, metaOf } from './envelope.ts';
 import { describe, failureResult } from './failure.ts';
 import { JsonText } from './json-text.ts';
-import { isObject, isRequestId } from './message.ts';
+import { isRequestId } from './message.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
 import type { Era, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
 
@@ -56,7 +57,7 @@ function toolContext(server: Server, context: ServerContext, era: Era): ToolCont
   const { signal, envelope, _meta, notify } = context.mcpReq;
   const meta: JsonObject = metaOf({ _meta });
   const token = meta['progressToken'];
-  const claimed = isObject(envelope) ? envelope[CLIENT_INFO_KEY] : server.getClientVersion();
+  const claimed = isRecord(envelope) ? envelope[CLIENT_INFO_KEY] : server.getClientVersion();
   let last = Number.NEGATIVE_INFINITY;
   return {
     signal,

@@ -1,6 +1,7 @@
+import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Claim, Format } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import type { ToolResult } from '../tool-result.ts';
 import { messageFormat } from './message-format.ts';
@@ -39,7 +40,7 @@ function listOf(record: JsonObject): readonly JsonObject[] | undefined {
 function partsOf(message: JsonObject): readonly JsonObject[] {
   const content = objectIn(message, 'content');
   const parts = message['parts'] ?? content?.['parts'] ?? message['content'];
-  return Array.isArray(parts) ? parts.filter(isObject) : [];
+  return Array.isArray(parts) ? parts.filter(isRecord) : [];
 }
 
 /** The interface saves a message again as it grows, under the same id. */
@@ -92,7 +93,7 @@ function modelResult(part: JsonObject, id: string): ToolResult {
 
 /** A tool may answer with a text, with blocks, or with an object that holds either. */
 function shown(id: string, value: unknown): ToolResult {
-  if (!isObject(value)) return { id, ok: true, flagged: true, text: textOf(value) };
+  if (!isRecord(value)) return { id, ok: true, flagged: true, text: textOf(value) };
   const { refused, ...outcome } = outcomeIn(value);
   const ok =
     refused !== true && value['isError'] !== true && value['ok'] !== false && value['success'] !== false;

@@ -1,5 +1,6 @@
+import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { isObject, type JsonObject, stringIn, textOf } from '../json-value.ts';
+import { type JsonObject, stringIn, textOf } from '../json-value.ts';
 import type { ToolResult } from '../tool-result.ts';
 
 /** Where blocks of a message stand. */
@@ -12,7 +13,7 @@ export interface BlockPlace {
 /** The blocks of a message's content; a string has none that matter. */
 export function blocksOf(message: JsonObject): readonly JsonObject[] {
   const content = message['content'];
-  return Array.isArray(content) ? content.filter(isObject) : [];
+  return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
 export function isCall(block: JsonObject): boolean {

@@ -1,14 +1,7 @@
+import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import {
-  integerIn,
-  isObject,
-  type JsonObject,
-  objectIn,
-  objectsIn,
-  stringIn,
-  timeIn,
-} from '../json-value.ts';
+import { integerIn, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 
 const BLOCKS = new Set([
@@ -70,7 +63,7 @@ class MessagesReader implements Reader {
   }
 
   restore(state: unknown): void {
-    this.#cleared = isObject(state) ? (integerIn(state, 'cleared') ?? 0) : 0;
+    this.#cleared = isRecord(state) ? (integerIn(state, 'cleared') ?? 0) : 0;
   }
 
   /**

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, parseJson } from '../json-value.ts';
+import { isRecord } from '../../model/record.ts';
+import { type JsonObject, parseJson } from '../json-value.ts';
 import { toolKind } from '../tool-kind.ts';
 import { endOfWord, oneStanding, standsAt } from './byte-match.ts';
 import type { CallEnd } from './claude-call-end.ts';
@@ -90,5 +91,5 @@ function parsedCalls(line: Buffer, ending: CallEnd): SkimmedCalls | undefined {
   if (uuid === -1) return undefined;
   const blocks = parseJson(line.toString('utf8', content + CONTENT.length - 1, closed + 1));
   if (!Array.isArray(blocks)) return undefined;
-  return { key: keyAt(line, uuid), blocks: blocks.filter(isObject), cwd: ending.cwd };
+  return { key: keyAt(line, uuid), blocks: blocks.filter(isRecord), cwd: ending.cwd };
 }

@@ -1,8 +1,9 @@
+import { isRecord } from '../../model/record.ts';
 import type { Access } from '../access.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { carriedEdit } from './carried-edit.ts';
@@ -236,7 +237,7 @@ function kindOf(record: JsonObject, blocks: readonly JsonObject[]): LinkKind {
 /** Messages that a compaction kept as they are. */
 function preservedIn(metadata: JsonObject): ReadonlySet<string> {
   const kept = metadata['preservedMessages'];
-  if (!isObject(kept)) return new Set();
+  if (!isRecord(kept)) return new Set();
   const names = [kept['uuids'], kept['allUuids']].flatMap((list) => (Array.isArray(list) ? list : []));
   return new Set(names.filter((name) => typeof name === 'string'));
 }

@@ -1,7 +1,8 @@
+import { isRecord } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
 import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
-import { integerIn, isObject, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
+import { integerIn, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
 import type { Page, ToolResult } from '../tool-result.ts';
 import { type PageLines, pageOf } from '../view.ts';
 
@@ -10,7 +11,7 @@ export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'views'> & { rea
 
 /** Reads `toolUseResult`. Sub-agents have none; an error is a string. */
 export function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
-  if (!isObject(detail)) return { failed: false };
+  if (!isRecord(detail)) return { failed: false };
   const page = detail['type'] === 'text' ? pageIn(detail, text) : undefined;
   if (page !== undefined) return { failed: false, page };
   if (typeof detail['stdout'] === 'string') return { failed: !isQuiet(detail) };

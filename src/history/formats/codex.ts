@@ -1,15 +1,8 @@
+import { isRecord } from '../../model/record.ts';
 import { changeView, type FileChange } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import {
-  integerIn,
-  isObject,
-  type JsonObject,
-  objectIn,
-  objectsIn,
-  stringIn,
-  timeIn,
-} from '../json-value.ts';
+import { integerIn, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { enterDirectory } from '../paths.ts';
 import { readItem } from './openai-items.ts';
 
@@ -28,7 +21,7 @@ const MAX_TURNS = 256;
 export const CODEX: Format = {
   name: 'codex',
   claim: (record) =>
-    TYPES.has(stringIn(record, 'type') ?? '') && isObject(record['payload']) ? 'sure' : 'no',
+    TYPES.has(stringIn(record, 'type') ?? '') && isRecord(record['payload']) ? 'sure' : 'no',
   open: (fold) => new CodexReader(fold),
 };
 
@@ -104,7 +97,7 @@ class CodexReader implements Reader {
     const id = stringIn(item, 'id');
     if (id === undefined) return;
     const views = Object.entries(objectIn(item, 'changes') ?? {}).flatMap(([path, change]) =>
-      isObject(change) ? changesOf(path, change).map(changeView) : [],
+      isRecord(change) ? changesOf(path, change).map(changeView) : [],
     );
     this.#fold.result({ id, ok: item['status'] === 'completed', flagged: true, views, atMs });
   }

@@ -1,4 +1,5 @@
-import { isObject, objectIn, parseJson, stringIn } from '../json-value.ts';
+import { isRecord } from '../../model/record.ts';
+import { objectIn, parseJson, stringIn } from '../json-value.ts';
 
 /** The output of a command, and whether it is known to have ended well. */
 export interface CommandOutput {
@@ -23,8 +24,8 @@ export function codexOutput(text: string): CommandOutput | undefined {
 
 function fromJson(text: string): CommandOutput | undefined {
   const parsed = text.startsWith('{') ? parseJson(text) : undefined;
-  const stdout = isObject(parsed) ? stringIn(parsed, 'output') : undefined;
-  if (!isObject(parsed) || stdout === undefined) return undefined;
+  const stdout = isRecord(parsed) ? stringIn(parsed, 'output') : undefined;
+  if (!isRecord(parsed) || stdout === undefined) return undefined;
   return { ok: objectIn(parsed, 'metadata')?.['exit_code'] === 0, stdout };
 }
 

@@ -1,8 +1,9 @@
+import { isRecord } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import type { Page, ToolResult } from '../tool-result.ts';
 import { pageOf } from '../view.ts';
 import { geminiOutput } from './command-output.ts';
@@ -137,7 +138,7 @@ function pageIn(output: string): Page | undefined {
 /** Not when the user changed what the model had proposed. */
 function editedIn(call: JsonObject): Edited | undefined {
   const display = call['resultDisplay'];
-  if (!isObject(display)) return undefined;
+  if (!isRecord(display)) return undefined;
   const before = stringIn(display, 'originalContent');
   const after = stringIn(display, 'newContent');
   const stat = objectIn(display, 'diffStat') ?? {};

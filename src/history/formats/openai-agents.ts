@@ -1,6 +1,7 @@
+import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import { isObject, type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { ITEM_TYPES, readItem } from './openai-items.ts';
 
 /** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */
@@ -18,7 +19,7 @@ function claimItem(item: JsonObject): Claim {
   if (type !== 'compaction' && ITEM_TYPES.has(type)) return 'sure';
   if (chatCalls(item).length > 0 || typeof item['tool_call_id'] === 'string') return roleClaim(item);
   if (type === 'reasoning') return 'maybe';
-  const parts = Array.isArray(item['content']) ? item['content'].filter(isObject) : [];
+  const parts = Array.isArray(item['content']) ? item['content'].filter(isRecord) : [];
   if (parts.some((part) => part['type'] === 'input_text' || part['type'] === 'output_text')) return 'sure';
   return typeof item['role'] === 'string' && typeof item['content'] === 'string' ? 'maybe' : 'no';
 }

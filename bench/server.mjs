@@ -160,7 +160,7 @@ class Bench {
   async throughput() {
     const paths = this.#someFiles(KB);
     const clients = await this.#open();
-    const { ours, official } = await this.#turns(15, async (which) => {
+    const { ours, official } = await this.#turns(60, async (which) => {
       const total = 640;
       let left = total;
       const worker = async () => {

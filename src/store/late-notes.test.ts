@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BARE_SIGHTING, readEntry } from '../../test/store/samples.ts';
@@ -28,7 +29,7 @@ class Probe extends MemoryStore {
 describe('notes', () => {
   it('share a transaction, and go before the next thing asked', async () => {
     const probe = new Probe();
-    const store = new LateNotes(probe, NEVER_MS);
+    const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 20; n++) await store.note(NOTE);
     expect(probe.records).toBe(0);
     expect(await store.entries({})).toHaveLength(20);
@@ -38,7 +39,7 @@ describe('notes', () => {
 
   it('do not wait for more than a hundred or so', async () => {
     const probe = new Probe();
-    const store = new LateNotes(probe, NEVER_MS);
+    const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 300; n++) await store.note(NOTE);
     expect(probe.records).toBe(2);
     await store.close();
@@ -46,11 +47,45 @@ describe('notes', () => {
   });
 
   it('reach other processes by themselves', async () => {
-    const file = join(scratch().home, 'state.db');
-    const [one, other] = [await openSqliteStore(file), await openSqliteStore(file)];
+    const { home } = scratch();
+    const file = join(home, 'state.db');
+    // Another name of the same file: for this process another store.
+    symlinkSync(home, `${home}-2`);
+    const [one, other] = [await openSqliteStore(file), await openSqliteStore(join(`${home}-2`, 'state.db'))];
     await one.note(NOTE);
     await expect.poll(() => other.recall('s', BARE_SIGHTING.key)).toEqual(BARE_SIGHTING);
     await Promise.all([one.close(), other.close()]);
+  });
+
+  it('are seen at once by whoever else has the store open in this process', async () => {
+    const file = join(scratch().home, 'state.db');
+    const [one, other] = [await openSqliteStore(file), await openSqliteStore(file)];
+    await one.note(NOTE);
+    expect(await other.recall('s', BARE_SIGHTING.key)).toEqual(BARE_SIGHTING);
+    expect(await other.entries({})).toHaveLength(1);
+    await one.close();
+    await other.note(NOTE);
+    expect(await other.entries({})).toHaveLength(2);
+    await other.close();
+  });
+
+  it('of several are recalled as the newest of them, and written before what comes after', async () => {
+    const peers = new Set<LateNotes>();
+    const probe = new Probe();
+    const options = { withinMs: NEVER_MS, peers };
+    const [one, other] = [new LateNotes(probe, options), new LateNotes(probe, options)];
+    const at = (atMs: number): Notes => ({
+      sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, atMs } }],
+      entries: [],
+    });
+    await other.note(at(3));
+    await one.note(at(2));
+    expect(await one.recall('s', BARE_SIGHTING.key)).toMatchObject({ atMs: 3 });
+    await one.record({ sightings: at(4).sightings });
+    await other.sessions();
+    expect(await one.recall('s', BARE_SIGHTING.key)).toMatchObject({ atMs: 4 });
+    await other.close();
+    expect(peers).toEqual(new Set([one]));
   });
 
   it('are kept by closing', async () => {
@@ -65,7 +100,7 @@ describe('notes', () => {
 
   it('are known while they are being written, and those that come meanwhile are written after them', async () => {
     const probe = new Probe();
-    const store = new LateNotes(probe, NEVER_MS);
+    const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     let release = (): void => {};
     probe.hold = new Promise((resolve) => {
@@ -83,7 +118,7 @@ describe('notes', () => {
 
   it('that cannot be written are told by whoever comes next, and kept until they can', async () => {
     const probe = new Probe();
-    const store = new LateNotes(probe, NEVER_MS);
+    const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     probe.failing = true;
     for (const next of [() => store.entries({}), () => store.note(NOTE), () => store.pending()])
@@ -97,7 +132,7 @@ describe('notes', () => {
 
   it('that cannot be written at the end are a fault, and the store is closed all the same', async () => {
     const probe = new Probe();
-    const store = new LateNotes(probe, NEVER_MS);
+    const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     probe.failing = true;
     await expect(store.close()).rejects.toMatchObject({ code: 'STORE_FAILED' });

@@ -10,16 +10,22 @@ const WITHIN_MS = 10;
 /** Notes that wait at most: writing them is a pause for everyone else. */
 const AT_MOST = 128;
 
+export interface LateNotesOptions {
+  readonly withinMs?: number;
+  readonly peers?: Set<LateNotes>;
+}
+
 /**
  * A store whose notes wait a few milliseconds for each other and are then written in one transaction: for a store on
  * disk the transaction is most of what a note costs. This process sees its notes at once, for whatever else is asked of
- * the store is asked after they are written. Notes that could not be written are kept, and tried again and told by the
- * next call.
+ * the store, here or through a peer, is asked after they are written. Notes that could not be written are kept, and
+ * tried again and told by the next call.
  */
 export class LateNotes implements Store {
   readonly url: string;
   readonly #store: Store;
   readonly #withinMs: number;
+  readonly #peers: Set<LateNotes>;
   #waiting = new Batch();
   #leaving: Batch | undefined;
   #left: Promise<void> = Promise.resolve();
@@ -27,10 +33,13 @@ export class LateNotes implements Store {
   #failed = false;
   #closed = false;
 
-  constructor(store: Store, withinMs: number = WITHIN_MS) {
+  /** `peers`: all that this process has open on the same store; it joins them until it is closed. */
+  constructor(store: Store, { withinMs = WITHIN_MS, peers = new Set() }: LateNotesOptions = {}) {
     this.url = store.url;
     this.#store = store;
     this.#withinMs = withinMs;
+    this.#peers = peers;
+    peers.add(this);
   }
 
   note(notes: Notes): Promise<void> | undefined {
@@ -40,47 +49,47 @@ export class LateNotes implements Store {
   }
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
-    const noted = this.#waiting.recall(session, key) ?? this.#leaving?.recall(session, key);
+    const noted = this.#peers.size === 1 ? this.#noted(session, key) : this.#newest(session, key);
     return noted ?? this.#store.recall(session, key);
   }
 
   async record(writes: Writes): Promise<void> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.record(writes);
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.sightings(session);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.entries(filter);
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.lastChange(key);
   }
 
   async pending(): Promise<readonly PendingChange[]> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.pending();
   }
 
   async sessions(): Promise<readonly SessionRecord[]> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.sessions();
   }
 
   async state(): Promise<StoreState> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.state();
   }
 
   async prune(throughSeq: number): Promise<number> {
-    await this.#written();
+    await this.#allWritten();
     return this.#store.prune(throughSeq);
   }
 
@@ -90,8 +99,28 @@ export class LateNotes implements Store {
     try {
       await this.#written();
     } finally {
+      this.#peers.delete(this);
       await this.#store.close();
     }
+  }
+
+  #noted(session: string, key: string): Sighting | undefined {
+    return this.#waiting.recall(session, key) ?? this.#leaving?.recall(session, key);
+  }
+
+  #newest(session: string, key: string): Sighting | undefined {
+    let newest: Sighting | undefined;
+    for (const peer of this.#peers) {
+      const noted = peer.#noted(session, key);
+      if (noted !== undefined && noted.atMs >= (newest?.atMs ?? 0)) newest = noted;
+    }
+    return newest;
+  }
+
+  /** Resolves when every note of this process is in the store. */
+  #allWritten(): Promise<unknown> {
+    if (this.#peers.size === 1) return this.#written();
+    return Promise.all([...this.#peers].map((peer) => peer.#written()));
   }
 
   #add(notes: Notes): Promise<void> | undefined {

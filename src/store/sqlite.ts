@@ -32,7 +32,16 @@ const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash
 
 /** Opens the database file, made if missing; every process that opens the same file sees the same, at once. */
 export async function openSqliteStore(file: string): Promise<Store> {
-  return new LateNotes(new SqliteStore(await openDatabase(file), file));
+  return new LateNotes(new SqliteStore(await openDatabase(file), file), { peers: peersOn(file) });
+}
+
+const openHere = new Map<string, Set<LateNotes>>();
+
+/** What this process has open on a database file, and may have again: two sessions of one name see each other's reads. */
+function peersOn(file: string): Set<LateNotes> {
+  const peers = openHere.get(file) ?? new Set();
+  openHere.set(file, peers);
+  return peers;
 }
 
 /**

@@ -40,6 +40,16 @@ describe('a named session', () => {
     },
   );
 
+  it('is one session however often a process has it open', async () => {
+    const places = withFiles('a.txt');
+    const [one, other] = [await start(places), await start(places)];
+    const [first, second] = [await one.session('agent'), await other.session('agent')];
+    await ok(first.read('a.txt'));
+    await ok(second.write('a.txt', 'two\n'));
+    await ok(first.write('a.txt', 'three\n'));
+    await Promise.all([one.close(), other.close()]);
+  });
+
   it('drops what is no longer true when it is resumed', async () => {
     const places = withFiles('same.txt', 'other.txt', 'gone.txt');
     let sessions = await start(places);

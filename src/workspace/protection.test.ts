@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Protection } from './protection.ts';
 
-const GLOBS = ['**/.git', '**/.git/**', '**/*.pem', 'private', 'conf/*.json'];
+const GLOBS = ['**/.git', '**/.git/**', '**/*.pem', 'private', 'conf/*.json', 'keys/**', '**/[!a]*.crt'];
 
 describe('Protection', () => {
   const protection = new Protection(GLOBS, ['/state']);
@@ -18,6 +18,10 @@ describe('Protection', () => {
     ['private/deep/down', 'private'],
     ['PRIVATE/x', 'private'],
     ['conf/a.json', 'conf/*.json'],
+    ['new\nline/.git/config', '**/.git'],
+    ['keys/new\nline', 'keys/**'],
+    ['b.crt', '**/[!a]*.crt'],
+    ['a.crt', undefined],
     ['', undefined],
     ['.gitignore', undefined],
     ['git/config', undefined],

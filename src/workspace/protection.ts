@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { CASELESS_GLOB_READING } from '../model/glob-reading.ts';
 import { globReach } from './glob-reach.ts';
 
 const MAX_ANSWERS = 10_000;
@@ -16,7 +17,7 @@ export class Protection {
   constructor(globs: readonly string[], folders: readonly string[]) {
     this.globs = globs;
     this.#folders = folders.map((path) => ({ path, below: `${path}/` }));
-    this.#matchers = globs.map((glob) => ({ glob, matches: picomatch(glob, { dot: true, nocase: true }) }));
+    this.#matchers = globs.map((glob) => ({ glob, matches: picomatch(glob, CASELESS_GLOB_READING) }));
   }
 
   /** The glob or folder that protects this file, or undefined. A folder that matches protects what is in it. */

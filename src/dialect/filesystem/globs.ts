@@ -1,7 +1,5 @@
-import picomatch from 'picomatch';
 import type { ListedEntry } from '../../model/results.ts';
-
-type Match = (path: string) => boolean;
+import { globMatcher, type Match } from './glob-matcher.ts';
 
 /** Paths below the folder that match; a pattern without `**` reaches no deeper than it says. */
 export function matchingPaths(
@@ -9,8 +7,8 @@ export function matchingPaths(
   pattern: string,
   excludePatterns: readonly string[],
 ): string[] {
-  const wanted = matcher(pattern);
-  const excluded = anyOf(excludePatterns.map(matcher));
+  const wanted = globMatcher(pattern);
+  const excluded = anyOf(excludePatterns.map(globMatcher));
   return pruned(entries, excluded)
     .map(({ path }) => path)
     .filter((path) => wanted(path));
@@ -26,7 +24,7 @@ interface TreeEntry {
 export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>
-      glob.includes('*') ? matcher(glob) : anyOf([glob, `**/${glob}`].map(matcher)),
+      glob.includes('*') ? globMatcher(glob) : anyOf([glob, `**/${glob}`, `**/${glob}/**`].map(globMatcher)),
     ),
   );
   const top: TreeEntry[] = [];
@@ -54,11 +52,6 @@ function pruned(entries: readonly ListedEntry[], excluded: Match): ListedEntry[]
     if (kind === 'directory') gone.add(path);
     return false;
   });
-}
-
-/** As the official server reads globs: `x/**` is about what is in `x`, not about `x`. */
-function matcher(glob: string): Match {
-  return picomatch(glob.replace(/\/\*\*$/, '/**/*'), { dot: true });
 }
 
 function anyOf(matches: readonly Match[]): Match {

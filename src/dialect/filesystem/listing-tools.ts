@@ -1,5 +1,6 @@
-import { READS, type Tool, tool } from '../tool.ts';
+import { type Problem, READS, type Tool, tool } from '../tool.ts';
 import { forewordFor } from './forewords.ts';
+import { globProblem } from './glob-matcher.ts';
 import { jsonTree, matchingPaths } from './globs.ts';
 import { infoText, listText, sizesText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
@@ -70,12 +71,13 @@ export const LISTING_TOOLS: readonly Tool[] = [
     },
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
-    call: ({ path, excludePatterns = [] }) => ({
-      kind: 'list',
-      operation: { path, ...DEEP },
-      render: ({ entries }) => jsonTree(entries, excludePatterns),
-      foreword: forewordFor('scandir'),
-    }),
+    call: ({ path, excludePatterns = [] }) =>
+      problemOf(excludePatterns) ?? {
+        kind: 'list',
+        operation: { path, ...DEEP },
+        render: ({ entries }) => jsonTree(entries, excludePatterns),
+        foreword: forewordFor('scandir'),
+      },
   }),
   tool({
     name: 'search_files',
@@ -90,16 +92,19 @@ export const LISTING_TOOLS: readonly Tool[] = [
     },
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
-    call: ({ path, pattern, excludePatterns = [] }) => ({
-      kind: 'list',
-      operation: { path, ...DEEP },
-      render: ({ entries, absolute = path }) => {
-        const found = matchingPaths(entries, pattern, excludePatterns);
-        const folder = absolute.replace(/\/+$/, '');
-        return found.length === 0 ? 'No matches found' : found.map((name) => `${folder}/${name}`).join('\n');
+    call: ({ path, pattern, excludePatterns = [] }) =>
+      problemOf([pattern, ...excludePatterns]) ?? {
+        kind: 'list',
+        operation: { path, ...DEEP },
+        render: ({ entries, absolute = path }) => {
+          const found = matchingPaths(entries, pattern, excludePatterns);
+          const folder = absolute.replace(/\/+$/, '');
+          return found.length === 0
+            ? 'No matches found'
+            : found.map((name) => `${folder}/${name}`).join('\n');
+        },
+        foreword: forewordFor('scandir'),
       },
-      foreword: forewordFor('scandir'),
-    }),
   }),
   tool({
     name: 'get_file_info',
@@ -134,3 +139,8 @@ export const LISTING_TOOLS: readonly Tool[] = [
     }),
   }),
 ];
+
+function problemOf(globs: readonly string[]): Problem | undefined {
+  const reason = globs.map(globProblem).find((problem) => problem !== undefined);
+  return reason === undefined ? undefined : { kind: 'problem', reason };
+}

@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { globMatcher, globProblem } from './glob-matcher.ts';
+
+const NAMES = [
+  ...['a.txt', 'b.txt', 'ab.txt', 'A.txt', '.hidden', 'a', 'b', '[br].txt', 'x(1).js', 'a{b}.ts', '!a.txt'],
+  ...[
+    '#a',
+    'a b',
+    'ü.txt',
+    'a+b',
+    'new\nline',
+    'a\\b',
+    '1.txt',
+    '2.txt',
+    '10.txt',
+    'a,b',
+    'a|b',
+    ']',
+    '^',
+    '-',
+  ],
+  ...['sub', 'sub/b.txt', 'sub/deep', 'sub/deep/c.ts', 'sub/.x/y', 'dir.d/file', 'node_modules/m/index.js'],
+];
+
+describe('globMatcher', () => {
+  it.each<[string, readonly string[]]>([
+    ['[!a].txt', ['b.txt', 'A.txt', 'ü.txt', '1.txt', '2.txt']],
+    ['[br].txt', ['b.txt']],
+    ['\\[br\\].txt', ['[br].txt']],
+    ['[]^-]', [']', '^', '-']],
+    ['[[:digit:]]*.txt', ['1.txt', '2.txt', '10.txt']],
+    ['**.ts', ['a{b}.ts']],
+    ['**/*.ts', ['a{b}.ts', 'sub/deep/c.ts']],
+    ['sub/**', ['sub/b.txt', 'sub/deep', 'sub/deep/c.ts', 'sub/.x/y']],
+    ['sub//deep', ['sub/deep']],
+    ['**/deep/**/c.ts', ['sub/deep/c.ts']],
+    ['{1..2}.txt', ['1.txt', '2.txt']],
+    ['{a,{b,1}}.t?t', ['a.txt', 'b.txt', '1.txt']],
+    ['a{b}.ts', ['a{b}.ts']],
+    ['+(a|b).txt', ['a.txt', 'b.txt', 'ab.txt']],
+    ['@(a|b)?(.txt)', ['a.txt', 'b.txt', 'a', 'b']],
+    ['sub/!(deep)', ['sub/b.txt']],
+    ['x(1).js', ['x(1).js']],
+    ['a|b', ['a|b']],
+    ['a+b', ['a+b']],
+    ['new*', ['new\nline']],
+    ['', []],
+    ['#a', []],
+    ['!**', []],
+    ['!{sub,node_modules}/**', NAMES.filter((name) => !/^(?:sub|node_modules)\//.test(name))],
+  ])('reads %j', (glob, expected) => {
+    expect(NAMES.filter(globMatcher(glob))).toEqual(expected);
+  });
+
+  it('reads patterns as the library of the official server does', () => {
+    const official = createRequire(import.meta.url).resolve(
+      '@modelcontextprotocol/server-filesystem/dist/lib.js',
+    );
+    const { minimatch } = createRequire(official)('minimatch') as {
+      minimatch: (path: string, glob: string, options: { dot: true }) => boolean;
+    };
+    const pieces = ['*', '**', '?', 'a', '.txt', 'sub', '/', '/**', '**/', '[ab]', '[!a]', '{a,b}', '!'];
+    const all = [...pieces, '{1..3}', '+(a|b)', '@(a|b)', '?(a)', '|', '{', '}', ']', '+', '#', ','];
+    const globs = all.flatMap((one) => all.flatMap((two) => [one + two, `${one}${two}*`]));
+    const unlike = globs.filter((glob) => {
+      const matches = globMatcher(glob);
+      return NAMES.some((name) => matches(name) !== minimatch(name, glob, { dot: true }));
+    });
+    expect(unlike).toEqual([]);
+  });
+
+  it.each([
+    '*a*a*a*a*a*a*a*a*b',
+    '+(a|aa)+(a|aa)b',
+    `${'+('.repeat(9)}a${')'.repeat(9)}b`,
+    '**/**/*a/**/*b',
+  ])('is not slow for %j', (glob) => {
+    expect(globMatcher(glob)('a'.repeat(255))).toBe(false);
+  });
+});
+
+describe('globProblem', () => {
+  it.each([
+    ['too long', 'a'.repeat(70_000), 'longer than 65536 characters'],
+    ['too many choices', '{1..200}{1..200}', 'more than 10000 patterns'],
+    ['too deep', '+('.repeat(60), 'nested more than 10 deep'],
+  ])('tells of what is %s', (_what, glob, problem) => {
+    expect(globProblem(glob)).toContain(problem);
+    expect(globProblem('{a,b}/+(*.ts)')).toBeUndefined();
+  });
+});

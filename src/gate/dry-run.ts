@@ -11,7 +11,7 @@ export function dryRun(steps: readonly Step[]): ApplyResult {
       created: step.action === 'create' || step.action === 'mkdir',
       sizeBytes: 0,
       ...(step.preview === undefined ? {} : { diff: step.preview() }),
-      notices: [],
+      notices: step.notices ?? [],
     })),
   };
 }

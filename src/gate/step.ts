@@ -1,7 +1,7 @@
 import type { Conflict } from '../disk/replace.ts';
 import type { Effect } from '../model/entry.ts';
 import type { ResolvedPath } from '../model/path.ts';
-import type { ChangeResult } from '../model/results.ts';
+import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 
@@ -11,6 +11,8 @@ export interface Step {
   readonly path: ResolvedPath;
   /** What it will do, for the journal; announced before anything is touched. Empty: nothing will change. */
   readonly effects: readonly Effect[];
+  /** What is to be told besides, as far as it is known before; for dry runs. */
+  readonly notices?: readonly Notice[];
   /** A bounded diff of what it will do to a text, for dry runs. */
   preview?(): string;
   /** Changes the disk. After a conflict or a Fault nothing of this step is left. */

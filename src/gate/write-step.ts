@@ -61,7 +61,9 @@ export function writeStep(world: World, change: NewBytes): Step {
     action: change.action,
     path,
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
+    notices: change.notices,
     preview: () =>
+      change.more?.diff ??
       unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
         maxLines: world.policy.maxDiffLines,
       }).text,

@@ -407,6 +407,15 @@ describe('batches', () => {
     expect(shown.results[0]?.diff).toContain('+A');
     expect(t.text('a')).toBe('a\n');
   });
+
+  it('tell in a dry run what they would tell besides', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\n');
+    await ok(t.session.read('a'));
+    const edits = [{ oldString: 'one  \ntwo', newString: 'x' }];
+    const shown = await ok(t.session.apply([{ kind: 'edit', path: 'a', edits }], { dryRun: true }));
+    expect(shown.results[0]?.notices).toEqual([{ kind: 'match-tier', tier: 'trailing-space' }]);
+  });
 });
 
 describe('what is not text', () => {

@@ -20,6 +20,9 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
+/** As much as the official filesystem server shows around an edit. */
+const DIFF_CONTEXT = 4;
+
 export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 
 /** Judges an edit or an insert. If the file changed since it was seen, it is carried over the change, or STALE. */
@@ -170,7 +173,8 @@ function seenAfter({ view, planned }: Touching, credit: Sighting | undefined): N
 
 function diffOf(world: World, view: View, planned: PlannedText): string {
   const before = view.snapshot?.bytes ?? Buffer.alloc(0);
-  return unifiedDiff(before, Buffer.from(planned.bytes), { maxLines: world.policy.maxDiffLines }).text;
+  const maxLines = world.policy.maxDiffLines;
+  return unifiedDiff(before, Buffer.from(planned.bytes), { maxLines, context: DIFF_CONTEXT }).text;
 }
 
 function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {

@@ -40,6 +40,7 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'indent.py': 'def f():\n    if x:\n        return 1\n',
   'mv.txt': 'mv\n',
   'unseen.txt': 'unseen\n',
+  'one.txt': 'x\n',
 };
 
 /** The same tree for both servers, with the same times. */
@@ -53,6 +54,7 @@ function plant(root: string): void {
   symlinkSync('sub', join(root, 'sublink'));
   symlinkSync('nowhere', join(root, 'dangling'));
   symlinkSync('/etc', join(root, 'out'));
+  symlinkSync('loop', join(root, 'loop'));
   chmodSync(join(root, 'a.txt'), 0o640);
   const then = new Date('2026-01-02T03:04:05Z');
   for (const name of ['a.txt', 'sub']) utimesSync(join(root, name), then, then);

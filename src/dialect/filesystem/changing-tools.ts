@@ -72,15 +72,16 @@ export const CHANGING_TOOLS: readonly Tool[] = [
       if (dryRun)
         return {
           kind: 'apply',
-          operation: { changes: [{ kind: 'edit', path, edits }], dryRun },
+          operation: { changes: [{ kind: 'edit', path, edits, withDiff: true }], dryRun },
           render: ({ results: [first] }, words) =>
-            told(diffText(path, first?.diff ?? ''), { notices: first?.notices ?? [], path, words }),
+            told(diffText(path, first?.diff ?? '', words), { notices: first?.notices ?? [], path, words }),
           foreword,
         };
       return {
         kind: 'edit',
         operation: { path, edits, withDiff: true },
-        render: ({ diff = '', notices }, words) => told(diffText(path, diff), { notices, path, words }),
+        render: ({ diff = '', notices }, words) =>
+          told(diffText(path, diff, words), { notices, path, words }),
         foreword,
       };
     },

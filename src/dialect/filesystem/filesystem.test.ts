@@ -56,16 +56,16 @@ describe('what changes files', () => {
       created: false,
       sizeBytes: 1,
       notices: [],
-      diff: '@@\n-a\n+b',
+      diff: '@@ -1 +1,2 @@\n-a\n+b',
     };
-    const header = `Index: f\n${'='.repeat(67)}\n--- f\toriginal\n+++ f\tmodified\n`;
-    const text = `\`\`\`diff\n${header}@@\n-a\n+b\n\`\`\`\n\n`;
+    const header = `Index: /root/f\n${'='.repeat(67)}\n--- /root/f\toriginal\n+++ /root/f\tmodified\n`;
+    const text = `\`\`\`diff\n${header}@@ -1,1 +1,2 @@\n-a\n+b\n\`\`\`\n\n`;
     expect(edit.render(change, W)).toBe(text);
     expect(dry.render({ dryRun: true, results: [change] }, W)).toBe(text);
   });
 
   it('fences a diff with more backticks than it holds', () => {
-    expect(diffText('f', '+```js')).toMatch(/^````diff\n[\s\S]*\n````\n\n$/);
+    expect(diffText('f', '+```js', { roots: ['/w'] })).toMatch(/^````diff\n[\s\S]*\n````\n\n$/);
   });
 });
 
@@ -78,14 +78,19 @@ describe('what it says before our own words', () => {
     ...more,
   });
   it.each([
-    ['read_file', { path: 'd/a.txt' }, {}, "ENOENT: no such file or directory, open 'd/a.txt'"],
+    ['read_file', { path: 'd/a.txt' }, {}, "ENOENT: no such file or directory, open '/root/d/a.txt'"],
     [
       'read_file',
       { path: '/x' },
       { code: 'OUTSIDE_WORKSPACE', path: '/x' },
       'Access denied - path outside allowed directories: /x not in /root, /other',
     ],
-    ['write_file', { path: 'd/a.txt', content: '' }, {}, "ENOENT: no such file or directory, open 'd/a.txt'"],
+    [
+      'write_file',
+      { path: 'd/a.txt', content: '' },
+      {},
+      "ENOENT: no such file or directory, open '/root/d/a.txt'",
+    ],
     ['write_file', { path: 'd/a.txt', content: '' }, { code: 'NOT_READ' }, undefined],
     [
       'edit_file',
@@ -103,19 +108,19 @@ describe('what it says before our own words', () => {
       'move_file',
       { source: 'a', destination: 'b' },
       { code: 'ALREADY_EXISTS', path: 'b' },
-      'Destination already exists: b',
+      'Destination already exists: /root/b',
     ],
     [
       'move_file',
       { source: 'a', destination: 'b' },
       { path: 'a' },
-      "ENOENT: no such file or directory, rename 'a' -> 'b'",
+      "ENOENT: no such file or directory, rename '/root/a' -> '/root/b'",
     ],
     [
       'move_file',
       { source: 'a', destination: 'a' },
       { code: 'INVALID_ARGUMENT', path: 'a' },
-      'Destination already exists: a',
+      'Destination already exists: /root/a',
     ],
     [
       'read_text_file',
@@ -128,16 +133,22 @@ describe('what it says before our own words', () => {
       'list_directory',
       { path: 'a' },
       { code: 'NOT_A_FILE', path: 'a' },
-      "ENOTDIR: not a directory, scandir 'a'",
+      "ENOTDIR: not a directory, scandir '/root/a'",
     ],
     [
       'create_directory',
       { path: 'a' },
       { code: 'ALREADY_EXISTS', path: 'a' },
-      "EEXIST: file already exists, mkdir 'a'",
+      "EEXIST: file already exists, mkdir '/root/a'",
     ],
-    ['list_directory', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, scandir 'd'"],
-    ['get_file_info', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, stat 'd'"],
+    [
+      'read_file',
+      { path: './/a/../b/c' },
+      { code: 'NOT_A_FILE', path: './/a/../b/c', detail: { errno: 'ENOTDIR' } },
+      "ENOTDIR: not a directory, realpath '/root/b/c'",
+    ],
+    ['list_directory', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, scandir '/root/d'"],
+    ['get_file_info', { path: 'd' }, { path: 'd' }, "ENOENT: no such file or directory, stat '/root/d'"],
   ] as const)('%s %j refused as %j', (name, args, more, text) => {
     const asked = call(name, args);
     if (asked.kind === 'problem') throw new Error(asked.reason);
@@ -161,7 +172,7 @@ describe('read_multiple_files', () => {
       },
     ];
     expect(many.render({ files }, W)).toBe(
-      "a:\nx\n\n\n---\nb: Error - ENOENT: no such file or directory, open 'b'\nrefused b [NOT_FOUND]",
+      "a:\nx\n\n\n---\nb: Error - ENOENT: no such file or directory, open '/root/b'\nrefused b [NOT_FOUND]",
     );
   });
 });

@@ -1,7 +1,13 @@
 import type { Refusal } from '../../model/verdict.ts';
 import type { Words } from '../words.ts';
+import { absolutePath } from './absolute-path.ts';
 
 type Foreword = (refusal: Refusal, words: Words) => string | undefined;
+
+const ON_THE_WAY: Readonly<Record<string, string>> = {
+  ENOTDIR: 'ENOTDIR: not a directory',
+  ELOOP: 'ELOOP: too many symbolic links encountered',
+};
 
 /** The official server's words for a refusal, before our own; undefined where it has none. */
 export function forewordFor(
@@ -12,8 +18,11 @@ export function forewordFor(
 }
 
 function general(call: string, refusal: Refusal, words: Words): string | undefined {
-  const shown = words.path(refusal.path);
+  const shown = words.path(absolutePath(refusal.path, words.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
+  // What stops on the way there, it notices before it does anything.
+  const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
+  if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {
     case 'OUTSIDE_WORKSPACE':
       return `Access denied - path outside allowed directories: ${shown} not in ${words.roots.join(', ')}`;
@@ -34,10 +43,13 @@ function general(call: string, refusal: Refusal, words: Words): string | undefin
 /** The same for a move, whose errors name both paths. */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, words) => {
-    const both = `'${words.path(source)}' -> '${words.path(destination)}'`;
+    const [from, to] = [source, destination].map((path) => absolutePath(path, words.roots));
+    const both = `'${words.path(from ?? '')}' -> '${words.path(to ?? '')}'`;
     if (refusal.code === 'NOT_FOUND') return `ENOENT: no such file or directory, rename ${both}`;
-    if (refusal.code === 'ALREADY_EXISTS' || source === destination)
-      return `Destination already exists: ${words.path(destination)}`;
-    return refusal.code === 'OUTSIDE_WORKSPACE' ? general('rename', refusal, words) : undefined;
+    if (refusal.code === 'ALREADY_EXISTS' || from === to)
+      return `Destination already exists: ${words.path(to ?? '')}`;
+    return refusal.code === 'OUTSIDE_WORKSPACE' || refusal.code === 'NOT_A_FILE'
+      ? general('rename', refusal, words)
+      : undefined;
   };
 }

@@ -70,14 +70,12 @@ describe('globMatcher', () => {
     expect(unlike).toEqual([]);
   });
 
-  it.each([
-    '*a*a*a*a*a*a*a*a*b',
-    '+(a|aa)+(a|aa)b',
-    `${'+('.repeat(9)}a${')'.repeat(9)}b`,
-    '**/**/*a/**/*b',
-  ])('is not slow for %j', (glob) => {
-    expect(globMatcher(glob)('a'.repeat(255))).toBe(false);
-  });
+  it.each(['*a*a*a*a*a*a*a*a*b', '+(a|aa)+(a|aa)b', `${'+('.repeat(9)}a${')'.repeat(9)}b`, '**/**/*a/**/*b'])(
+    'is not slow for %j',
+    (glob) => {
+      expect(globMatcher(glob)('a'.repeat(255))).toBe(false);
+    },
+  );
 });
 
 describe('globProblem', () => {

@@ -2,6 +2,7 @@ import type { FileKind } from '../../model/path.ts';
 import type { InfoResult, ListResult, ReadResult } from '../../model/results.ts';
 import type { ReadStyle } from '../read-style.ts';
 import type { Words } from '../words.ts';
+import { absolutePath } from './absolute-path.ts';
 
 /** The file's own text and nothing else. */
 export const RAW_STYLE: ReadStyle = {
@@ -58,12 +59,18 @@ export function infoText(info: InfoResult): string {
 }
 
 /** A fenced diff; the fence is longer than any run of backticks in it. */
-export function diffText(path: string, diff: string): string {
+export function diffText(given: string, diff: string, { roots }: Pick<Words, 'roots'>): string {
+  const path = absolutePath(given, roots);
   let fence = '```';
   while (diff.includes(fence)) fence += '`';
-  const rows = diff === '' ? '' : `${diff.replace(/\n$/, '')}\n`;
+  const rows = diff === '' ? '' : `${diff.replace(/\n$/, '').replace(/^@@ .* @@$/gm, counted)}\n`;
   const header = `Index: ${path}\n${'='.repeat(67)}\n--- ${path}\toriginal\n+++ ${path}\tmodified\n`;
   return `${fence}diff\n${header}${rows}${fence}\n\n`;
+}
+
+/** There a count of one is written, too. */
+function counted(header: string): string {
+  return header.replace(/(?<=[-+]\d+)(?= )/g, ',1');
 }
 
 function label(kind: FileKind): string {

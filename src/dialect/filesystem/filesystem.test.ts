@@ -93,6 +93,12 @@ describe('what it says before our own words', () => {
     ],
     ['write_file', { path: 'd/a.txt', content: '' }, { code: 'NOT_READ' }, undefined],
     [
+      'read_file',
+      { path: 'd' },
+      { code: 'DELETED' },
+      "ENOENT: no such file or directory, open '/root/d/a.txt'",
+    ],
+    [
       'edit_file',
       {
         path: 'a',

@@ -27,6 +27,7 @@ function general(call: string, refusal: Refusal, words: Words): string | undefin
     case 'OUTSIDE_WORKSPACE':
       return `Access denied - path outside allowed directories: ${shown} not in ${words.roots.join(', ')}`;
     case 'NOT_FOUND':
+    case 'DELETED':
       return said('ENOENT: no such file or directory');
     case 'NOT_A_FILE':
       if (call !== 'open') return said('ENOTDIR: not a directory');
@@ -45,7 +46,8 @@ export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, words) => {
     const [from, to] = [source, destination].map((path) => absolutePath(path, words.roots));
     const both = `'${words.path(from ?? '')}' -> '${words.path(to ?? '')}'`;
-    if (refusal.code === 'NOT_FOUND') return `ENOENT: no such file or directory, rename ${both}`;
+    if (refusal.code === 'NOT_FOUND' || refusal.code === 'DELETED')
+      return `ENOENT: no such file or directory, rename ${both}`;
     if (refusal.code === 'ALREADY_EXISTS' || from === to)
       return `Destination already exists: ${words.path(to ?? '')}`;
     return refusal.code === 'OUTSIDE_WORKSPACE' || refusal.code === 'NOT_A_FILE'

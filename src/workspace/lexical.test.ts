@@ -48,6 +48,8 @@ describe('readPath', () => {
 
   it.each<[string, unknown]>([
     ['nothing', ''],
+    ['more than a system call takes', 'd/'.repeat(2048)],
+    ['more bytes than a system call takes', 'ü'.repeat(2048)],
     ['a NUL', 'a\0b'],
     ['a NUL at the end', 'a.txt\0'],
     ['half a surrogate pair', 'a\ud800'],

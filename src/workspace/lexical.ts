@@ -1,5 +1,8 @@
 import { type Folding, foldPath } from './fold.ts';
 
+/** The system's own limit, without the end of the string. */
+const MAX_PATH_BYTES = 4095;
+
 /** What a caller's string says before any system call: pure string work, no file system. */
 export type Lexical =
   | { readonly kind: 'relative'; readonly parts: readonly string[] }
@@ -28,6 +31,9 @@ function whyInvalid(input: unknown): string | undefined {
   if (input.includes('\0')) return 'the path contains a NUL character';
   // The system would be asked for U+FFFD instead: another file than the one that was named.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
+  // Step by step we could go on; no other program could name what we had made there.
+  if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)
+    return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   return undefined;
 }
 

@@ -347,3 +347,23 @@ describe('searching', () => {
     expect(await result(world, 'needle')).toMatchObject({ hits: [], matches: 0 });
   });
 });
+
+describe('a search that takes too long', () => {
+  it.each([
+    ['a folder', {}],
+    ['a file', { path: 'a' }],
+  ])('to show anything of %s is refused, not said to have found nothing', async (_what, options) => {
+    const places = scratch();
+    makeTree(places, ['a: x\n']);
+    // Finds where to look at once, and then never comes to an end.
+    const script = '#!/bin/sh\ncase "$*" in *--json*) exec sleep 1000;; esac\nprintf "./a\\000"\n';
+    const binary = join(places.outside, 'rg');
+    writeFileSync(binary, script, { mode: 0o755 });
+    const limits = { timeMs: 300, memoryBytes: 1 << 30 };
+    const world = { ...open(places), ripgrep: { packaged: async () => binary, limits } };
+    expect(await searchText(world, 'x', options)).toMatchObject({
+      ok: false,
+      refusal: { code: 'INVALID_ARGUMENT', detail: { reason: expect.stringContaining('too long') } },
+    });
+  });
+});

@@ -4,6 +4,7 @@ import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
 import { OpenedFiles } from '../disk/ripgrep-opened.ts';
 import { Records } from '../disk/ripgrep-records.ts';
 import { protectedScope, scopeOf } from '../disk/ripgrep-scope.ts';
+import { DEFAULT_LIMITS, type RunLimits } from '../disk/ripgrep-watch.ts';
 import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
@@ -61,7 +62,8 @@ export async function searchText(
   try {
     const binary = await findRipgrep(world.ripgrep ?? {}, world.workspace.roots);
     const candidates: string[] = [];
-    const search = { world, binary, path, pattern, glob, kept, options, mode, limit, candidates };
+    const limits = limitsFromNow(world.ripgrep?.limits ?? DEFAULT_LIMITS);
+    const search = { world, binary, path, pattern, glob, kept, options, mode, limit, limits, candidates };
     return await (target.kind === 'file' ? searchFile(search, target) : searchFolder(search, target));
   } finally {
     target.dir.close();
@@ -79,8 +81,16 @@ interface Search {
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];
   readonly limit: number;
+  /** For the next run. */
+  readonly limits: () => RunLimits;
   /** Where a look at the whole folder found something; paths relative to it. */
   readonly candidates: string[];
+}
+
+/** All runs of a search have to share its time. */
+function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
+  const endMs = performance.now() + timeMs;
+  return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });
 }
 
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;
@@ -105,7 +115,7 @@ async function searchFile(search: Search, { place }: File): Promise<Outcome<Sear
     if (problem !== undefined) return refused({ ...unreadable(search.path, problem), action: 'search' });
     const reader = hitReader(search.mode, search.limit);
     const end = await readHits(search, files, reader);
-    return whyFailed(search, end) ?? resultOf(search, reader, end.how !== 'done');
+    return whyFailed(search, end) ?? resultOf(search, reader, end.how);
   } finally {
     files.close();
   }
@@ -116,16 +126,15 @@ async function searchFolder(search: Search, folder: Folder): Promise<Outcome<Sea
   const first = await listCandidates(search, folder);
   const failed = whyFailed(search, first);
   if (failed !== undefined) return failed;
-  if (first.how === 'overrun' && candidates.length === 0) return refused(tooLong(search.path));
   candidates.sort();
   const reader = hitReader(search.mode, search.limit);
-  let partly = first.how !== 'done';
+  let { how } = first;
   for (let start = 0; start < candidates.length; start += BATCH) {
     const end = await readBatch(search, folder, { reader, paths: candidates.slice(start, start + BATCH) });
-    partly ||= end.how !== 'done';
+    if (end.how !== 'done') how = end.how;
     if (end.how === 'enough' || end.how === 'overrun') break;
   }
-  return resultOf(search, reader, partly);
+  return resultOf(search, reader, how);
 }
 
 async function readBatch(
@@ -164,7 +173,7 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
     ],
     where: { folder: folder.dir.prefix },
     signal: search.options.signal,
-    limits: world.ripgrep?.limits,
+    limits: search.limits(),
     onLook: () => search.options.onProgress?.(candidates.length),
     onOutput: (chunk) => {
       const paths = records.take(chunk).map((path) => path.slice('./'.length));
@@ -207,7 +216,7 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
     ],
     where: { files: files.descriptors },
     signal: options.signal,
-    limits: search.world.ripgrep?.limits,
+    limits: search.limits(),
     onLook: () => options.onProgress?.(search.candidates.length),
     onOutput: (chunk) => reader.take(chunk),
   });
@@ -233,7 +242,8 @@ function failure({ complaint }: Pick<RipgrepEnd, 'complaint'>): Fault {
   return new Fault('IO_FAILED', `ripgrep could not search: ${complaint || 'it was ended'}`);
 }
 
-function resultOf(search: Search, reader: HitReader, partly: boolean): Outcome<SearchResult> {
+function resultOf(search: Search, reader: HitReader, how: RipgrepEnd['how']): Outcome<SearchResult> {
   const { hits, matches } = reader;
-  return { ok: true, mode: search.mode, hits, truncated: reader.cut || partly, matches };
+  if (how === 'overrun' && hits.length === 0) return refused(tooLong(search.path));
+  return { ok: true, mode: search.mode, hits, truncated: reader.cut || how !== 'done', matches };
 }

@@ -1,4 +1,5 @@
 import type { ListedEntry } from '../../model/results.ts';
+import { nameMatcher } from './name-matcher.ts';
 
 /** Folders that only count, whatever is in them. */
 const SUMMARISED: ReadonlySet<string> = new Set([
@@ -36,20 +37,11 @@ interface Node {
 export function treeText(entries: readonly ListedEntry[], options: TreeOptions): string {
   const root = treeOf(options.name, entries);
   const budget = { left: options.maxResults, cut: false };
-  const rows = childRows(root, { options, budget, depth: 1, indent: '' });
+  const matches = options.pattern === undefined ? () => true : nameMatcher(options.pattern);
+  const rows = childRows(root, { options, matches, budget, depth: 1, indent: '' });
   if (rows.length === 0) return 'No files found';
   const limited = `\n\nResults limited to ${options.maxResults}. Use maxResults parameter to see more.`;
   return [`${root.name}/`, ...rows].join('\n') + (budget.cut ? limited : '');
-}
-
-/** A glob of `*` and `?` against one name, upper and lower case alike. */
-export function nameMatcher(pattern: string): (name: string) => boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*/g, '.*')
-    .replace(/\?/g, '.');
-  const expression = new RegExp(`^${source}$`, 'is');
-  return (name) => expression.test(name);
 }
 
 function treeOf(name: string, entries: readonly ListedEntry[]): Node {
@@ -67,14 +59,15 @@ function treeOf(name: string, entries: readonly ListedEntry[]): Node {
 
 interface Place {
   readonly options: TreeOptions;
+  readonly matches: (name: string) => boolean;
   readonly budget: { left: number; cut: boolean };
   readonly depth: number;
   readonly indent: string;
 }
 
 function childRows(parent: Node, place: Place): string[] {
-  const { options, budget, indent } = place;
-  const shown = sorted(parent.children).filter((node) => isWanted(node, options, place.depth));
+  const { budget, indent } = place;
+  const shown = sorted(parent.children).filter((node) => isWanted(node, place, place.depth));
   const rows: string[] = [];
   for (const [index, node] of shown.entries()) {
     if (budget.left <= 0) {
@@ -97,10 +90,11 @@ function sorted(nodes: readonly Node[]): Node[] {
 }
 
 /** A folder that does not match is kept for what matches below it. */
-function isWanted(node: Node, options: TreeOptions, depth: number): boolean {
+function isWanted(node: Node, place: Place, depth: number): boolean {
+  const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;
-  if (options.pattern === undefined || nameMatcher(options.pattern)(node.name)) return true;
-  return depth < options.depth && node.children.some((child) => isWanted(child, options, depth + 1));
+  if (matches(node.name)) return true;
+  return depth < options.depth && node.children.some((child) => isWanted(child, place, depth + 1));
 }
 
 function labelOf(node: Node, place: Place): string {

@@ -3,7 +3,8 @@ import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
 import { readText } from '../read-style.ts';
 import { LACE } from './dialect.ts';
-import { nameMatcher, treeText } from './file-tree.ts';
+import { treeText } from './file-tree.ts';
+import { nameMatcher } from './name-matcher.ts';
 import { findText, READ_STYLE, searchText, sizeText } from './texts.ts';
 
 function call(name: string, args: Record<string, unknown>) {
@@ -102,6 +103,9 @@ describe('ripgrep_search', () => {
     expect(searchText('x', { mode: 'lines', hits, truncated: false, matches: 3 }, W)).toBe(
       'Found 3 matches:\n\na:\n 9\tx\n10\txx\n\nb:\n1\tx\n',
     );
+    expect(searchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 }, W)).toBe(
+      'No matches found for pattern: x in what could be searched',
+    );
     expect(searchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 }, W)).toBe(
       'No matches found for pattern: x',
     );
@@ -135,6 +139,13 @@ describe('file_find', () => {
     ['a+b.c', 'aab_c', false],
     ['[x]', 'x', false],
     ['*', 'new\nline', true],
+    ['*.T?T', 'a.b.txt', true],
+    ['*ab*c', 'aabxabc', true],
+    ['*ab?', 'abab', false],
+    ['a**', 'a', true],
+    ['?', '😀', true],
+    ['*a*a*a*a*a*a*a*a*a*b', 'a'.repeat(255), false],
+    ['x'.repeat(70_000), 'x', false],
   ])('takes all but * and ? literally: %s against %j', (pattern, name, found) => {
     expect(nameMatcher(pattern)(name)).toBe(found);
   });

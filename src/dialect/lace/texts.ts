@@ -1,7 +1,7 @@
 import type { ListResult, ReadResult, SearchResult } from '../../model/results.ts';
 import type { ReadStyle } from '../read-style.ts';
 import type { Words } from '../words.ts';
-import { nameMatcher } from './file-tree.ts';
+import { nameMatcher } from './name-matcher.ts';
 
 /** `cat -n` with numbers flush right; says so if there is more. */
 export const READ_STYLE: ReadStyle = {
@@ -53,7 +53,8 @@ export function findText(query: FindQuery, result: ListResult, words: Words): st
 
 /** Matches grouped by file, with numbered lines. */
 export function searchText(pattern: string, result: SearchResult, words: Words): string {
-  if (result.hits.length === 0) return `No matches found for pattern: ${pattern}`;
+  if (result.hits.length === 0)
+    return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
   const { matches } = result;
   const rows = [`Found ${matches} match${matches === 1 ? '' : 'es'}:\n`];
   if (result.truncated) rows.push('Results limited. Use maxResults parameter to see more.\n');

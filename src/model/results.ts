@@ -133,7 +133,10 @@ export type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | '
 export interface FileStatus {
   readonly path: string;
   readonly freshness: Freshness;
+  /** `whole`: every line as it is. */
   readonly seen: 'nothing' | 'some' | 'whole';
+  /** Of what was seen, only the beginnings of very long lines; without what was blanked out; described, not shown. */
+  readonly but?: 'cut' | 'redacted' | 'described';
   readonly ranges?: readonly LineRange[];
   readonly totalLines?: number;
   readonly seenAtMs?: number;

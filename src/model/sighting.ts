@@ -18,6 +18,11 @@ export interface SightingFlags {
 
 export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
 
+/** Whether a view showed everything it covered, as it is. */
+export function showsAll(flags: SightingFlags): boolean {
+  return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
+}
+
 /** Why a session no longer has in its context what it was once shown. */
 export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { rangesOf } from '../model/coverage.ts';
 import { revisionOf } from '../model/fingerprint.ts';
 import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
-import type { Sighting } from '../model/sighting.ts';
+import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 
 /** Files in one answer without a path; the most recently seen first. */
@@ -70,14 +70,22 @@ function freshness(
 function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'freshness'> {
   if (sighting === undefined || sighting.tombstone === true || sighting.coverage.kind === 'none')
     return { seen: 'nothing' };
-  const { coverage, totalLines, fingerprint } = sighting;
-  const whole = coverage.kind === 'whole';
+  const { coverage, totalLines, fingerprint, flags } = sighting;
+  // No proof for what was not shown as it is: whoever has the revision may overwrite.
+  const whole = coverage.kind === 'whole' && showsAll(flags);
   return {
     seen: whole ? 'whole' : 'some',
+    ...butOf(flags),
     ...(whole ? {} : { ranges: rangesOf(coverage, totalLines ?? 0) }),
     ...(totalLines === undefined ? {} : { totalLines }),
     seenAtMs: sighting.atMs,
     how: sighting.how,
     ...(whole && fingerprint !== undefined ? { revision: revisionOf(fingerprint) } : {}),
   };
+}
+
+function butOf({ clamped, redacted, notText }: SightingFlags): Pick<FileStatus, 'but'> {
+  if (notText) return { but: 'described' };
+  if (redacted) return { but: 'redacted' };
+  return clamped ? { but: 'cut' } : {};
 }

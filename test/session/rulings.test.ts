@@ -418,6 +418,20 @@ describe('batches', () => {
   });
 });
 
+describe('a status', () => {
+  it.each([
+    ['cut', 'x'.repeat(3000)],
+    ['described', Buffer.from([0, 1, 2, 255, 254, 0, 7])],
+  ])('gives no proof of what was only %s', async (but, content) => {
+    const t = await desk();
+    await t.put('a', content);
+    await ok(t.session.read('a'));
+    const [file] = (await ok(t.session.status('a'))).files;
+    expect(file).toMatchObject({ freshness: 'fresh', seen: 'some', but });
+    expect(file).not.toHaveProperty('revision');
+  });
+});
+
 describe('what is not text', () => {
   it('is described, and licenses no text', async () => {
     const t = await desk();

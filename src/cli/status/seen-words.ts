@@ -35,8 +35,10 @@ export function seenCells(file: FileStatus, nowMs: number): string[] {
   return [STATES[freshness], seenWords(file), when, HOW[how ?? ''] ?? how ?? ''];
 }
 
-function seenWords({ seen, ranges, totalLines }: FileStatus): string {
+function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
   if (seen !== 'some') return seen;
+  if (but === 'described') return but;
   const of = totalLines === undefined ? '' : ` of ${totalLines}`;
-  return ranges === undefined || ranges.length === 0 ? 'some' : `${lineWords(ranges)}${of}`;
+  const lines = ranges === undefined || ranges.length === 0 ? 'some' : `${lineWords(ranges)}${of}`;
+  return but === undefined ? lines : `${lines}, ${but}`;
 }

@@ -108,12 +108,16 @@ function standing(file: FileStatus, words: Words): string {
   }
 }
 
+const BUT = { cut: ', very long lines only in part', redacted: ', some of it blanked out' } as const;
+
 function seen(file: FileStatus, words: Words): string {
   const when = file.seenAtMs === undefined ? '' : ` ${words.ago(file.seenAtMs)}`;
   if (file.seen === 'nothing') return 'known, but no longer in view';
   if (file.seen === 'whole') return `seen whole${when}`;
+  if (file.but === 'described') return `described, not shown${when}`;
   const total = file.totalLines === undefined ? '' : ` of ${file.totalLines}`;
-  return `seen ${words.lines(file.ranges ?? [])}${total}${when}`;
+  const but = file.but === undefined ? '' : BUT[file.but];
+  return `seen ${words.lines(file.ranges ?? [])}${total}${when}${but}`;
 }
 
 function amount(count: number, one: string, many: string): string {

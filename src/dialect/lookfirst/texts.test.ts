@@ -218,6 +218,14 @@ describe('a status', () => {
       { freshness: 'fresh', seen: 'some', ranges: [{ from: 1, to: 9 }], totalLines: 20 },
       /^a: fresh: seen lines 1-9 of 20 at 5, unchanged since$/,
     ],
+    [
+      { freshness: 'fresh', seen: 'some', but: 'cut', ranges: [{ from: 1, to: 2 }], totalLines: 2 },
+      /^a: fresh: seen lines 1-2 of 2 at 5, very long lines only in part, unchanged since$/,
+    ],
+    [
+      { freshness: 'fresh', seen: 'some', but: 'described' },
+      /^a: fresh: described, not shown at 5, unchanged/,
+    ],
     [{ freshness: 'stale', seen: 'whole' }, /^a: stale: seen whole at 5, changed since; read it again$/],
     [{ freshness: 'deleted', seen: 'whole' }, /^a: deleted since it was read/],
     [{ freshness: 'missing', seen: 'nothing' }, /nothing at that path/],

@@ -1,6 +1,6 @@
 import { revisionOf } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
-import type { Sighting } from '../../model/sighting.ts';
+import { type Sighting, showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
 import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
@@ -69,8 +69,9 @@ function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ru
   return no(facts, { code: 'STALE', next: 'read_again', detail });
 }
 
-function revisionSeen({ coverage, fingerprint }: Sighting): string | undefined {
-  return coverage.kind === 'whole' && fingerprint !== undefined ? revisionOf(fingerprint) : undefined;
+function revisionSeen({ coverage, fingerprint, flags }: Sighting): string | undefined {
+  const all = coverage.kind === 'whole' && showsAll(flags);
+  return all && fingerprint !== undefined ? revisionOf(fingerprint) : undefined;
 }
 
 function unknown(facts: Facts, sighting: Sighting, policy: Policy): Ruling {

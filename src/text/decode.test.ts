@@ -20,6 +20,7 @@ describe('decodeText', () => {
     ['UTF-16BE with its mark', Buffer.from('\ufeffhé\n', 'utf16le').swap16(), 'hé\n', 'utf-16be', true],
     ['UTF-16LE without a mark', Buffer.from('one two\n', 'utf16le'), 'one two\n', 'utf-16le', false],
     ['UTF-16BE without a mark', Buffer.from('one two\n', 'utf16le').swap16(), 'one two\n', 'utf-16be', false],
+    ['UTF-16LE in another script', Buffer.from('слово два\n', 'utf16le'), 'слово два\n', 'utf-16le', false],
     ['a late NUL in UTF-8', Buffer.from(`${'x'.repeat(9000)}\0`), `${'x'.repeat(9000)}\0`, 'utf-8', false],
   ])('reads %s', (_what, bytes, text, encoding, bom) => {
     expect(decodeText(bytes)).toEqual({ text, encoding, bom });
@@ -59,6 +60,8 @@ describe('decodeText', () => {
 
   it.each([
     ['a NUL among bytes', Buffer.from([0, 1, 2, 255, 254, 0, 7])],
+    ['a NUL among letters', Buffer.from('a\0b\n')],
+    ['names parted by NULs', Buffer.from('a.txt\0b.txt\0')],
     ['UTF-16 of odd length', Buffer.from([0xff, 0xfe, 0x41])],
     ['UTF-16 with a lone surrogate', Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x41, 0x00])],
     ['UTF-32LE', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],

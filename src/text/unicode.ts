@@ -116,7 +116,10 @@ function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
     if (sample[at] === 0) even += 1;
     if (sample[at + 1] === 0) odd += 1;
   }
-  const enough = (sample.length / 2) * MIN_ZERO_SHARE;
+  const units = Math.floor(sample.length / 2);
+  // Where all but the zeros is plain ASCII, every unit of UTF-16 has one; fewer part names, as those of find -print0 do.
+  const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
+  const enough = ascii ? units : units * MIN_ZERO_SHARE;
   if (even === 0 && odd >= enough) return 'utf-16le';
   return odd === 0 && even >= enough ? 'utf-16be' : undefined;
 }

@@ -1,20 +1,36 @@
 // Serves the folder npm was called in, after building what is missing or older than its sources.
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const command = join(project, 'dist/bin/lookfirst.js');
 
-if (builtAt() < newestSource())
-  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
+if (builtAt() < newestSource()) build();
 const cwd = process.env.INIT_CWD ?? process.cwd();
 const args = [command, 'serve', '--http', '--show-config', ...process.argv.slice(2)];
 const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
 // Ctrl-C reaches the server by itself; waiting for it lets it end in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code) => process.exit(code ?? 1));
+// npm runs this in a shell; a shell that is killed tells nobody, and the server would go on alone.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || server.kill('SIGTERM'), 500);
+
+function build() {
+  if (!existsSync(join(project, 'node_modules/rolldown'))) {
+    process.stderr.write('lookfirst: nothing is installed here yet: npm ci --ignore-scripts does it\n');
+    process.exit(1);
+  }
+  try {
+    execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
+  } catch {
+    // The compiler has said why.
+    process.stderr.write('lookfirst: it cannot be built, so nothing is served\n');
+    process.exit(1);
+  }
+}
 
 function builtAt() {
   return statSync(command, { throwIfNoEntry: false })?.mtimeMs ?? 0;

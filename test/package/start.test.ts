@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { environment } from '../support/command-line.ts';
+import { scratch } from '../support/tree.ts';
+
+const project = join(import.meta.dirname, '../..');
+const start = join(project, 'scripts/start.mjs');
+
+describe('npm start', () => {
+  it('says what is missing in a clone without dependencies', () => {
+    const places = scratch();
+    cpSync(join(project, 'scripts'), join(places.root, 'scripts'), { recursive: true });
+    mkdirSync(join(places.root, 'src'));
+    writeFileSync(join(places.root, 'src/main.ts'), '');
+    const ran = spawnSync(process.execPath, ['scripts/start.mjs'], {
+      cwd: places.root,
+      env: environment(places),
+      encoding: 'utf8',
+    });
+    expect(ran.stderr).toMatch(/^lookfirst: .*npm ci/);
+    expect(ran.stderr).not.toMatch(/ at /);
+    expect(ran.status).toBe(1);
+  });
+
+  it.skipIf(process.platform === 'win32')('ends when the shell that npm runs it in is killed', async () => {
+    const places = scratch();
+    // The command after it keeps the shell from becoming the program.
+    const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
+      cwd: places.root,
+      env: environment(places, { INIT_CWD: places.root }),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const url = await new Promise<string>((resolve) => {
+      let told = '';
+      shell.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+        told += chunk;
+        const [found] = /http:\S+/.exec(told) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+    });
+    expect(await answers(url)).toBe(true);
+    shell.kill('SIGTERM');
+    await once(shell, 'exit');
+    await expect.poll(() => answers(url)).toBe(false);
+  });
+});
+
+/** Whether anybody listens there. */
+function answers(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

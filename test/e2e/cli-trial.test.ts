@@ -75,6 +75,17 @@ describe('lookfirst doctor', () => {
     expect(lines[2]).toContain('behind the proxy lies an instant');
   });
 
+  it('goes on after a state folder that cannot be one', async () => {
+    const ran = await lookfirst(scratch(), ['doctor', '--json'], { env: { LOOKFIRST_HOME: 'state' } });
+    expect(ran).toMatchObject({ code: 1, stderr: '' });
+    const checks = objects(ran);
+    expect(checks.find(({ status }) => status === 'fail')).toMatchObject({
+      name: 'state folder',
+      message: 'LOOKFIRST_HOME must be an absolute path, not "state"',
+    });
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'refused write', status: 'ok' }));
+  });
+
   it('fails on a journal that was tampered with and a policy that cannot be followed', async () => {
     const work = await desk({ session: 'agent-7' });
     await ok(work.session.write('a.txt', 'one\n'));

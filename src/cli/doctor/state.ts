@@ -11,6 +11,9 @@ import { type Check, fail, ok, reasonOf, warn } from './check.ts';
 
 /** Less than this and a before-image may not fit. */
 const LITTLE_BYTES = 100 << 20;
+/** Less than this and the database itself has no room to grow. */
+const LEAST_BYTES = 1 << 20;
+const HOME = 'state folder';
 const OLDEST_NODE = [20, 19] as const;
 
 export function checkNode(running: string = process.versions.node): Check {
@@ -24,9 +27,16 @@ export function checkNode(running: string = process.versions.node): Check {
 
 /** The state folder: there, private, writable, with room, and out of the agent's reach. */
 export function checkHome(cli: Cli, flags: StateFlags): Check[] {
-  const { home } = placesOf(cli, flags);
+  try {
+    return checkFolderOf(cli, placesOf(cli, flags).home);
+  } catch (error) {
+    return [fail(HOME, reasonOf(error))];
+  }
+}
+
+function checkFolderOf(cli: Cli, home: string): Check[] {
   const { exists, writable, isPrivate, freeBytes } = inspectHome(home);
-  const name = 'state folder';
+  const name = HOME;
   if (!writable) return [fail(name, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
   const checks = [ok(name, `${home}${there}, ${byteSize(freeBytes)} free`)];
@@ -34,12 +44,19 @@ export function checkHome(cli: Cli, flags: StateFlags): Check[] {
     checks.push(
       warn(name, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
     );
-  if (freeBytes < LITTLE_BYTES) checks.push(warn(name, 'there is little room left; lookfirst gc frees some'));
+  checks.push(...checkRoom(freeBytes));
   if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
       warn(name, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
     );
   return checks;
+}
+
+/** Whether what a change needs to be recorded still fits. */
+export function checkRoom(freeBytes: number): Check[] {
+  if (freeBytes < LEAST_BYTES)
+    return [fail(HOME, 'there is no room left, so every change fails; lookfirst gc may free some')];
+  return freeBytes < LITTLE_BYTES ? [warn(HOME, 'there is little room left; lookfirst gc frees some')] : [];
 }
 
 /** The store opens, and its journal is as it was written. */

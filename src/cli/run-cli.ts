@@ -59,6 +59,8 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   if (load === undefined) return unknownCommand(cli, word);
   const command = (await load())(cli);
   const { terminal } = cli;
+  command.version(version(), '--version');
+  command.options.at(-1)?.hideHelp();
   command
     .exitOverride()
     .configureOutput({

@@ -24,6 +24,10 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
     process.stdout.write(`${SERVE_HELP}\n`);
     return EXIT.done;
   }
+  if ('version' in request) {
+    process.stdout.write(`${version()}\n`);
+    return EXIT.done;
+  }
   if ('problem' in request) {
     process.stderr.write(`lookfirst: ${request.problem}\n(lookfirst serve --help shows what there is)\n`);
     return EXIT.usage;

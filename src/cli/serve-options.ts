@@ -19,8 +19,11 @@ export interface ServeRequest {
   readonly showConfig: boolean;
 }
 
-/** A command line that makes no sense, or only asks for help. */
-export type ServeProblem = { readonly help: true } | { readonly problem: string };
+/** A command line that makes no sense, or only asks about us. */
+export type ServeProblem =
+  | { readonly help: true }
+  | { readonly version: true }
+  | { readonly problem: string };
 
 export const SERVE_HELP: string = `Usage: lookfirst serve [DIR...] [options]
 
@@ -70,7 +73,8 @@ const SWITCHES: Readonly<Record<string, 'readOnly' | 'showConfig'>> = {
   '--show-config': 'showConfig',
 };
 
-const FLAGS = [...Object.keys(VALUED), ...Object.keys(SWITCHES), '--http', '--help'];
+// What people look for first comes first: it wins where two names are as near.
+const FLAGS = ['--help', '--version', '--http', ...Object.keys(VALUED), ...Object.keys(SWITCHES)];
 
 /** Reads the arguments after `serve`. By hand: a parser would be most of the time it takes to start. */
 export function parseServe(args: readonly string[]): ServeRequest | ServeProblem {
@@ -83,6 +87,7 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
       break;
     }
     if (word === '--help' || word === '-h') return { help: true };
+    if (word === '--version') return { version: true };
     if (!word.startsWith('-') || word === '-') {
       folders.push(word);
       continue;

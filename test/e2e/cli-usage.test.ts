@@ -36,7 +36,12 @@ describe('help', () => {
 
   it('tells the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    expect(await lookfirst(scratch(), ['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    const words = ['', ...COMMANDS.map(({ name }) => name)];
+    for (const word of words) {
+      const args = word === '' ? ['--version'] : [word, '--version'];
+      const ran = await lookfirst(scratch(), args);
+      expect({ word, ...ran }).toEqual({ word, code: 0, stdout: `${version}\n`, stderr: '' });
+    }
   });
 });
 
@@ -45,6 +50,7 @@ describe('a command line that makes no sense', () => {
     [['lgo'], "unknown command 'lgo'. Did you mean log?"],
     [['statsu'], 'Did you mean status?'],
     [['xyzzyxyzzy'], "unknown command 'xyzzyxyzzy'."],
+    [['--hlep'], 'did you mean --help?'],
     [['log', '--jsn'], '(Did you mean --json?)'],
     [['log', 'extra'], 'too many arguments'],
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],

@@ -129,6 +129,8 @@ describe('serveHttp', () => {
     ['no token on GET', { method: 'GET', headers: { authorization: '' } }, 401],
     ['another path', { path: '/', body: INITIALIZE }, 404],
     ['a path below', { path: '/mcp/x', body: INITIALIZE }, 404],
+    ['a path that is no address', { path: '//', body: INITIALIZE }, 404],
+    ['an address instead of a path', { path: 'http://evil.example/mcp', body: INITIALIZE }, 404],
     ['another content type', { headers: { 'content-type': 'text/plain' }, body: INITIALIZE }, 415],
     ['broken JSON', { body: '{' }, 400],
     ['an empty body', { body: '' }, 400],

@@ -124,7 +124,8 @@ class Endpoint {
 
   async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (!this.#hostOk(req, res) || !this.#originOk(req, res)) return;
-    const path = new URL(req.url ?? '/', 'http://localhost').pathname;
+    // By hand: what clients may send as a path need not be one that a parser takes.
+    const [path] = (req.url ?? '/').split('?');
     if (path !== PATH) {
       if (this.#options.other !== undefined) this.#options.other(req, res);
       else reject(res, { status: 404, code: -32000, message: `Not found: the server is at ${PATH}` });

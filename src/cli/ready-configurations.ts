@@ -3,9 +3,10 @@ import { configurationFor } from './clients/configuration.ts';
 
 /** What to paste into each client's configuration: to connect to a running server, or to start one of its own. */
 export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
-  const connect = CLIENT_NAMES.map((name) =>
-    block(configurationFor(name, { dir, platform: process.platform, http })),
-  );
+  const connect = CLIENT_NAMES.map((name) => {
+    const text = block(configurationFor(name, { dir, platform: process.platform, http }));
+    return name === 'codex' ? `${text}\n    # and start Codex with LOOKFIRST_TOKEN=${http.token}` : text;
+  });
   const start = configurationFor('claude-desktop', { dir, platform: process.platform });
   const windows = configurationFor('claude-desktop', { dir: 'C:\\path\\to\\project', platform: 'win32' });
   return [

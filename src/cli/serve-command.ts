@@ -49,6 +49,7 @@ async function serve(
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
+  const given = env['LOOKFIRST_TOKEN'] || undefined;
   const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
   if (http === undefined) {
     await serveStdio(plan);
@@ -57,10 +58,11 @@ async function serve(
   await serveHttp({
     ...plan,
     port: http.port,
-    token: env['LOOKFIRST_TOKEN'] || undefined,
+    token: given,
     listening: ({ url, token }) => {
       log(`serving at ${url}`);
-      log(`token: ${token}`);
+      // Whoever set it knows it, and logs are kept where secrets should not be.
+      log(`token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`);
       const dir = plan.workspace.roots[0] ?? '.';
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
     },

@@ -183,7 +183,25 @@ describe('sessions of server processes', () => {
 });
 
 describe('over HTTP', () => {
-  it('serves whoever has the token, and prints both', async () => {
+  it('prints the token it made, also where a client takes it from its environment, and none it was given', async () => {
+    const places = scratch();
+    const serve = async (flags: readonly string[], env: Record<string, string>): Promise<string> => {
+      const served = Served.launch(places, ['serve', places.root, '--http', ...flags], env);
+      await served.client.said(flags.length > 0 ? 'Ctrl-C' : 'token: ');
+      served.client.child.kill('SIGTERM');
+      await served.client.exit();
+      return served.client.errors;
+    };
+    const made = await serve(['--show-config'], {});
+    const [, token = ''] = /^lookfirst: token: (\S{43})$/m.exec(made) ?? [];
+    expect(made.match(new RegExp(`Bearer ${token}`, 'g'))).toHaveLength(6);
+    expect(made).toContain(`LOOKFIRST_TOKEN=${token}`);
+    const given = await serve([], { LOOKFIRST_TOKEN: 'sesame' });
+    expect(given).toMatch(/^lookfirst: token: that of LOOKFIRST_TOKEN$/m);
+    expect(given).not.toContain('sesame');
+  });
+
+  it('serves whoever has the token', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const served = Served.launch(places, ['serve', places.root, '--http'], { LOOKFIRST_TOKEN: 'sesame' });

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { isMissing } from '../../model/errno.ts';
+import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 
 const MAX_BYTES = 32 << 20;
@@ -29,19 +29,22 @@ export interface ConfigFile {
   readonly path: string;
   /** Undefined if there is no file. A byte order mark is part of the text. */
   readonly text: string | undefined;
+  /** Its owner has taken away everybody's right to write it. */
+  readonly isReadOnly: boolean;
 }
 
 /** Reads a file, or says in a few words why it is not one to be edited. Faults if the disk does. */
 export function readConfig(path: string): ConfigFile | { readonly reason: string } {
   try {
     const real = target(path);
-    const bytes = bytesOf(real);
-    if (bytes === undefined) return { path: real, text: undefined };
+    const stats = ifThere(() => lstatSync(real));
+    const bytes = stats === undefined ? undefined : bytesOf(real, stats);
+    if (stats === undefined || bytes === undefined) return { path: real, text: undefined, isReadOnly: false };
     if (typeof bytes === 'string') return { reason: bytes };
     if (!isUtf8(bytes)) return { reason: 'it is not UTF-8 text' };
-    return { path: real, text: bytes.toString('utf8') };
+    return { path: real, text: bytes.toString('utf8'), isReadOnly: (stats.mode & 0o222) === 0 };
   } catch (error) {
-    throw new Fault('IO_FAILED', `cannot read ${path}`, { cause: error, path });
+    throw failure('read', path, error);
   }
 }
 
@@ -54,8 +57,14 @@ export function writeConfig(file: ConfigFile, text: string | undefined): boolean
   try {
     return text === undefined ? remove(file) : replace(file, text);
   } catch (error) {
-    throw new Fault('IO_FAILED', `cannot write ${file.path}`, { cause: error, path: file.path });
+    throw failure('write', file.path, error);
   }
+}
+
+function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
+  const why = errnoOf(error);
+  const message = `cannot ${what} ${path}${why === undefined ? '' : ` (${why})`}`;
+  return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
 /** Where a path leads; the last part may be missing, also behind a link. */
@@ -69,9 +78,7 @@ function target(path: string): string {
   return link?.isSymbolicLink() ? target(resolve(dirname(path), readlinkSync(path))) : path;
 }
 
-function bytesOf(path: string): Buffer | string | undefined {
-  const stats = ifThere(() => lstatSync(path));
-  if (stats === undefined) return undefined;
+function bytesOf(path: string, stats: Stats): Buffer | string | undefined {
   if (!stats.isFile()) return 'it is not a file';
   if (stats.size > MAX_BYTES) return `it is larger than ${MAX_BYTES} bytes`;
   return ifThere(() => readFileSync(path));
@@ -82,7 +89,8 @@ function replace(file: ConfigFile, text: string): boolean {
   const before = ifThere(() => lstatSync(path));
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  const handle = openSync(temporary, 'wx');
+  // What only its owner may read is nobody else's on the way either.
+  const handle = openSync(temporary, 'wx', before === undefined ? 0o666 : 0o600);
   let kept = false;
   try {
     writeFileSync(handle, text);

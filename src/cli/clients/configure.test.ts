@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { asNobody } from '../../../test/support/nobody.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
@@ -160,6 +161,38 @@ describe('configureClient', () => {
     mkdirSync(join(project, '.mcp.json'));
     expect(run('init', 'claude-code')).toMatchObject([{ ok: false, reason: 'it is not a file' }]);
     expect(run('init', 'claude-desktop', { scope: 'project' })).toMatchObject([{ ok: false }]);
+  });
+});
+
+describe('a file that cannot be had', () => {
+  it('is refused if its owner has made it read-only, although a rename would not ask', () => {
+    const { project, run, put } = person();
+    const file = put(join(project, '.mcp.json'), '{}');
+    chmodSync(file, 0o444);
+    expect(run('init', 'claude-code')).toMatchObject([{ ok: false, file, reason: 'it is read-only' }]);
+    expect(run('init', 'claude-code', { dryRun: true })).toMatchObject([{ ok: false }]);
+    expect(readFileSync(file, 'utf8')).toBe('{}');
+  });
+
+  it('that needs no change may be read-only', () => {
+    const { project, run, put } = person();
+    run('init', 'claude-code');
+    const file = put(join(project, '.mcp.json'), readFileSync(join(project, '.mcp.json')));
+    chmodSync(file, 0o444);
+    expect(run('init', 'claude-code')).toMatchObject([{ ok: true, did: 'nothing' }]);
+  });
+
+  it('is a fault that says why', () => {
+    const { project, run, put } = person();
+    symlinkSync('.mcp.json', join(project, '.mcp.json'));
+    expect(() => run('init', 'claude-code')).toThrow(/^cannot read .*\.mcp\.json \(ELOOP\)$/);
+    put(join(project, '.cursor'), 'a file');
+    expect(() => run('init', 'cursor', { scope: 'project' })).toThrow(/ \(ENOTDIR\)$/);
+    mkdirSync(join(project, '.vscode'));
+    chmodSync(join(project, '.vscode'), 0o555);
+    chmodSync(project, 0o755);
+    chmodSync(dirname(project), 0o755);
+    expect(() => asNobody(() => run('init', 'vscode'))).toThrow(/^cannot write .* \(EACCES\)$/);
   });
 });
 

@@ -83,6 +83,8 @@ function configureFile(request: ConfigureRequest, candidate: Candidate): Configu
   if ('reason' in file) return { ok: false, file: candidate.path, reason: file.reason };
   const edit = editOf(request, candidate, file.text);
   if (!edit.ok) return { ...edit, file: candidate.path };
+  if (edit.text !== file.text && file.isReadOnly)
+    return { ok: false, file: candidate.path, reason: 'it is read-only' };
   if (edit.text !== file.text && !request.dryRun && !writeConfig(file, edit.text))
     return { ok: false, file: candidate.path, reason: 'it was changed meanwhile; try again' };
   return {

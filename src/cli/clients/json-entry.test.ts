@@ -103,6 +103,21 @@ describe('removeJsonEntry', () => {
       '{"mcpServers": {\n  "a": {} // a\n  // before // after\n}}',
     ],
     [
+      'a line comment before it does not swallow what follows on its line',
+      '{"mcpServers": {\n  // two\n  "lookfirst": {}, "b": {}\n}}',
+      '{"mcpServers": {\n  // two\n "b": {}\n}}',
+    ],
+    [
+      'nor the brace',
+      '{"mcpServers": {"a": {}, // one\n  "lookfirst": {}}}',
+      '{"mcpServers": {"a": {} // one\n}}',
+    ],
+    [
+      'slashes in a string are no comment',
+      '{"mcpServers": {"a": "//",\n  "lookfirst": {}, "b": 1}}',
+      '{"mcpServers": {"a": "//", "b": 1}}',
+    ],
+    [
       'the only one, written by hand',
       '{"x": 1, "mcpServers": { "lookfirst": {} }}',
       '{"x": 1, "mcpServers": { }}',
@@ -112,6 +127,11 @@ describe('removeJsonEntry', () => {
     ['blank', '\n', '\n'],
   ])('%s', (_what, before, after) => {
     expect(textOf(removeJsonEntry(before, PLACE))).toBe(after);
+  });
+
+  it('takes as long as the text is, however long its blanks are', () => {
+    const before = `{${' '.repeat(300_000)}"mcpServers": {"lookfirst": {}, "b": 1}}`;
+    expect(textOf(removeJsonEntry(before, PLACE))).toBe(before.replace('"lookfirst": {},', ''));
   });
 
   it('keeps a comment inside the object of servers that was created', () => {

@@ -1,5 +1,5 @@
 import { eolOf, type Splice } from './edit.ts';
-import { skipJsonBlanks } from './json-scan.ts';
+import { endsInLineComment, skipJsonBlanks } from './json-scan.ts';
 import { compact, type JsonStyle, type JsonValue, pretty } from './json-style.ts';
 import type { MemberNode, ObjectNode } from './node.ts';
 
@@ -31,7 +31,8 @@ export function insertFirst(text: string, object: ObjectNode, member: NewMember)
     const lead = /^[ \t]*/.exec(gap)?.[0] ?? '';
     return { from: at, to: at, put: `${lead}${key}${member.write(undefined)},` };
   }
-  const indent = /(?:^|\n)([ \t]*)[^\n]*$/.exec(text.slice(0, firstFrom))?.[1] ?? '';
+  const line = text.slice(text.lastIndexOf('\n', firstFrom - 1) + 1, firstFrom);
+  const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
   return { from: at, to: at, put: `${eolOf(text)}${indent}${key}${member.write(indent)},` };
 }
 
@@ -45,7 +46,8 @@ export function fillEmpty(object: ObjectNode, written: string): Splice {
  * The exact reverse of `insertFirst` and `fillEmpty`.
  */
 export function removeMember(text: string, object: ObjectNode, member: MemberNode): Splice[] {
-  const from = /(?:\r?\n)?[ \t]*$/.exec(text.slice(0, member.from))?.index ?? member.from;
+  const previous = object.members[object.members.indexOf(member) - 1];
+  const from = cutFrom(text, member, previous?.value.to ?? object.from + 1);
   const after = skipJsonBlanks(text, member.value.to);
   if (text[after] === ',') {
     if (after === member.value.to) return [{ from, to: after + 1, put: '' }];
@@ -55,10 +57,30 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
     ];
   }
   const cut = { from, to: member.value.to, put: '' };
-  const previous = object.members[object.members.indexOf(member) - 1];
   if (previous === undefined) return [cut];
   const comma = skipJsonBlanks(text, previous.value.to);
   return comma === from - 1 ? [{ ...cut, from: comma }] : [{ from: comma, to: comma + 1, put: '' }, cut];
+}
+
+/**
+ * Where the blanks before a member begin, with one line break; without it if a comment before would then swallow what
+ * follows on the member's own line. Nothing but blanks, comments and a comma lies between `open` and the member.
+ */
+function cutFrom(text: string, member: MemberNode, open: number): number {
+  const indent = blanksBefore(text, member.from);
+  if (text[indent - 1] !== '\n') return indent;
+  const lineBreak = text[indent - 2] === '\r' ? indent - 2 : indent - 1;
+  const comma = skipJsonBlanks(text, member.value.to);
+  const next = text[comma] === ',' ? skipJsonBlanks(text, comma + 1) : comma;
+  const isOnItsLine = !text.slice(member.value.to, next).includes('\n');
+  return isOnItsLine && endsInLineComment(text, open, lineBreak) ? indent : lineBreak;
+}
+
+/** By hand: a pattern that must end here tries every blank of the text as its beginning. */
+function blanksBefore(text: string, to: number): number {
+  let from = to;
+  while (text[from - 1] === ' ' || text[from - 1] === '\t') from -= 1;
+  return from;
 }
 
 /** Behind the brace, or behind a comment that stands on the brace's line and so speaks of the object. */

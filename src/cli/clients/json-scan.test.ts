@@ -28,6 +28,11 @@ describe('scanJson', () => {
     expect(read(scanJson(text), text)).toEqual(expected);
   });
 
+  it('reads on over any number of comments, and over long blanks', () => {
+    const text = `${'// x\n'.repeat(4_000_000)}{${' '.repeat(1_000_000)}"a": 1}`;
+    expect(scanJson(text)).toMatchObject({ kind: 'object', members: [{ key: 'a' }] });
+  });
+
   it('knows where things stand', () => {
     const text = '{ "key" : [ "v" ] }';
     const node = scanJson(text);

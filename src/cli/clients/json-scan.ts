@@ -31,6 +31,14 @@ export function skipJsonBlanks(text: string, from: number): number {
   return scanner.at;
 }
 
+/** Whether a comment that ends with its line lies between `from`, outside of any comment, and `to`, and reaches `to`. */
+export function endsInLineComment(text: string, from: number, to: number): boolean {
+  const token = /[^/]+|\/\/[^\r\n]*|\/\*.*?\*\/|\//sy;
+  let last = '';
+  for (token.lastIndex = from; token.lastIndex < to; ) last = token.exec(text)?.[0] ?? '';
+  return last.startsWith('//');
+}
+
 class JsonScanner {
   readonly #text: string;
   at: number;
@@ -41,10 +49,9 @@ class JsonScanner {
   }
 
   skip(): void {
-    const blanks = /(?:[ \t\r\n]+|\/\/[^\r\n]*|\/\*.*?\*\/)*/sy;
-    blanks.lastIndex = this.at;
-    blanks.exec(this.#text);
-    this.at = blanks.lastIndex;
+    // One at a time: a pattern that repeats itself remembers every turn, and files have any number of comments.
+    const blank = /[ \t\r\n]+|\/\/[^\r\n]*|\/\*.*?\*\//sy;
+    for (blank.lastIndex = this.at; blank.test(this.#text); ) this.at = blank.lastIndex;
     if (this.#text.startsWith('/*', this.at)) throw new ScanProblem('a comment without an end', this.at);
   }
 

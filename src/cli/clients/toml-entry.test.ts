@@ -24,6 +24,16 @@ describe('putTomlEntry', () => {
     expect(textOf(putTomlEntry(before, PLACE, ENTRY))).toBe(after);
   });
 
+  it('reads on over any number of comments and long strings, and stops where brackets go too deep', () => {
+    const long = `${'# x\n'.repeat(2_000_000)}a = """${'x'.repeat(8_000_000)}"""\nb = "${'\\\\'.repeat(500_000)}"\n`;
+    expect(putTomlEntry(long, PLACE, ENTRY)).toMatchObject({ ok: true });
+    const deep = `a = ${'['.repeat(100_000)}${']'.repeat(100_000)}\n`;
+    expect(putTomlEntry(deep, PLACE, ENTRY)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('nested too deeply'),
+    });
+  });
+
   it('changes nothing the second time, however the table is written', () => {
     for (const header of [
       '[mcp_servers.lookfirst]',

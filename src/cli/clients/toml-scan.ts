@@ -9,6 +9,8 @@ interface TomlKey {
   readonly lineEnd: number;
 }
 
+const MAX_DEPTH = 200;
+
 /** `[a.b]` and the keys below it; the keys before the first header belong to a table without a path. */
 export interface TomlTable {
   readonly path: readonly string[];
@@ -40,6 +42,7 @@ export function scanToml(text: string): TomlTable[] {
 class TomlScanner {
   readonly #text: string;
   at: number;
+  #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -52,7 +55,8 @@ class TomlScanner {
 
   /** White space, line breaks and comments. */
   skipLines(): void {
-    this.#take(/(?:[ \t]+|\r?\n|#[^\r\n]*)*/y);
+    // One at a time: a pattern that repeats itself remembers every turn, and files have any number of comments.
+    while (this.#take(/[ \t]+|\r?\n|#[^\r\n]*/y) !== '');
   }
 
   header(): Omit<TomlTable, 'keys'> {
@@ -122,6 +126,8 @@ class TomlScanner {
   #list(close: string, item: () => void): void {
     const from = this.at;
     this.at += 1;
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new ScanProblem('nested too deeply', from);
     this.skipLines();
     while (!this.#takeIf(close)) {
       if (this.at >= this.#text.length) throw new ScanProblem(`no "${close}" to this bracket`, from);
@@ -131,6 +137,7 @@ class TomlScanner {
         throw new ScanProblem(`expected a comma or "${close}"`, this.at);
       this.skipLines();
     }
+    this.#depth -= 1;
   }
 
   #string(): StringNode {

@@ -164,6 +164,65 @@ describe('configureClient', () => {
   });
 });
 
+describe('an entry of ours', () => {
+  it.each<[string, ClientName, string, string]>([
+    [
+      'with a flag',
+      'claude-code',
+      '.mcp.json',
+      '{"mcpServers":{"lookfirst":{"command":"npx","args":["-y","lookfirst","serve",".","--read-only"]}}}',
+    ],
+    [
+      'of one version',
+      'claude-code',
+      '.mcp.json',
+      '{"mcpServers":{"lookfirst":{"command":"npx","args":["-y","lookfirst@0.1.0","serve","."]}}}',
+    ],
+    [
+      'from a checkout',
+      'vscode',
+      '.vscode/mcp.json',
+      '{"servers":{"lookfirst":{"command":"node","args":["/src/lookfirst/dist/bin/lookfirst.js","/a"]}}}',
+    ],
+    [
+      'in one list',
+      'opencode',
+      'opencode.json',
+      '{"mcp":{"lookfirst":{"type":"local","command":["npx","-y","lookfirst","--dialect","filesystem","."]}}}',
+    ],
+    [
+      'in a table',
+      'codex',
+      '.codex/config.toml',
+      '[mcp_servers.lookfirst]\ncommand = "npx"\nargs = ["-y", "lookfirst", "serve", ".", "/b"]\n',
+    ],
+  ])('that a person has changed (%s) is not put back to what we would write', (_what, client, name, text) => {
+    const { project, run, put } = person();
+    const file = put(join(project, name), text);
+    const scope = 'project';
+    expect(run('init', client, { scope })).toMatchObject([
+      { ok: false, file, reason: expect.stringContaining('settings of its own') },
+    ]);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    run('remove', client, { scope });
+    if (existsSync(file)) expect(readFileSync(file, 'utf8')).not.toContain('lookfirst');
+  });
+
+  it.each<[string, string, boolean]>([
+    ['ours', '"npx","args":["-y","lookfirst","serve","."]', false],
+    ['ours of one version', '"cmd","args":["/c","npx","-y","lookfirst@1","."]', false],
+    ['ours from a checkout', '"node","args":["--x","/src/lookfirst/dist/bin/lookfirst.js"]', false],
+    ['ours, installed', '"/usr/bin/lookfirst","args":[]', false],
+    ['another on a folder of our name', '"npx","args":["-y","other","/home/me/lookfirst"]', true],
+  ])('gets no proxy before it: %s', (_what, command, isWrapped) => {
+    const { project, run, put } = person();
+    const text = `{"mcpServers":{"fs":{"command":${command}}}}`;
+    const file = put(join(project, '.mcp.json'), text);
+    expect(run('init', 'claude-code', { proxy: 'fs' })).toMatchObject([{ ok: isWrapped }]);
+    expect(readFileSync(file, 'utf8') !== text).toBe(isWrapped);
+  });
+});
+
 describe('a file that cannot be had', () => {
   it('is refused if its owner has made it read-only, although a rename would not ask', () => {
     const { project, run, put } = person();

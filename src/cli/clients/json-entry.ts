@@ -1,9 +1,11 @@
 import { cannotEdit, type Edited, edited, spliced } from './edit.ts';
+import { jsonCommandOf } from './json-command.ts';
 import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson } from './json-scan.ts';
 import { compact, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 import { startsAnother, whyLeftAlone } from './ownership.ts';
+import { wordsOf } from './wrap.ts';
 
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
@@ -109,7 +111,9 @@ function changeEntry(
   there: MemberNode,
   { place, entry }: { readonly place: EntryPlace; readonly entry: JsonEntry },
 ): Edited {
-  const reason = whyLeftAlone(place.name, valueText(text, there));
+  const nodes = jsonCommandOf(there);
+  const words = nodes === undefined ? undefined : wordsOf(nodes);
+  const reason = whyLeftAlone(place.name, { text: valueText(text, there), words });
   return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
 }
 

@@ -1,17 +1,20 @@
 import { cannotEdit, type Edited, edited, type Splice, spliced } from './edit.ts';
+import { jsonCommandOf } from './json-command.ts';
 import { type EntryPlace, withDocument } from './json-entry.ts';
 import type { Launch } from './launch.ts';
-import { type MemberNode, memberOf } from './node.ts';
-import { type CommandNodes, unwrapCommand, wrapCommand } from './wrap.ts';
+import { memberOf } from './node.ts';
+import { needsNoProxy } from './ownership.ts';
+import { isOurs, unwrapCommand, wrapCommand } from './wrap.ts';
 
 /** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
 export function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): Edited {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
     if (entry === undefined) return cannotEdit(`there is no server "${place.name}" under "${place.servers}"`);
-    const nodes = commandOf(entry);
+    const nodes = jsonCommandOf(entry);
     if (nodes === undefined)
       return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, entry.from);
+    if (isOurs(nodes)) return cannotEdit(needsNoProxy(place.name), text, entry.from);
     const wrapped = unwrapCommand(text, nodes);
     if (wrapped !== undefined) return wrapJsonEntry(spliced(text, wrapped), place, prefix);
     return edited(
@@ -29,18 +32,9 @@ export function unwrapJsonEntries(text: string, place: Partial<EntryPlace> & { s
     const splices = (servers?.members ?? [])
       .filter(({ key }) => place.name === undefined || key === place.name)
       .flatMap((entry): readonly Splice[] => {
-        const nodes = commandOf(entry);
+        const nodes = jsonCommandOf(entry);
         return nodes === undefined ? [] : (unwrapCommand(text, nodes) ?? []);
       });
     return edited(spliced(text, splices));
   });
-}
-
-function commandOf(entry: MemberNode): CommandNodes | undefined {
-  if (entry.value.kind !== 'object') return undefined;
-  const command = memberOf(entry.value, 'command')?.value;
-  const args = memberOf(entry.value, 'args')?.value;
-  if (command?.kind === 'array' && command.items.length > 0) return { kind: 'list', list: command };
-  if (command?.kind !== 'string' || (args !== undefined && args.kind !== 'array')) return undefined;
-  return { kind: 'split', command, args, missing: { at: command.to, lead: ', "args": ' } };
 }

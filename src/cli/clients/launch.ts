@@ -28,6 +28,29 @@ export function proxyWords(words: readonly string[]): number {
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
 
+/** Whether a command line starts our server on one folder and says nothing else: what we write ourselves. */
+export function isPlainServe(words: readonly string[]): boolean {
+  const own = withoutShell(words);
+  const begins = [...RUN, 'serve'].every((word, index) => own[index] === word);
+  return begins && own.length === RUN.length + 2;
+}
+
+/** Whether it starts this program, by any of the ways it can be started. */
+export function startsUs(words: readonly string[]): boolean {
+  const own = withoutShell(words);
+  const starter = /^(?:npx|bunx|pnpx|node|bun)(?:\.exe|\.cmd)?$/.test(lastPart(own[0] ?? ''));
+  const program = starter ? own.slice(1).find((word) => !word.startsWith('-')) : own[0];
+  return /^lookfirst(?:@.*|\.js|\.cmd)?$/.test(lastPart(program ?? ''));
+}
+
+function withoutShell(words: readonly string[]): readonly string[] {
+  return SHELL.every((word, index) => words[index] === word) ? words.slice(SHELL.length) : words;
+}
+
+function lastPart(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? '';
+}
+
 function launch(args: readonly string[], platform: NodeJS.Platform): Launch {
   const [command = '', ...rest] = [...(platform === 'win32' ? SHELL : []), ...RUN, ...args];
   return { command, args: rest };

@@ -1,3 +1,5 @@
+import { isPlainServe } from './launch.ts';
+
 /**
  * Whether an entry of our name, by its text, starts some other program: then it is not ours to change or to take out.
  * One that names no command, only an address or nothing at all, may be our own.
@@ -6,12 +8,25 @@ export function startsAnother(entryText: string): boolean {
   return /\bcommand\b/.test(entryText) && !/lookfirst/i.test(entryText);
 }
 
-/** Why an entry of that name cannot be brought up to date; undefined if it can. */
-export function whyLeftAlone(name: string, entryText: string): string | undefined {
+/**
+ * Why an entry of that name cannot be brought up to date; undefined if it can. `words` is its command line, if it has
+ * one: what a person has added to it would be lost.
+ */
+export function whyLeftAlone(
+  name: string,
+  { text: entryText, words }: { readonly text: string; readonly words: readonly string[] | undefined },
+): string | undefined {
   if (startsAnother(entryText))
     return `it has another server called "${name}"; rename or remove that one first`;
   // With a command beside it nobody knows which of the two a client takes.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `it reaches "${name}" by an address; take that out first, with lookfirst remove`;
+  if (words !== undefined && !isPlainServe(words))
+    return `it starts "${name}" with settings of its own; change them there, or take it out first, with lookfirst remove`;
   return undefined;
+}
+
+/** Why there is nothing to gain from a proxy. */
+export function needsNoProxy(name: string): string {
+  return `"${name}" is Lookfirst itself, which needs no gate in front of it`;
 }

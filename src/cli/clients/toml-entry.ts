@@ -1,9 +1,9 @@
 import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
 import type { Launch } from './launch.ts';
 import { type ConfigNode, ScanProblem, stringsOf } from './node.ts';
-import { startsAnother, whyLeftAlone } from './ownership.ts';
+import { needsNoProxy, startsAnother, whyLeftAlone } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
-import { type CommandNodes, unwrapCommand, wrapCommand } from './wrap.ts';
+import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
 /** Where entries stand: `[servers.name]`. */
 export interface TomlPlace {
@@ -25,7 +25,9 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
     if (table !== undefined) {
-      const reason = whyLeftAlone(place.name, linesOf(text, table));
+      const nodes = commandOf(text, table);
+      const words = nodes === undefined ? undefined : wordsOf(nodes);
+      const reason = whyLeftAlone(place.name, { text: linesOf(text, table), words });
       return reason === undefined
         ? edited(updated(text, table, entry))
         : cannotEdit(reason, text, table.from);
@@ -73,6 +75,7 @@ export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): E
     const nodes = commandOf(text, table);
     if (nodes === undefined)
       return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, table.from);
+    if (isOurs(nodes)) return cannotEdit(needsNoProxy(place.name), text, table.from);
     const wrapped = unwrapCommand(text, nodes);
     if (wrapped !== undefined) return wrapTomlEntry(spliced(text, wrapped), place, prefix);
     return edited(spliced(text, wrapCommand(text, nodes, prefix, tomlString)));

@@ -1,5 +1,5 @@
 import type { Splice } from './edit.ts';
-import { type Launch, proxyWords } from './launch.ts';
+import { type Launch, proxyWords, startsUs } from './launch.ts';
 import { type ArrayNode, type ConfigNode, type StringNode, stringsOf } from './node.ts';
 
 /** The command of an entry as it stands in a file: a string and perhaps a list of arguments, or one list with both. */
@@ -12,6 +12,19 @@ export type CommandNodes =
       readonly missing: { readonly at: number; readonly lead: string };
     }
   | { readonly kind: 'list'; readonly list: ArrayNode };
+
+/** The words of a command line; undefined if not all of them are texts. */
+export function wordsOf(nodes: CommandNodes): readonly string[] | undefined {
+  if (nodes.kind === 'list') return stringsOf(nodes.list)?.map(({ value }) => value);
+  const args = nodes.args === undefined ? [] : stringsOf(nodes.args);
+  return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];
+}
+
+/** Whether it starts our server, which is a gate of its own. */
+export function isOurs(nodes: CommandNodes): boolean {
+  const words = wordsOf(nodes);
+  return words !== undefined && proxyWords(words) === 0 && startsUs(words);
+}
 
 /**
  * Puts a command before an entry's own. The old command's text moves as it is into the arguments, and what is added

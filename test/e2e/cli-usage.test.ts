@@ -56,6 +56,8 @@ describe('a command line that makes no sense', () => {
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
     [['log', '--kind', 'write'], '"write" is none of read, change, refusal'],
     [['log', '--limit', 'many'], 'It must be a whole number.'],
+    [['gc', '--older-than', '0d'], '0 is no limit: it would keep everything'],
+    [['gc', '--quota', '0'], '0 is no limit: it would keep everything'],
     [['init'], "missing required argument 'client'"],
     [['init', 'claud'], 'Allowed choices are claude-code,'],
     [['init', 'cursor', '--root', 'nowhere'], 'there is no folder nowhere'],

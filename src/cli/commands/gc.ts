@@ -33,7 +33,7 @@ export function defineGc(cli: Cli): Command {
   return addCommonFlags(command)
     .addOption(unusedSessionOption())
     .option('--dry-run', 'say what would go and remove nothing')
-    .option('--older-than <time>', "retention instead of the policy file's, as in 30d", durationParser)
+    .option('--older-than <time>', "retention instead of the policy file's, as in 30d", ageParser)
     .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: GcFlags) => cli.end(await gc(cli, flags)));
@@ -48,7 +48,17 @@ Examples:
 function sizeParser(text: string): number {
   const bytes = parseBytes(text);
   if (bytes === undefined) throw new InvalidArgumentError('Use a size, as in 500MB or 1GB.');
-  return bytes;
+  return someLimit(bytes);
+}
+
+function ageParser(text: string): number {
+  return someLimit(durationParser(text));
+}
+
+/** In a policy file 0 means that there is no limit; whoever types it here hopes for the opposite. */
+function someLimit(limit: number): number {
+  if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
+  return limit;
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {

@@ -49,12 +49,12 @@ async function serve(
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
-  const given = env['LOOKFIRST_TOKEN'] || undefined;
   const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
   if (http === undefined) {
     await serveStdio(plan);
     return;
   }
+  const given = givenToken(env);
   await serveHttp({
     ...plan,
     port: http.port,
@@ -67,6 +67,14 @@ async function serve(
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
     },
   });
+}
+
+/** The token of the environment, if there is one. No header carries any other characters as they are. */
+function givenToken(env: ServePlan['env']): string | undefined {
+  const token = env['LOOKFIRST_TOKEN'] || undefined;
+  if (token !== undefined && !/^[!-~]+$/.test(token))
+    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN must be ASCII without blanks');
+  return token;
 }
 
 async function planOf(

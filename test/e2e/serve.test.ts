@@ -201,6 +201,18 @@ describe('over HTTP', () => {
     expect(given).not.toContain('sesame');
   });
 
+  it.each(['two words', 'tökén', 'a\tb'])(
+    'does not start with a token that no client can send: %j',
+    async (token) => {
+      const places = scratch();
+      const ran = await lookfirst(places, ['serve', '--http'], { env: { LOOKFIRST_TOKEN: token } });
+      expect(ran).toMatchObject({
+        code: 1,
+        stderr: 'lookfirst: LOOKFIRST_TOKEN must be ASCII without blanks [CONFIG_INVALID]\n',
+      });
+    },
+  );
+
   it('serves whoever has the token', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');

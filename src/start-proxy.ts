@@ -17,8 +17,14 @@ export async function startProxy(plan: ProxyPlan): Promise<number> {
   optimiseEarly();
   try {
     if (plan.policyPath !== undefined) keepOutOfReach(sessions, plan.policyPath);
-    const { wording } = sessions.world.policy;
-    const gate = { ...optionsOf(plan), session: sessionChooser(plan, sessions), wording };
+    const { policy, workspace } = sessions.world;
+    const gate = {
+      ...optionsOf(plan),
+      session: sessionChooser(plan, sessions),
+      wording: policy.wording,
+      root: workspace.roots[0] ?? '',
+      rootNames: plan.workspace.roots.slice(0, 1),
+    };
     if (plan.http !== undefined) return await serve(plan, gate);
     return await runProxy({ ...gate, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr });
   } finally {
@@ -29,6 +35,8 @@ export async function startProxy(plan: ProxyPlan): Promise<number> {
 type Gate = ReturnType<typeof optionsOf> & {
   readonly session: (meta: JsonRecord) => Promise<GatedForeign>;
   readonly wording: Sessions['world']['policy']['wording'];
+  readonly root: string;
+  readonly rootNames: readonly string[];
 };
 
 function optionsOf({

@@ -1,5 +1,5 @@
-import type { Arguments } from '../dialect/servers/interpret-call.ts';
 import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { Arguments } from '../dialect/servers/rule-scope.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';
@@ -16,6 +16,8 @@ export interface Call extends Answerable {
   readonly understanding: Understanding;
   /** The revision that came with it, where receipts are on. */
   readonly revision: string | undefined;
+  /** The edition of the bearings by which its paths mean the same to the upstream; undefined: they do by themselves. */
+  readonly trusts: number | undefined;
   /** What was asked about its paths so far. */
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
@@ -32,7 +34,10 @@ export interface Call extends Answerable {
 
 /** A call as it comes in. Every field is there from the beginning: this is made for each and every call. */
 export function newCall(
-  given: Pick<Call, 'id' | 'key' | 'tool' | 'args' | 'line' | 'message' | 'understanding' | 'revision'>,
+  given: Pick<
+    Call,
+    'id' | 'key' | 'tool' | 'args' | 'line' | 'message' | 'understanding' | 'revision' | 'trusts'
+  >,
 ): Call {
   return {
     id: given.id,
@@ -43,6 +48,7 @@ export function newCall(
     message: given.message,
     understanding: given.understanding,
     revision: given.revision,
+    trusts: given.trusts,
     located: new Map(),
     stage: 'waiting',
     session: undefined,

@@ -3,7 +3,7 @@ import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
-import type { Headers } from './http-headers.ts';
+import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { HOP_BY_HOP, headersBack, RelayedPost } from './relayed-post.ts';
 import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine } from './rpc.ts';
@@ -77,12 +77,16 @@ export class RelayEndpoint implements Endpoint {
   ): Promise<void> {
     const { gate, maxBytes } = this.#options;
     const session = req.headers['mcp-session-id'];
+    const given = onOneLine(post.body);
     const relayed = new RelayedPost({
       res,
       maxBytes,
       modern: isRecord(post.message) && isModern(post.message),
-      // The bytes the client sent, not the line the pump was given: they are the same message.
-      send: () => this.#exchange(req, post.body),
+      // Untouched, it goes on as it came, line breaks and all.
+      send: (line) =>
+        line.equals(given)
+          ? this.#exchange(req, post.body)
+          : this.#exchange(req, line, headersAfter(req.headers, post.message, parseLine(line))),
       gate:
         typeof session === 'string'
           ? { ...gate, session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: session }) }
@@ -90,7 +94,7 @@ export class RelayEndpoint implements Endpoint {
     });
     const key = isRecord(post.message) ? openKey(req, post.message['id']) : undefined;
     if (key !== undefined) this.#open.set(key, relayed);
-    await relayed.run(onOneLine(post.body));
+    await relayed.run(given);
     if (key !== undefined && this.#open.get(key) === relayed) this.#open.delete(key);
   }
 
@@ -99,7 +103,7 @@ export class RelayEndpoint implements Endpoint {
     if (key !== undefined) void this.#open.get(key)?.cancelled();
   }
 
-  #exchange(req: IncomingMessage, body: Buffer | undefined): Exchange {
+  #exchange(req: IncomingMessage, body: Buffer | undefined, changed: Headers = {}): Exchange {
     // GET, POST and DELETE are what the protocol has; the server refuses any other by itself.
     const method = req.method as 'GET' | 'POST' | 'DELETE';
     const headers: Headers = {};
@@ -112,7 +116,7 @@ export class RelayEndpoint implements Endpoint {
     return this.#http.send({
       method,
       url,
-      headers: { ...headers, ...this.#options.headers },
+      headers: { ...headers, ...changed, ...this.#options.headers },
       ...(body === undefined ? {} : { body }),
     });
   }

@@ -22,20 +22,37 @@ export interface GateOptions {
   readonly unknownTools?: UnknownTools;
   /** Adds a receipt with the revision to what was read; default false. */
   readonly receipts?: boolean;
+  /** The first root of the session's workspace, canonical: where its relative paths start. */
+  readonly root: string;
+  /** Other names of that folder, such as the one it was given by. */
+  readonly rootNames?: readonly string[];
+}
+
+/** Which server the gate stands before. */
+interface UpstreamOptions {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly url?: string;
+  readonly cwd?: string;
 }
 
 /** What the pump needs to know, from what the caller chose. */
 export function gateFor(
-  options: GateOptions & { readonly cwd?: string },
+  options: GateOptions & UpstreamOptions,
   log: (text: string) => void,
 ): InterceptOptions {
-  const { session } = options;
+  const { session, command = '', args = [], url } = options;
   return {
     session: typeof session === 'function' ? remembered(session) : () => session,
     catalogue: new Catalogue([...(options.tables ?? []), ...KNOWN_SERVERS]),
     wording: options.wording ?? 'default',
     unknownTools: options.unknownTools ?? 'allow',
-    cwd: options.cwd ?? process.cwd(),
+    where: {
+      root: options.root,
+      rootNames: options.rootNames ?? [],
+      cwd: options.cwd ?? process.cwd(),
+      upstream: url === undefined ? { command, args } : { url },
+    },
     receipts: options.receipts ?? false,
     shared: { turns: new Turns(), asked: new AskedOnce(), witnesses: new Witnesses() },
     log,

@@ -76,6 +76,35 @@ export function headerMismatch(
   return undefined;
 }
 
+/** The headers that repeat an argument, where that has become another: a server compares them with the body. */
+export function headersAfter(
+  headers: Readonly<Record<string, unknown>>,
+  before: unknown,
+  after: unknown,
+): Headers {
+  const changes = new Map<string, string>();
+  collectChanges(fieldOf(before, 'params.arguments'), fieldOf(after, 'params.arguments'), changes);
+  const changed: Headers = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const now =
+      name.startsWith('mcp-param-') && typeof value === 'string'
+        ? changes.get(decoded(value) ?? '')
+        : undefined;
+    if (now !== undefined) changed[name] = headerValue(now);
+  }
+  return changed;
+}
+
+/** Texts in the one that are others in the other, at the same place. */
+function collectChanges(before: unknown, after: unknown, changes: Map<string, string>): void {
+  if (typeof before === 'string' && typeof after === 'string') {
+    if (before !== after) changes.set(before, after);
+  } else if (typeof before === 'object' && typeof after === 'object' && before !== null && after !== null) {
+    const values = new Map(Object.entries(after));
+    for (const [key, value] of Object.entries(before)) collectChanges(value, values.get(key), changes);
+  }
+}
+
 /** Undefined: marked as base64, and not base64. */
 function decoded(value: string): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];

@@ -2,6 +2,7 @@ import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
+import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import type { Turns } from './turns.ts';
@@ -17,8 +18,7 @@ export interface InterceptOptions {
   /** Whose sentences refusals speak. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
-  /** The upstream's working directory. */
-  readonly cwd: string;
+  readonly where: Whereabouts;
   /** Adds a receipt to what was read. */
   readonly receipts: boolean;
   readonly shared: Shared;

@@ -3,17 +3,19 @@ import { Fault } from '../model/fault.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
-import { type Call, idOfRequest, newCall, toolOf } from './call.ts';
-import type { ForeignSession, Located } from './foreign-session.ts';
+import type { Bearings } from './bearings.ts';
+import { type Call, idOfRequest, newCall } from './call.ts';
+import type { Located } from './foreign-session.ts';
+import { movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { keysOf, locate } from './locate.ts';
-import { withoutRevision, withRevision } from './receipt-tools.ts';
+import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
-import { changes, commandOf, intentsOf, pathsOf, reads, understand } from './understand.ts';
-import { unknownToolRefusal } from './unknown-refusal.ts';
+import { changes, intentsOf, pathsOf, reads } from './understand.ts';
+import { judgeUnexplained } from './unexplained.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -27,15 +29,17 @@ export class Intercept {
   readonly #calls = new Map<string, Call>();
   readonly #aftermath: Aftermath;
   readonly #repeated = new RepeatedCalls();
+  readonly #bearings: Bearings;
   /** Calls take their places in the order they came, however long it takes to find their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(options: InterceptOptions, wire: Wire) {
+  constructor(options: InterceptOptions, wire: Wire, bearings: Bearings) {
     this.#options = options;
     this.#wire = wire;
     this.#aftermath = new Aftermath(options, wire);
+    this.#bearings = bearings;
   }
 
   /** Takes a `tools/call`; it is forwarded, now or later, or answered. One without an id cannot be answered, and is dropped. */
@@ -49,18 +53,13 @@ export class Intercept {
       this.#wire.toClient(errorLine(ids.id, INVALID_REQUEST, 'this id is in use'));
       return;
     }
-    const { line, message, revision } = this.#options.receipts
-      ? withoutRevision(given, asked, this.#options.catalogue.rulesOf(toolOf(asked).tool))
-      : { line: given, message: asked, revision: undefined };
-    const request = toolOf(message);
-    const understanding = understand(this.#options.catalogue, request, this.#options.cwd);
+    const read = readCall(this.#options, this.#bearings, { line: given, message: asked });
+    const { understanding } = read;
     if (understanding.steps.length === 0 && !understanding.unexplained) {
-      this.#wire.toUpstream(line);
+      this.#wire.toUpstream(read.line);
       return;
     }
-    const { id, key } = ids;
-    const { tool, args } = request;
-    const call = newCall({ id, key, tool, args, line, message, understanding, revision });
+    const call = newCall({ ...ids, ...read });
     this.#calls.set(call.key, call);
     if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
   }
@@ -70,7 +69,7 @@ export class Intercept {
    * works on it: if it must not be answered any more, its answer is kept back.
    */
   repeats(line: Buffer): boolean {
-    const found = this.#arriving > 0 ? undefined : this.#repeated.find(line, this.#options.catalogue.edition);
+    const found = this.#arriving > 0 ? undefined : this.#repeated.find(line, this.#edition);
     if (found === undefined || this.#calls.has(found.key)) return false;
     const { known } = found;
     const release = this.#options.shared.turns.takeNow(reads(known.understanding) ? known.keys : []);
@@ -116,6 +115,11 @@ export class Intercept {
     await this.idle();
   }
 
+  /** Grows whenever the same call may have come to mean something else. */
+  get #edition(): number {
+    return this.#options.catalogue.edition + this.#bearings.edition;
+  }
+
   /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
@@ -133,7 +137,7 @@ export class Intercept {
     this.#forward(call);
     // Of a tool that nobody has described we only guess that it changes nothing: it is never sent unlooked at.
     if (!this.#options.receipts && !understanding.guessed && this.#aftermath.awaits(call))
-      this.#repeated.keep(call, this.#options.catalogue.edition);
+      this.#repeated.keep(call, this.#edition);
     return true;
   }
 
@@ -181,18 +185,6 @@ export class Intercept {
     }
   }
 
-  /** What the policy for unknown tools says to the call. */
-  async #unexplained(call: Call, session: ForeignSession): Promise<Refusal | undefined> {
-    const what = commandOf(call.understanding, call.tool);
-    if (what === undefined) return undefined;
-    const { unknownTools, catalogue, shared } = this.#options;
-    const through =
-      unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args));
-    const done = through ? 'let through' : 'refused';
-    await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
-    return through ? undefined : unknownToolRefusal(call.tool, unknownTools);
-  }
-
   /** Waits for a turn at the call's files. Its place among those that come is taken before this returns. */
   async #admit(call: Call): Promise<Refusal | undefined> {
     this.#arriving++;
@@ -212,7 +204,7 @@ export class Intercept {
   ): Promise<{ readonly refusal?: Refusal | undefined; readonly turn?: Promise<() => void> }> {
     const session = await this.#options.session(metaOf(call.message));
     call.session = session;
-    const refusal = await this.#unexplained(call, session);
+    const refusal = await judgeUnexplained(this.#options, call, session);
     if (refusal !== undefined) return { refusal };
     const { understanding } = call;
     const keys: string[] = [];
@@ -238,6 +230,10 @@ export class Intercept {
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;
       call.notices = prepared.notices;
+    }
+    if (call.trusts !== undefined && call.trusts !== this.#bearings.edition) {
+      await this.#settleUnsent(call);
+      return this.#refuse(call, movedRefusal(call));
     }
     // Cancelled while it was being judged: it must not reach the upstream any more.
     if (call.stage === 'over') {

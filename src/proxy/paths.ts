@@ -16,11 +16,20 @@ export interface PathReading {
  * upstream does would be a way out. Paths relative to the root go to the session as they are.
  */
 export function upstreamPath(path: string, reading: PathReading): string {
-  if (/^file:\/\//i.test(path)) return fromFileUrl(path);
-  if (reading.expandsHome && (path === '~' || path.startsWith('~/'))) return join(homedir(), path.slice(1));
+  if (isFileAddress(path)) return fromFileUrl(path);
+  if (reading.expandsHome && isHomePath(path)) return join(homedir(), path.slice(1));
   // An empty path is the place itself to servers that take one.
   if (isAbsolute(path) || reading.relativeTo === 'root') return path === '' ? '.' : path;
   return join(reading.cwd, path);
+}
+
+export function isFileAddress(path: string): boolean {
+  return /^file:\/\//i.test(path);
+}
+
+/** A path that starts at the home folder, for servers that know it. */
+export function isHomePath(path: string): boolean {
+  return path === '~' || path.startsWith('~/');
 }
 
 function fromFileUrl(url: string): string {

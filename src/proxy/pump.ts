@@ -1,4 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { Bearings } from './bearings.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
@@ -15,6 +16,7 @@ const HEEDED = new Set([
   'server/discover',
   'resources/read',
   'notifications/cancelled',
+  'notifications/roots/list_changed',
 ]);
 
 /** Methods that the gate may refuse. */
@@ -38,6 +40,7 @@ export class Pump {
   readonly #options: InterceptOptions;
   readonly #waiting = new Map<string, Awaiting>();
   #holding = 0;
+  readonly #bearings: Bearings;
   readonly #intercept: Intercept;
 
   constructor(ends: Ends, options: InterceptOptions) {
@@ -49,7 +52,8 @@ export class Pump {
       expect: (key, awaiting) => this.#expect(key, awaiting),
       forget: (key) => void this.#take(key),
     };
-    this.#intercept = new Intercept(options, wire);
+    this.#bearings = new Bearings(options.where);
+    this.#intercept = new Intercept(options, wire, this.#bearings);
   }
 
   /** A message from the client. */
@@ -121,7 +125,11 @@ export class Pump {
         break;
       case 'initialize':
       case 'server/discover':
+        this.#bearings.sawClient(message);
         this.#watch(message, (result) => this.#options.catalogue.sawServer(result));
+        break;
+      case 'notifications/roots/list_changed':
+        this.#bearings.sawRoots();
         break;
       case 'notifications/cancelled': {
         const key = idKey(paramsOf(message)['requestId']);
@@ -160,6 +168,8 @@ export class Pump {
 
   /** Batches were legal in one revision only. One with a call or a read in it would pass the gate unseen: refused whole. */
   #batch(line: Buffer, messages: readonly unknown[]): void {
+    // Who speaks in batches is not told apart: anything in one may have been about roots.
+    this.#bearings.sawRoots();
     if (!messages.some((message) => GATED.has(fieldOf(message, 'method')))) {
       this.#ends.toUpstream(line);
       return;

@@ -13,8 +13,8 @@ export interface RelayedPostOptions {
   /** Going away cancels: only in the era that says so. */
   readonly modern: boolean;
   readonly gate: InterceptOptions;
-  /** Sends the client's request to the server. */
-  send(): Exchange;
+  /** Sends the client's request to the server, with this message for its body. */
+  send(line: Buffer): Exchange;
 }
 
 /** One posted message that the gate heeds, and everything that comes back for it. */
@@ -31,8 +31,8 @@ export class RelayedPost {
     this.#options = options;
     this.#pump = new Pump(
       {
-        toUpstream: () => {
-          this.#sent = this.#send();
+        toUpstream: (line) => {
+          this.#sent = this.#send(line);
         },
         toClient: (line) => this.#toClient(line),
       },
@@ -66,9 +66,9 @@ export class RelayedPost {
     await this.#pump.close();
   }
 
-  async #send(): Promise<void> {
+  async #send(line: Buffer): Promise<void> {
     if (this.#exchange !== undefined) return;
-    this.#exchange = this.#options.send();
+    this.#exchange = this.#options.send(line);
     try {
       const response = await this.#exchange.response;
       this.#response = response;

@@ -16,6 +16,7 @@ function callOf(line: string, key: string): Call {
     message: JSON.parse(line),
     understanding: { steps: [], guessed: false, unexplained: false, place: (path) => path },
     revision: undefined,
+    trusts: undefined,
   });
 }
 

@@ -10,7 +10,10 @@ const HEAD = /^\{"jsonrpc":"2\.0","id":(-?\d{1,15}|"[ !#-[\]-~]*"),/;
 const TAIL = /,"id":(-?\d{1,15}|"[ !#-[\]-~]*")\}\s*$/;
 
 /** What is known of a call that was let through at once, but for its id. */
-type Known = Pick<Call, 'tool' | 'args' | 'message' | 'understanding' | 'revision' | 'session' | 'keys'>;
+type Known = Pick<
+  Call,
+  'tool' | 'args' | 'message' | 'understanding' | 'revision' | 'trusts' | 'session' | 'keys'
+>;
 
 /**
  * Calls that were let through at once, by their text without the id. The same text again is the same call: it needs to be
@@ -20,7 +23,7 @@ export class RepeatedCalls {
   readonly #known = new Map<string, Known>();
   #edition = 0;
 
-  /** The call a line repeats, with the line's own id. What was kept in another edition of the catalogue is forgotten. */
+  /** The call a line repeats, with the line's own id. What was kept in another edition is forgotten. */
   find(line: Buffer, edition: number): Found | undefined {
     if (this.#known.size === 0 || edition !== this.#edition) return undefined;
     const text = withoutId(line);
@@ -37,9 +40,9 @@ export class RepeatedCalls {
     if (text === undefined || idKeyOfText(text.id) !== call.key || text.rest.includes('"id"')) return;
     const [oldest] = this.#known.keys();
     if (this.#known.size >= KEPT && oldest !== undefined) this.#known.delete(oldest);
-    const { tool, args, message, understanding, revision, session, keys } = call;
+    const { tool, args, message, understanding, revision, trusts, session, keys } = call;
     // Not the line: it is a piece of a much larger buffer.
-    this.#known.set(text.rest, { tool, args, message, understanding, revision, session, keys });
+    this.#known.set(text.rest, { tool, args, message, understanding, revision, trusts, session, keys });
   }
 }
 

@@ -13,7 +13,7 @@ export function fileAddress(message: JsonRecord): string | undefined {
 
 /** Forwards a read of a `file:` address that lies inside the workspace, and answers any other with an error. */
 export async function readResource(
-  options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'cwd' | 'log'>,
+  options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
   wire: Wire,
   request: { readonly line: Buffer; readonly message: JsonRecord; readonly uri: string },
 ): Promise<void> {
@@ -22,7 +22,7 @@ export async function readResource(
   try {
     const session = await options.session(metaOf(message));
     // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
-    const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.cwd } as const;
+    const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
       const located = await session.locate(path);
       if (located.ok) continue;

@@ -12,6 +12,12 @@ export function parseLine(line: Buffer): unknown {
   }
 }
 
+/** The same, for a line that is known to be a message; anything else has nothing in it. */
+export function parseRecord(line: Buffer): JsonRecord {
+  const message = parseLine(line);
+  return isRecord(message) ? message : {};
+}
+
 /** An id as a key for lookups, or undefined when there is none to answer to. */
 export function idKey(id: unknown): string | undefined {
   return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined;

@@ -1,5 +1,6 @@
 import { inferRules } from '../dialect/servers/infer-rules.ts';
-import { type Arguments, interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts';
+import { interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts';
+import type { Arguments } from '../dialect/servers/rule-scope.ts';
 import type { Rule } from '../dialect/servers/server-table.ts';
 import type { ForeignIntent, ReadStep, Step } from '../dialect/servers/step.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -39,6 +40,11 @@ export function understand(
 
 function mayChange({ does }: Rule): boolean {
   return does !== 'look' && does !== 'list' && does !== 'read' && does !== 'nothing';
+}
+
+/** Every path a call is about, as the caller wrote it. */
+export function givenPaths({ steps }: Understanding): string[] {
+  return steps.flatMap(stepPaths);
 }
 
 /** Every path a call is about, as the upstream reads it. */

@@ -20,7 +20,10 @@ function build() {
   server.registerTool(
     'read_text_file',
     {
-      inputSchema: z.object({ path: z.string(), head: z.number().optional() }),
+      inputSchema: z.object({
+        path: z.string().meta({ 'x-mcp-header': 'Path' }),
+        head: z.number().optional(),
+      }),
       outputSchema,
       annotations: { readOnlyHint: true },
     },
@@ -28,7 +31,7 @@ function build() {
   );
   server.registerTool(
     'write_file',
-    { inputSchema: z.object({ path: z.string(), content: z.string() }), outputSchema },
+    { inputSchema: z.strictObject({ path: z.string(), content: z.string() }), outputSchema },
     async ({ path, content }) => {
       writeFileSync(path, content);
       return answer('written');

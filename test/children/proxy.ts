@@ -17,5 +17,6 @@ const {
 };
 const gate = await TestGate.open(root, home);
 const { stdin, stdout, stderr } = process;
-process.exitCode = await runProxy({ session: gate.session, command, args, stdin, stdout, stderr, graceMs });
+const { session } = gate;
+process.exitCode = await runProxy({ session, root, command, args, stdin, stdout, stderr, graceMs });
 await gate.close();

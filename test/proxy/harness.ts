@@ -86,7 +86,7 @@ function runAt(
     errors += chunk;
   });
   const { session } = gate;
-  const code = runProxy({ session, stdin, stdout, stderr, signals: [], cwd: root, ...options });
+  const code = runProxy({ session, root, stdin, stdout, stderr, signals: [], cwd: root, ...options });
   code.catch(() => undefined);
   const stop = async (): Promise<void> => {
     stdin.end();

@@ -123,7 +123,15 @@ describe('a server behind an address', () => {
 async function front(root: string, options: Partial<FrontOptions>) {
   const { session } = await openGate(root);
   const stderr = new PassThrough().resume();
-  const served = await serveProxy({ session, stderr, token: 'sesame', cwd: root, graceMs: 300, ...options });
+  const served = await serveProxy({
+    session,
+    root,
+    stderr,
+    token: 'sesame',
+    cwd: root,
+    graceMs: 300,
+    ...options,
+  });
   onTestFinished(() => served.close());
   const connect = async (mode: 'legacy' | typeof PIN, token = 'sesame') => {
     const client = new Client(
@@ -264,6 +272,46 @@ describe('an address offered over HTTP', () => {
     hangUp.abort();
     await expect(held).rejects.toThrow();
     await server.hears(/aborted/);
+  });
+});
+
+describe('a server behind an address gets relative paths as they were judged', () => {
+  it.each([
+    ['over lines', PIN],
+    ['over HTTP, in the old era', 'legacy'],
+    ['over HTTP, in the new era, with the header that repeats the path', PIN],
+  ] as const)('%s', async (what, mode) => {
+    const { root, path } = workspace();
+    const server = await modernServer();
+    const write = { name: 'write_file', arguments: { path: 'a.txt', content: 'new\n' } };
+    const show = { name: 'read_text_file', arguments: { path: 'a.txt' } };
+    if (what === 'over lines') {
+      const { client } = await startProxy(root, { url: server.url });
+      const ask = (method: string, params: object = {}) =>
+        client.request(method, { ...params, _meta: ENVELOPE });
+      await ask('server/discover');
+      await ask('tools/list');
+      expect((await ask('tools/call', show)).result.content[0].text).toBe('old\n');
+      expect((await ask('tools/call', write)).result.isError).not.toBe(true);
+    } else {
+      const { client } = await (await front(root, { url: server.url })).connect(mode);
+      await client.listTools();
+      expect(await client.callTool(show)).toMatchObject({ content: [{ text: 'old\n' }] });
+      expect((await client.callTool(write)).isError).not.toBe(true);
+    }
+    expect(readFileSync(path, 'utf8')).toBe('new\n');
+  });
+
+  it('and no argument of ours', async () => {
+    const { root, path } = workspace();
+    const server = await modernServer();
+    const { client } = await (await front(root, { url: server.url, receipts: true })).connect('legacy');
+    await client.listTools();
+    const { content } = await client.callTool({ name: 'read_text_file', arguments: { path } });
+    const revision = /revision (\w+)/.exec(JSON.stringify(content))?.[1];
+    const write = { path, content: 'new\n', expected_revision: revision };
+    expect((await client.callTool({ name: 'write_file', arguments: write })).isError).not.toBe(true);
+    expect(readFileSync(path, 'utf8')).toBe('new\n');
   });
 });
 

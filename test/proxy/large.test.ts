@@ -44,6 +44,7 @@ async function front() {
   const command = process.execPath;
   const served = await serveProxy({
     session,
+    root,
     stderr,
     token: undefined,
     command,

@@ -1,11 +1,9 @@
 import type { Edit } from '../../model/intent.ts';
 import { askedLines, touchedLines } from './asked-lines.ts';
-import { isRecord, type JsonRecord } from './json-value.ts';
-import type { ArgumentIs, EditArguments, Rule } from './server-table.ts';
+import { isRecord } from './json-value.ts';
+import { type Arguments, holds, scopesOf } from './rule-scope.ts';
+import type { EditArguments, Rule } from './server-table.ts';
 import type { Step } from './step.ts';
-
-/** The arguments of a tool call. */
-export type Arguments = JsonRecord;
 
 /**
  * What a call does, by the rules of its tool. No step at all means that no rule found its arguments: the caller must
@@ -13,36 +11,14 @@ export type Arguments = JsonRecord;
  */
 export function interpretCall(rules: readonly Rule[], args: Arguments): Step[] {
   const steps: Step[] = [];
-  for (const rule of rules) for (const scope of scopesOf(rule, args)) steps.push(...stepsOf(rule, scope));
+  for (const rule of rules)
+    for (const scope of scopesOf(rule, args)) steps.push(...stepsOf(rule, scope.values));
   return steps;
 }
 
 /** True when the rules say of this call that it touches no files. */
 export function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
   return rules.some((rule) => rule.does === 'nothing' && scopesOf(rule, args).length > 0);
-}
-
-/** The arguments a rule sees: all of them, or those of each item with the call's own behind them. */
-function scopesOf(rule: Rule, args: Arguments): Arguments[] {
-  if (rule.each === undefined) return applies(rule, args, {}) ? [args] : [];
-  return itemsOf(args[rule.each])
-    .filter((item) => applies(rule, args, isRecord(item) ? item : {}))
-    .map((item) => within(args, item));
-}
-
-function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
-  if (rule.when !== undefined && !holds(rule.when, args, item)) return false;
-  return rule.unless === undefined || !holds(rule.unless, args, item);
-}
-
-function within(args: Arguments, item: unknown): Arguments {
-  return isRecord(item) ? { ...args, ...item } : { ...args, '.': item };
-}
-
-function holds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
-  const value = (condition.inItem === true ? item : args)[condition.argument];
-  if (condition.is === undefined) return value !== undefined && value !== null;
-  return condition.is.some((wanted) => wanted === value);
 }
 
 function stepsOf(rule: Rule, scope: Arguments): Step[] {

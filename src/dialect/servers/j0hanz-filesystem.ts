@@ -22,6 +22,7 @@ export const J0HANZ_FILESYSTEM: ServerTable = {
   serverNames: ['filesystem-mcp'],
   signature: ['read', 'create', 'edit', 'patch', 'replace_text'],
   relativeTo: 'root',
+  followsRoots: true,
   expandsHome: true,
   words: {
     read: 'read',

@@ -19,6 +19,8 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
   serverNames: ['secure-filesystem-server'],
   signature: ['read_text_file', 'list_directory_with_sizes', 'directory_tree', 'list_allowed_directories'],
   relativeTo: 'root',
+  folder: { after: 'server-filesystem' },
+  followsRoots: true,
   expandsHome: true,
   words: {
     read: 'read_text_file',

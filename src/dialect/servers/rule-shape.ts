@@ -57,7 +57,7 @@ const shown: Check = (value) => {
 
 const PATH = { path: text };
 const RULES: Readonly<Record<string, Shape>> = {
-  look: shape(PATH, {}),
+  look: shape(PATH, { orName: isTrue }),
   list: shape(PATH, {}),
   mkdir: shape(PATH, {}),
   read: shape({ ...PATH, shown }, { lines: fits(LINES) }),

@@ -7,8 +7,8 @@ const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
 const UNKNOWN: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
 /** From then on relative paths mean another folder: one outside is refused where it is named by its path. */
 const ELSEWHERE: readonly Rule[] = [
-  { does: 'look', path: 'project' },
-  { does: 'look', path: 'worktree' },
+  { does: 'look', path: 'project', orName: true },
+  { does: 'look', path: 'worktree', orName: true },
   { does: 'unknown' },
 ];
 const LITERAL = { argument: 'mode', is: ['literal'] } as const;
@@ -20,6 +20,8 @@ export const SERENA: ServerTable = {
   serverNames: ['serena', 'fastmcp-serena'],
   signature: ['find_symbol', 'replace_symbol_body', 'get_symbols_overview'],
   relativeTo: 'root',
+  folder: { option: '--project' },
+  elsewhere: ['activate_project', 'switch_worktree'],
   expandsHome: false,
   words: {
     read: 'read_file',

@@ -11,12 +11,23 @@ export interface ServerTable {
   readonly signature: readonly string[];
   /** What the server takes relative paths to be relative to. */
   readonly relativeTo: 'root' | 'cwd';
+  /** Where its command line names that folder, if it does; absent: nobody can tell. */
+  readonly folder?: FolderOnCommandLine;
+  /** The folders a client names by MCP roots take the place of those. */
+  readonly followsRoots?: true;
+  /** Tools after which relative paths start somewhere else. */
+  readonly elsewhere?: readonly string[];
+  /** It takes no absolute paths: relative ones go to it as they are. */
+  readonly onlyRelative?: true;
   /** `~/x` means the home folder to this server. */
   readonly expandsHome: boolean;
   /** Its own tools, for the next step of a refusal. */
   readonly words: ToolWords;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
+
+/** The first argument after the server's own name, or the value of an option. */
+export type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /** What the server's tools and arguments are called, for sentences that name the next call. */
 export interface ToolWords {
@@ -39,7 +50,13 @@ export interface ToolWords {
 /** One thing a call does. Selectors are argument names; a rule whose path is absent from the call does not apply. */
 export type Rule = RuleScope &
   (
-    | { readonly does: 'look' | 'list' | 'mkdir'; readonly path: string }
+    | { readonly does: 'list' | 'mkdir'; readonly path: string }
+    | {
+        readonly does: 'look';
+        readonly path: string;
+        /** It may be a name that only the server knows: it goes there as it was given. */
+        readonly orName?: true;
+      }
     | {
         readonly does: 'read';
         readonly path: string;

@@ -63,6 +63,8 @@ describe('a user’s tables', () => {
       'a[0].shown',
     ],
     ['a bad base', [{ id: 'x', tools: {}, relativeTo: 'home' }], 'servers[0].relativeTo'],
+    ['a bad folder', [{ id: 'x', tools: {}, folder: { behind: 'y' } }], 'servers[0].folder'],
+    ['a flag that says nothing', [{ id: 'x', tools: {}, onlyRelative: false }], 'servers[0].onlyRelative'],
     ['half of the words', [{ id: 'x', tools: {}, words: { read: 'r' } }], 'servers[0].words.write'],
   ])('are refused whole for %s, and told where', (_what, file, problem) => {
     const outcome = readUserTables(file);

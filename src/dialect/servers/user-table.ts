@@ -8,7 +8,19 @@ export type UserTables =
   | { readonly ok: true; readonly tables: readonly ServerTable[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-const FIELDS = new Set(['id', 'serverNames', 'signature', 'relativeTo', 'expandsHome', 'words', 'tools']);
+const FIELDS = new Set([
+  'id',
+  'serverNames',
+  'signature',
+  'relativeTo',
+  'folder',
+  'followsRoots',
+  'elsewhere',
+  'onlyRelative',
+  'expandsHome',
+  'words',
+  'tools',
+]);
 
 /**
  * Reads the `servers` of a policy file: an array of tables shaped like ServerTable, of which only `id` and `tools` are
@@ -60,13 +72,28 @@ function tableProblems(value: unknown, at: string): string[] {
     .filter((key) => !FIELDS.has(key))
     .map((key) => `${at}.${key}: unknown field`);
   if (typeof value['id'] !== 'string' || value['id'] === '') problems.push(`${at}.id: must be a name`);
-  for (const name of ['serverNames', 'signature'])
+  for (const name of ['serverNames', 'signature', 'elsewhere'])
     if (name in value && !isStrings(value[name])) problems.push(`${at}.${name}: must be an array of strings`);
+  return [
+    ...problems,
+    ...pathProblems(value, at),
+    ...wordProblems(value['words'], at),
+    ...toolProblems(value['tools'], at),
+  ];
+}
+
+/** What is wrong with how it says that paths are read. */
+function pathProblems(value: JsonRecord, at: string): string[] {
+  const problems: string[] = [];
   if ('relativeTo' in value && value['relativeTo'] !== 'root' && value['relativeTo'] !== 'cwd')
     problems.push(`${at}.relativeTo: must be "root" or "cwd"`);
+  if ('folder' in value && !isFolder(value['folder']))
+    problems.push(`${at}.folder: must be {"after": NAME} or {"option": NAME}`);
+  for (const name of ['followsRoots', 'onlyRelative'])
+    if (name in value && value[name] !== true) problems.push(`${at}.${name}: must be true, or absent`);
   if ('expandsHome' in value && typeof value['expandsHome'] !== 'boolean')
     problems.push(`${at}.expandsHome: must be true or false`);
-  return [...problems, ...wordProblems(value['words'], at), ...toolProblems(value['tools'], at)];
+  return problems;
 }
 
 function wordProblems(words: unknown, at: string): string[] {
@@ -97,6 +124,13 @@ function rulesProblems(rules: unknown, at: string): string[] {
       ? ruleProblems(rule as JsonRecord, `${at}[${index}]`)
       : [`${at}[${index}]: must be an object`],
   );
+}
+
+function isFolder(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const [only, ...more] = Object.entries(value);
+  const named = only !== undefined && ['after', 'option'].includes(only[0]) && typeof only[1] === 'string';
+  return named && more.length === 0;
 }
 
 function isStrings(value: unknown): boolean {

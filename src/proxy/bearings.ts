@@ -1,0 +1,104 @@
+import { hostname, networkInterfaces } from 'node:os';
+import { isAbsolute, join, normalize } from 'node:path';
+import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { ServerTable } from '../dialect/servers/server-table.ts';
+import { folderOf, keepsFolder } from './launch.ts';
+import { isFileAddress, isHomePath, upstreamPath } from './paths.ts';
+import { metaOf, paramsOf } from './rpc.ts';
+
+/** What is known of where the upstream's relative paths start. */
+export interface Whereabouts {
+  /** The first root of our workspace, canonical; our own relative paths start there. */
+  readonly root: string;
+  /** Other names of the same folder. */
+  readonly rootNames?: readonly string[];
+  /** The upstream's working directory. */
+  readonly cwd: string;
+  /** How it is started, or where it is reached. */
+  readonly upstream:
+    | { readonly command: string; readonly args: readonly string[] }
+    | { readonly url: string };
+}
+
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+
+/**
+ * Knows which paths the upstream surely takes to be the files we judge; all others go to it as the absolute paths that were
+ * judged. One for each connection, for clients can move a server.
+ */
+export class Bearings {
+  readonly #where: Whereabouts;
+  readonly #remote: boolean;
+  #rootsGiven = false;
+  #moved = false;
+  #edition = 0;
+
+  constructor(where: Whereabouts) {
+    this.#where = where;
+    this.#remote = 'url' in where.upstream && !isThisMachine(new URL(where.upstream.url).hostname);
+  }
+
+  /** Grows whenever relative paths may have come to mean something else. */
+  get edition(): number {
+    return this.#edition;
+  }
+
+  /** Takes a request in which a client says what it is able to do. */
+  sawClient(message: JsonRecord): void {
+    const modern = metaOf(message)[CAPABILITIES];
+    const capabilities = isRecord(modern) ? modern : fieldOf(paramsOf(message), 'capabilities');
+    if (isRecord(capabilities) && capabilities['roots'] !== undefined) this.sawRoots();
+  }
+
+  /** The client names, or may name, the server's folders. */
+  sawRoots(): void {
+    if (!this.#rootsGiven) this.#edition++;
+    this.#rootsGiven = true;
+  }
+
+  /** A tool is called that may be one that moves the server. */
+  sawCall(tool: string, table: ServerTable | undefined): void {
+    if (this.#moved || table?.elsewhere?.includes(tool) !== true) return;
+    this.#moved = true;
+    this.#edition++;
+  }
+
+  /** True when nothing needs to be looked at: the path says by itself where it leads, to whomever. */
+  static isPlain(path: string): boolean {
+    return isAbsolute(path) && !climbs(path);
+  }
+
+  /** The path as the upstream must get it, so that it opens the file that we judge. */
+  forwarded(path: string, table: ServerTable): string {
+    if (Bearings.isPlain(path) || this.#remote || table.onlyRelative === true) return path;
+    const { cwd, root } = this.#where;
+    const placed = upstreamPath(path, { ...table, cwd });
+    const judged = isAbsolute(placed) ? normalize(placed) : join(root, placed);
+    // Names cancelled by dots are not the same to a server that follows links first; addresses are not paths to most.
+    if (climbs(path) || isFileAddress(path)) return judged;
+    return this.#isSure(path, table) ? path : judged;
+  }
+
+  #isSure(path: string, table: ServerTable): boolean {
+    const { upstream, cwd, root, rootNames = [] } = this.#where;
+    if ('url' in upstream) return false;
+    const launch = { ...upstream, cwd };
+    if (table.relativeTo === 'cwd' || (table.expandsHome && isHomePath(path)))
+      return keepsFolder(launch, table);
+    if (this.#moved || (this.#rootsGiven && table.followsRoots === true)) return false;
+    const folder = folderOf(launch, table);
+    return folder !== undefined && (folder === root || rootNames.includes(folder));
+  }
+}
+
+function climbs(path: string): boolean {
+  return path.includes('..') && path.split(/[/\\]/).includes('..');
+}
+
+/** Another machine's absolute paths are not ours; what is reached under a name of this one is taken to see our files. */
+function isThisMachine(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost') || name.startsWith('127.')) return true;
+  if (name === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
+}

@@ -1,0 +1,130 @@
+import { hostname } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
+import { readUserTables } from '../dialect/servers/user-table.ts';
+import { Bearings, type Whereabouts } from './bearings.ts';
+import { Catalogue } from './catalogue.ts';
+import { readCall } from './incoming.ts';
+import { parseRecord } from './rpc.ts';
+
+const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
+
+/** What goes to a server of this name, started like this, of calls to it. */
+function server(name: string, upstream: Whereabouts['upstream'] | string, tables: unknown = []) {
+  const user = readUserTables(tables);
+  const catalogue = new Catalogue([...(user.ok ? user.tables : []), ...KNOWN_SERVERS]);
+  catalogue.sawServer({ serverInfo: { name } });
+  const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
+  const reached = typeof upstream === 'string' ? { command, args } : upstream;
+  const where = { root: '/ours', rootNames: ['/link'], cwd: '/cwd', upstream: reached };
+  const bearings = new Bearings(where);
+  const sent = (line: string) => {
+    const given = { line: Buffer.from(line), message: parseRecord(Buffer.from(line)) };
+    return readCall({ receipts: false, catalogue, where }, bearings, given).line.toString();
+  };
+  const call = (tool: string, args: object) => {
+    const line = JSON.stringify({ id: 1, params: { name: tool, arguments: args } });
+    return JSON.parse(sent(line)).params.arguments;
+  };
+  return { bearings, sent, call };
+}
+
+const official = (folder: string) => server('secure-filesystem-server', `${OFFICIAL} ${folder}`);
+
+describe('a call whose path the server may read otherwise', () => {
+  it('has the judged one in its place, and is the same to the last byte besides', () => {
+    const line = (path: string) =>
+      `{"jsonrpc" : "2.0","id":12345678901234567890,"params":{"_meta":{"x":1.50},"arguments":{"content":"\\u00e9\\/ \\"path\\"","path":${path}},"name":"write_file"},"method":"tools/call"}`;
+    expect(official('/other').sent(line('"su\\u0062/a.txt"'))).toBe(line('"/ours/sub/a.txt"'));
+  });
+
+  it.each([
+    ['read_multiple_files', { paths: ['a', '/ours/b', './c'] }, { paths: ['/ours/a', '/ours/b', '/ours/c'] }],
+    ['move_file', { source: 'a', destination: 'b' }, { source: '/ours/a', destination: '/ours/b' }],
+    ['list_directory', { path: '' }, { path: '/ours' }],
+    ['search_files', { path: '', pattern: 'a' }, { path: '', pattern: 'a' }],
+    ['read_text_file', { path: 'a', other: 'a' }, { path: '/ours/a', other: 'a' }],
+    ['read_text_file', { path: 'file:///ours/a' }, { path: '/ours/a' }],
+    ['read_text_file', { path: '/ours/x/../a' }, { path: '/ours/a' }],
+    ['read_text_file', { path: '../x' }, { path: '/x' }],
+    ['read_text_file', { path: 5 }, { path: 5 }],
+  ])('%s %j', (tool, args, expected) => {
+    expect(official('/other').call(tool, args)).toEqual(expected);
+  });
+
+  it('may have it in each item of a list', () => {
+    const { call } = server('filesystem-mcp', 'npx @j0hanz/filesystem-mcp');
+    const files = [
+      { path: 'a', content: 'a' },
+      { path: '/ours/b', content: '' },
+    ];
+    expect(call('create', { files })).toEqual({ files: [{ path: '/ours/a', content: 'a' }, files[1]] });
+  });
+});
+
+describe('goes out as it came', () => {
+  it.each([
+    ['where the server starts at our root', official('/ours').call, 'read_text_file'],
+    ['also by another name of it', official('/link').call, 'read_text_file'],
+    [
+      'where it starts where it works, and that is known',
+      server('fast-filesystem', 'npx fast-filesystem-mcp').call,
+      'fast_read_file',
+    ],
+    ['on another machine', server('fast-filesystem', { url: 'http://far/mcp' }).call, 'fast_read_file'],
+    ['to a tool that nobody has described', official('/other').call, 'frobnicate'],
+    [
+      'to a server that takes no other paths',
+      server('mine', './mine', [
+        { id: 'mine', onlyRelative: true, tools: { get: [{ does: 'look', path: 'path' }] } },
+      ]).call,
+      'get',
+    ],
+  ])('%s', (_what, call, tool) => {
+    expect(call(tool, { path: 'a' })).toEqual({ path: 'a' });
+  });
+
+  it('what may be a name', () => {
+    const serena = server('serena', 'uvx serena --project /other');
+    expect(serena.call('activate_project', { project: 'a' })).toEqual({ project: 'a' });
+  });
+});
+
+describe('is absolute', () => {
+  it.each([
+    ['127.0.0.1', '/cwd/a'],
+    ['[::1]', '/cwd/a'],
+    ['localhost', '/cwd/a'],
+    [hostname(), '/cwd/a'],
+    ['far.example', 'a'],
+  ])('for an address of this machine: %s', (host, path) => {
+    const { call } = server('fast-filesystem', { url: `http://${host}:1/mcp` });
+    expect(call('fast_read_file', { path: 'a' })).toEqual({ path });
+  });
+
+  it('for a user’s own server, whose folder nobody knows', () => {
+    const tables = [{ id: 'mine', tools: { get: [{ does: 'look', path: 'path' }] } }];
+    expect(server('mine', './mine', tables).call('get', { path: 'a' })).toEqual({ path: '/ours/a' });
+  });
+
+  it('once the client may name the server’s folders, in either era', () => {
+    for (const line of [
+      { method: 'initialize', params: { capabilities: { roots: {} } } },
+      { params: { _meta: { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } } },
+    ]) {
+      const { bearings, call } = official('/ours');
+      bearings.sawClient({ params: { capabilities: { sampling: {} } } });
+      expect([call('read_file', { path: 'a' }), bearings.edition]).toEqual([{ path: 'a' }, 0]);
+      bearings.sawClient(line);
+      expect([call('read_file', { path: 'a' }), bearings.edition]).toEqual([{ path: '/ours/a' }, 1]);
+    }
+  });
+
+  it('once the server has been sent to another folder', () => {
+    const { bearings, call } = server('serena', 'uvx serena --project /ours');
+    bearings.sawRoots();
+    expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: 'a' });
+    call('activate_project', { project: 'x' });
+    expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: '/ours/a' });
+  });
+});

@@ -1,0 +1,66 @@
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { pathArguments } from '../dialect/servers/path-arguments.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { Bearings } from './bearings.ts';
+import { type Call, toolOf } from './call.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { withoutRevision } from './receipt-tools.ts';
+import { parseRecord } from './rpc.ts';
+import { type Splice, spliceStrings } from './splice-strings.ts';
+import { givenPaths, understand } from './understand.ts';
+
+/** A call as it would be forwarded, and what it will do. */
+type Incoming = Pick<Call, 'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts'>;
+
+/**
+ * Reads a call, and makes it one that means the same to the upstream as to us: without our own arguments, and with the
+ * absolute path in place of one that the upstream might read otherwise.
+ */
+export function readCall(
+  options: Pick<InterceptOptions, 'receipts' | 'catalogue' | 'where'>,
+  bearings: Bearings,
+  given: { readonly line: Buffer; readonly message: JsonRecord },
+): Incoming {
+  const { catalogue, where, receipts } = options;
+  bearings.sawClient(given.message);
+  const { line, message, revision } = receipts
+    ? withoutRevision(given.line, given.message, catalogue.rulesOf(toolOf(given.message).tool))
+    : { ...given, revision: undefined };
+  const request = toolOf(message);
+  const understanding = understand(catalogue, request, where.cwd);
+  bearings.sawCall(request.tool, catalogue.table);
+  const call = { line, message, ...request, understanding, revision };
+  if (understanding.guessed || givenPaths(understanding).every(Bearings.isPlain))
+    return { ...call, trusts: undefined };
+  const splices = splicesFor(options, bearings, request);
+  if (splices.length === 0) return { ...call, trusts: bearings.edition };
+  // What is sent is what is judged: it is read anew.
+  const sent = spliceStrings(line, splices);
+  const again = parseRecord(sent);
+  const asked = toolOf(again);
+  const meant = understand(catalogue, asked, where.cwd);
+  const plain = givenPaths(meant).every(Bearings.isPlain);
+  const trusts = plain ? undefined : bearings.edition;
+  return { line: sent, message: again, ...asked, understanding: meant, revision, trusts };
+}
+
+/** Only tools that a table describes: what else is called a path may be something else. */
+function splicesFor(
+  { catalogue }: Pick<InterceptOptions, 'catalogue'>,
+  bearings: Bearings,
+  { tool, args }: Pick<Call, 'tool' | 'args'>,
+): Splice[] {
+  const { table } = catalogue;
+  const rules = catalogue.rulesOf(tool);
+  if (table === undefined || rules === undefined) return [];
+  return pathArguments(rules, args).flatMap(({ at, path }) => {
+    const value = bearings.forwarded(path, table);
+    return value === path ? [] : [{ at: ['params', 'arguments', ...at], value }];
+  });
+}
+
+/** The server was moved while a call waited that relies on where it was. */
+export function movedRefusal({ tool }: Call): Refusal {
+  const detail = { reason: 'the folders of the server were changed' };
+  return { code: 'UNVERIFIABLE', action: 'run', path: tool, next: 'retry_later', detail };
+}

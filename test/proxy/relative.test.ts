@@ -1,0 +1,146 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
+import { toolIn } from '../support/tools.ts';
+import { OFFICIAL, scratch, startProxy } from './harness.ts';
+
+const NAMES = ['a.txt', 'b.txt', 'sub/c.txt'];
+const read = (path: string) => readFileSync(path, 'utf8');
+
+/** Our root and another folder, with files of the same names that say whose they are. */
+function folders() {
+  const base = scratch();
+  const [root, other] = [join(base, 'ours'), join(base, 'other')];
+  for (const folder of [root, other]) {
+    mkdirSync(join(folder, 'sub'), { recursive: true });
+    for (const name of NAMES) writeFileSync(join(folder, name), `${name} of ${folder}\n`);
+  }
+  const untouched = () => {
+    for (const name of NAMES) expect(read(join(other, name))).toBe(`${name} of ${other}\n`);
+  };
+  return { base, root, other, untouched };
+}
+
+/** The official server, which may reach both folders and starts relative paths in the other one. */
+async function astray(
+  launch: (places: { root: string; other: string }) => Partial<ProxyOptions> = ({ root, other }) => ({
+    args: [OFFICIAL, other, root],
+  }),
+  capabilities: object = {},
+) {
+  const places = folders();
+  const running = await startProxy(places.root, { command: process.execPath, ...launch(places) });
+  const roots = [places.other, places.root].map((folder) => ({ uri: pathToFileURL(folder).href }));
+  running.client.replies.set('roots/list', () => ({ roots }));
+  await running.client.initialize(capabilities);
+  return { ...running, ...places };
+}
+
+type Astray = Awaited<ReturnType<typeof astray>>;
+
+async function writesOurs({ client, root, untouched }: Astray): Promise<void> {
+  const write = () => client.call('write_file', { path: 'a.txt', content: 'mine\n' });
+  expect(await write()).toMatchObject({ code: 'NOT_READ' });
+  expect((await client.call('read_text_file', { path: 'a.txt' })).text).toBe(`a.txt of ${root}\n`);
+  expect((await write()).ok).toBe(true);
+  expect(read(join(root, 'a.txt'))).toBe('mine\n');
+  untouched();
+}
+
+describe('a server that starts relative paths elsewhere gets the path that was judged', () => {
+  it('a write lands on the file that was read, not on the one of the same name there', async () => {
+    const server = await astray();
+    const { client, root, other } = server;
+    // The same read again takes the short way.
+    for (const _again of [1, 2, 3])
+      expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
+    expect((await client.call('write_file', { path: './b.txt', content: 'mine\n' })).ok).toBe(true);
+    expect((await client.call('write_file', { path: 'new.txt', content: 'x' })).ok).toBe(true);
+    expect(existsSync(join(root, 'new.txt'))).toBe(true);
+    expect(existsSync(join(other, 'new.txt'))).toBe(false);
+    await writesOurs(server);
+  });
+
+  it('edits, moves, folders and lists of paths too, and each file counts as read', async () => {
+    const { client, root, other, untouched } = await astray();
+    const many = await client.call('read_multiple_files', { paths: ['a.txt', 'sub/c.txt', 'no.txt'] });
+    expect(many.text).toContain(`sub/c.txt of ${root}`);
+    const edits = [{ oldText: 'sub/c.txt of', newText: 'edited' }];
+    expect((await client.call('edit_file', { path: 'sub/c.txt', edits })).ok).toBe(true);
+    expect(read(join(root, 'sub/c.txt'))).toContain('edited');
+    expect((await client.call('create_directory', { path: 'new' })).ok).toBe(true);
+    const move = { source: 'a.txt', destination: 'new/a.txt' };
+    expect((await client.call('move_file', move)).ok).toBe(true);
+    expect(existsSync(join(root, 'new/a.txt'))).toBe(true);
+    expect(existsSync(join(other, 'new'))).toBe(false);
+    expect((await client.call('list_directory', { path: '' })).text).toContain('new');
+    untouched();
+  });
+
+  it('also by the roots of a client', async () => {
+    const server = await astray(({ root }) => ({ args: [OFFICIAL, root] }), { roots: {} });
+    await vi.waitFor(() => expect(server.errors()).toContain('Updated allowed directories'));
+    await writesOurs(server);
+  });
+
+  it('also by roots that a client names on the way, without having said that it would', async () => {
+    const server = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
+    const { client, root } = server;
+    for (const _again of [1, 2]) await client.call('read_text_file', { path: 'b.txt' });
+    client.notify('notifications/roots/list_changed');
+    await vi.waitFor(() => expect(server.errors()).toContain('Updated allowed directories'));
+    expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
+    await writesOurs(server);
+  });
+
+  it('also behind a shell, which may have gone anywhere', async () => {
+    const server = await astray(({ other }) => ({
+      command: 'sh',
+      args: ['-c', `cd ${other} && exec ${process.execPath} ${OFFICIAL} . ../ours`],
+    }));
+    await writesOurs(server);
+  });
+
+  it('also where it works in another folder than it was started in', async () => {
+    const { root, other, untouched } = folders();
+    const server = toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
+    const args = ['-c', `cd ${other} && exec ${process.execPath} ${server} ${other} ${root}`];
+    const { client } = await startProxy(root, { command: 'sh', args });
+    await client.initialize();
+    expect((await client.call('fast_read_file', { path: 'a.txt' })).text).toContain(`a.txt of ${root}`);
+    expect((await client.call('fast_write_file', { path: 'a.txt', content: 'mine\n' })).ok).toBe(true);
+    expect(read(join(root, 'a.txt'))).toBe('mine\n');
+    untouched();
+  });
+});
+
+describe('a path that servers read in different ways goes out as it was judged', () => {
+  it('an address of a file', async () => {
+    const { client, root } = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
+    const path = pathToFileURL(join(root, 'a.txt')).href;
+    expect((await client.call('read_text_file', { path })).text).toBe(`a.txt of ${root}\n`);
+  });
+
+  it('dots behind a link, which lead elsewhere for a server that follows the link first', async () => {
+    const { client, root } = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
+    symlinkSync('sub', join(root, 'link'));
+    const path = join(root, 'sub').replace('sub', 'link/../a.txt');
+    expect((await client.call('read_text_file', { path })).text).toBe(`a.txt of ${root}\n`);
+    const echo = await client.call('write_file', { path, content: 'x' });
+    expect(echo.text).toBe(`Successfully wrote to ${join(root, 'a.txt')}`);
+  });
+});
+
+describe('a server that surely starts them where we do gets them as they are', () => {
+  it.each([
+    ['on the root itself', (root: string) => [OFFICIAL, root]],
+    ['on the folder it runs in', () => [OFFICIAL, '.']],
+  ])('%s', async (_what, args) => {
+    const { client } = await astray(({ root }) => ({ args: args(root) }));
+    await client.call('read_text_file', { path: 'a.txt' });
+    const written = await client.call('write_file', { path: 'a.txt', content: 'x' });
+    expect(written.text).toBe('Successfully wrote to a.txt');
+  });
+});

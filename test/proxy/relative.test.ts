@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
+import { OFFICIAL_FILESYSTEM } from '../../src/dialect/servers/official-filesystem.ts';
 import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
 import { toolIn } from '../support/tools.ts';
 import { OFFICIAL, scratch, startProxy } from './harness.ts';
@@ -21,6 +22,15 @@ function folders() {
     for (const name of NAMES) expect(read(join(other, name))).toBe(`${name} of ${other}\n`);
   };
   return { base, root, other, untouched };
+}
+
+/** A server with odd habits that looks like the official one from outside; it works in the folder it runs in. */
+function oddServer(): string {
+  const dist = join(scratch(), 'server-filesystem/dist');
+  mkdirSync(dist, { recursive: true });
+  writeFileSync(join(dist, 'package.json'), '{"type":"module"}');
+  copyFileSync(fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url)), join(dist, 'index.js'));
+  return join(dist, 'index.js');
 }
 
 /** The official server, which may reach both folders and starts relative paths in the other one. */
@@ -93,6 +103,27 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     await vi.waitFor(() => expect(server.errors()).toContain('Updated allowed directories'));
     expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
     await writesOurs(server);
+  });
+
+  it('and a call that waited while the folders were changed is refused', async () => {
+    // It takes its first argument for its name.
+    const server = await astray(({ root }) => ({
+      args: [oddServer(), root],
+      tables: [{ ...OFFICIAL_FILESYSTEM, serverNames: [root] }],
+      graceMs: 200,
+    }));
+    const { client, root, gate } = server;
+    const path = 'a.txt';
+    await client.call('read_text_file', { path });
+    // It is not answered before the release; the write waits for it.
+    const held = client.call('read_text_file', { path, head: 999 });
+    const waiting = client.call('write_file', { path, content: 'mine\n' });
+    client.notify('notifications/roots/list_changed');
+    await client.call('release');
+    expect((await held).ok).toBe(true);
+    expect(await waiting).toMatchObject({ code: 'UNVERIFIABLE' });
+    expect(await gate.pending()).toBe(0);
+    expect(read(join(root, path))).toBe(`a.txt of ${root}\n`);
   });
 
   it('also behind a shell, which may have gone anywhere', async () => {

@@ -13,7 +13,7 @@ export interface Call extends Answerable {
   readonly line: Buffer;
   readonly tool: string;
   readonly args: Arguments;
-  readonly understanding: Understanding;
+  understanding: Understanding;
   /** The revision that came with it, where receipts are on. */
   readonly revision: string | undefined;
   /** The edition of the bearings by which its paths mean the same to the upstream; undefined: they do by themselves. */

@@ -10,6 +10,8 @@ export interface ForeignSession {
   readonly id: string;
   /** Where a path leads, if the session may look there; at once if it can be told at once. Reads nothing. */
   locate(path: string): Located | Promise<Located>;
+  /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */
+  spelt(path: string): string;
   /**
    * May all of these changes be made? Changes nothing, but keeps the bytes they would destroy.
    * Every prepared change is settled exactly once.

@@ -19,6 +19,7 @@ import type {
 } from './foreign-session.ts';
 import { settleForeign } from './foreign-settle.ts';
 import { witnessShown } from './foreign-shown.ts';
+import { speltPath } from './foreign-spelling.ts';
 import { sawWhole } from './foreign-whole.ts';
 
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
@@ -48,6 +49,10 @@ export class GatedForeign implements ForeignSession {
     const outcome = foreignLocate(this.#world, path);
     if (outcome.ok) return outcome;
     return this.#refusals.record(outcome).then(({ refusal }) => refused(refusal));
+  }
+
+  spelt(path: string): string {
+    return speltPath(this.#world, path);
   }
 
   async prepare(

@@ -8,7 +8,7 @@ import { type Call, idOfRequest, newCall } from './call.ts';
 import type { Located } from './foreign-session.ts';
 import { movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
-import { keysOf, locate } from './locate.ts';
+import { keysOf, locate, mayBeRespelt, respelt } from './locate.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
@@ -124,6 +124,7 @@ export class Intercept {
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
     if (this.#arriving > 0 || understanding.unexplained || changes(understanding)) return false;
+    if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
     const session = this.#options.session(metaOf(call.message));
     if (session instanceof Promise) return false;
     const found = keysOf(call, session);
@@ -206,6 +207,8 @@ export class Intercept {
     call.session = session;
     const refusal = await judgeUnexplained(this.#options, call, session);
     if (refusal !== undefined) return { refusal };
+    if (mayBeRespelt(call.understanding, this.#options.catalogue.table))
+      call.understanding = respelt(call.understanding, session);
     const { understanding } = call;
     const keys: string[] = [];
     for (const path of pathsOf(understanding)) {

@@ -1,6 +1,29 @@
+import type { ServerTable } from '../dialect/servers/server-table.ts';
 import type { Call } from './call.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';
-import { pathsOf } from './understand.ts';
+import { changes, givenPaths, pathsOf, type Understanding } from './understand.ts';
+
+const ASCII = /^[\0-\x7f]*$/;
+
+/**
+ * True when the upstream may open a file of a slightly other name. A change is always asked about: a few signs outside of
+ * ASCII are the same as one inside.
+ */
+export function mayBeRespelt(understanding: Understanding, table: ServerTable | undefined): boolean {
+  if (table?.equalNames !== true || understanding.guessed) return false;
+  return changes(understanding) || !givenPaths(understanding).every((path) => ASCII.test(path));
+}
+
+/** The same call, about the files as they are spelt on disk right now. */
+export function respelt(understanding: Understanding, session: ForeignSession): Understanding {
+  const spelt = new Map<string, string>();
+  for (const path of pathsOf(understanding)) spelt.set(path, session.spelt(path));
+  const place = (path: string): string => {
+    const placed = understanding.place(path);
+    return spelt.get(placed) ?? placed;
+  };
+  return { ...understanding, place };
+}
 
 /** Asks once for each path of a call: a refusal is journalled where it is given. */
 export function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {

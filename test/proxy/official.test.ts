@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OFFICIAL, official, officialForFile, scratch } from './harness.ts';
 
@@ -276,6 +276,28 @@ describe('the official server kept inside', () => {
       code: 'NOT_A_FILE',
     });
     expect((await client.call('list_directory', { path: root })).text).toContain('pipe');
+  });
+
+  it('takes a name for the one that is the same but for its Unicode form, as the server does', async () => {
+    const { client, root } = open();
+    const [composed, taken] = ['caf\u00e9', 'cafe\u0301'].map((name) => join(root, name, `${name}.txt`));
+    if (composed === undefined || taken === undefined) throw new Error('no names');
+    mkdirSync(dirname(composed));
+    writeFileSync(composed, 'old\n');
+    const write = () => client.call('write_file', { path: taken, content: 'new\n' });
+    expect(await write()).toMatchObject({ code: 'NOT_READ' });
+    expect(read(composed)).toBe('old\n');
+    expect((await client.call('read_text_file', { path: taken })).text).toBe('old\n');
+    expect((await write()).ok).toBe(true);
+    expect(read(composed)).toBe('new\n');
+    // The sign for kelvin is the same as a letter.
+    writeFileSync(join(root, '\u212a.txt'), 'old\n');
+    const kelvin = await client.call('write_file', { path: join(root, 'K.txt'), content: 'x' });
+    expect(kelvin).toMatchObject({ code: 'NOT_READ' });
+    // Which of two is meant the server does not know either.
+    for (const name of ['\u1e69', 's\u0323\u0307']) writeFileSync(join(root, name), 'old\n');
+    const third = await client.call('write_file', { path: join(root, 's\u0307\u0323'), content: 'x' });
+    expect(third.text).toContain('Ambiguous');
   });
 
   it('takes relative paths as the server does: within the root', async () => {

@@ -21,6 +21,7 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
   relativeTo: 'root',
   folder: { after: 'server-filesystem' },
   followsRoots: true,
+  equalNames: true,
   expandsHome: true,
   words: {
     read: 'read_text_file',

@@ -19,6 +19,8 @@ export interface ServerTable {
   readonly elsewhere?: readonly string[];
   /** It takes no absolute paths: relative ones go to it as they are. */
   readonly onlyRelative?: true;
+  /** A name that is not there means to it one that is there and the same but for its Unicode form. */
+  readonly equalNames?: true;
   /** `~/x` means the home folder to this server. */
   readonly expandsHome: boolean;
   /** Its own tools, for the next step of a refusal. */

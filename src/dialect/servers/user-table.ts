@@ -17,6 +17,7 @@ const FIELDS = new Set([
   'followsRoots',
   'elsewhere',
   'onlyRelative',
+  'equalNames',
   'expandsHome',
   'words',
   'tools',
@@ -89,7 +90,7 @@ function pathProblems(value: JsonRecord, at: string): string[] {
     problems.push(`${at}.relativeTo: must be "root" or "cwd"`);
   if ('folder' in value && !isFolder(value['folder']))
     problems.push(`${at}.folder: must be {"after": NAME} or {"option": NAME}`);
-  for (const name of ['followsRoots', 'onlyRelative'])
+  for (const name of ['followsRoots', 'onlyRelative', 'equalNames'])
     if (name in value && value[name] !== true) problems.push(`${at}.${name}: must be true, or absent`);
   if ('expandsHome' in value && typeof value['expandsHome'] !== 'boolean')
     problems.push(`${at}.expandsHome: must be true or false`);

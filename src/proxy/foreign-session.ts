@@ -8,6 +8,8 @@ import type { Outcome } from '../model/verdict.ts';
  */
 export interface ForeignSession {
   readonly id: string;
+  /** It may change nothing at all. */
+  readonly readOnly: boolean;
   /** Where a path leads, if the session may look there; at once if it can be told at once. Reads nothing. */
   locate(path: string): Located | Promise<Located>;
   /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */

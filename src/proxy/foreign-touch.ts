@@ -23,7 +23,10 @@ export async function judgeTouch(
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   try {
-    if (world.policy.readOnly) return no({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human' });
+    if (world.policy.readOnly) {
+      const detail = { reason: 'session' };
+      return no({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
+    }
     const totalLines = view.snapshot === undefined ? undefined : countLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
     const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });

@@ -30,6 +30,7 @@ const MAX_LISTED = 100_000;
 /** A session of the gate, for reads and changes that another server makes. */
 export class GatedForeign implements ForeignSession {
   readonly id: string;
+  readonly readOnly: boolean;
   readonly #world: World;
   readonly #session: Session;
   readonly #ledger: Ledger;
@@ -39,6 +40,7 @@ export class GatedForeign implements ForeignSession {
   /** `world` is that of the workspace the session belongs to. */
   constructor(world: World, session: Session) {
     this.id = session.id;
+    this.readOnly = world.policy.readOnly;
     this.#world = world;
     this.#session = session;
     this.#ledger = new Ledger({ store: world.store, session: session.id, policy: world.policy });

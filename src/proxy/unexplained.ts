@@ -3,9 +3,9 @@ import type { Call } from './call.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { commandOf } from './understand.ts';
-import { unknownToolRefusal } from './unknown-refusal.ts';
+import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 
-/** What the policy for unknown tools says to a call, written into the journal; undefined: nothing against it. */
+/** What the policy for unknown tools says to a call, or that nothing may be changed, written into the journal; undefined: nothing against it. */
 export async function judgeUnexplained(
   options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
   call: Call,
@@ -15,8 +15,10 @@ export async function judgeUnexplained(
   if (what === undefined) return undefined;
   const { unknownTools, catalogue, shared } = options;
   const through =
-    unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args));
+    !session.readOnly &&
+    (unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args)));
   const done = through ? 'let through' : 'refused';
   await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
-  return through ? undefined : unknownToolRefusal(call.tool, unknownTools);
+  if (through) return undefined;
+  return session.readOnly ? readOnlyRefusal(call.tool) : unknownToolRefusal(call.tool, unknownTools);
 }

@@ -15,6 +15,17 @@ export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal 
   };
 }
 
+/** A tool that may change anything was called where nothing may be changed. */
+export function readOnlyRefusal(tool: string): Refusal {
+  return {
+    code: 'READ_ONLY',
+    action: 'run',
+    path: tool,
+    next: 'ask_human',
+    detail: { reason: 'session' },
+  };
+}
+
 export function isUnknownTool(refusal: Refusal): boolean {
   return refusal.action === 'run' && refusal.detail?.reason === REASON;
 }

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { toolIn } from '../support/tools.ts';
+import { TestGate } from './gate.ts';
 import { scratch, startProxy } from './harness.ts';
 
 /** A server by other hands, with other tools and JSON for answers. */
@@ -66,6 +67,29 @@ describe('fast-filesystem-mcp behind the gate', () => {
       'change edit b.txt',
       'change delete b.txt',
     ]);
+  });
+
+  it('changes nothing where nothing may be changed, not even by a tool that nobody can explain', async () => {
+    const root = scratch();
+    const home = scratch();
+    mkdirSync(join(root, 'd'));
+    writeFileSync(join(root, 'a.txt'), 'one\n');
+    const gate = await TestGate.open(root, home, { policy: { readOnly: true } });
+    onTestFinished(() => gate.close());
+    const { client } = await startProxy(root, {
+      command: process.execPath,
+      args: [server(), root],
+      session: gate.session,
+    });
+    await client.initialize();
+    const sync = { source_dir: join(root, 'd'), target_dir: root, delete_extra: true };
+    const synced = await client.call('fast_sync_directories', sync);
+    expect(synced).toMatchObject({ code: 'READ_ONLY' });
+    expect(synced.text).toContain('this session is read-only');
+    const copy = { source: join(root, 'a.txt'), destination: join(root, 'b.txt') };
+    expect((await client.call('fast_copy_file', copy)).text).toContain('this session is read-only');
+    expect(readdirSync(root).sort()).toEqual(['a.txt', 'd']);
+    expect((await client.call('fast_sync_directories', { ...sync, dry_run: true })).ok).toBe(true);
   });
 
   it('stays inside', async () => {

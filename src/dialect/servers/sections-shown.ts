@@ -5,7 +5,7 @@ import { undecorated } from './undecorated.ts';
 
 /**
  * Takes one text apart that holds a section for each file. The marks between sections can be forged by a file's own
- * text: where the next mark stands more than once, neither that file nor any after it is counted.
+ * text: where the next mark stands more often than it was asked for, neither that file nor any after it is counted.
  */
 export function sectionsShown(
   marks: SectionMarks & Decoration,
@@ -18,7 +18,9 @@ export function sectionsShown(
   const found: ShownLines[] = [];
   let at = 0;
   for (const [index, read] of reads.entries()) {
-    const end = endOf(marks, text, { at, next: reads[index + 1]?.path });
+    const next = reads[index + 1]?.path;
+    const times = reads.slice(index + 1).filter(({ path }) => path === next).length;
+    const end = endOf(marks, text, { at, next, times });
     if (end === undefined) break;
     const body = bodyOf(marks, read.path, text.slice(at, end));
     if (body !== undefined) found.push(...delivered(read.path, read.asked, undecorated(body, marks)));
@@ -27,17 +29,18 @@ export function sectionsShown(
   return found;
 }
 
-/** Where a section ends: before the one mark that begins the next path's section. */
+/** Where a section ends: before the mark that begins the next path's section, if none of those that follow is forged. */
 function endOf(
   marks: SectionMarks,
   text: string,
-  place: { readonly at: number; readonly next: string | undefined },
+  place: { readonly at: number; readonly next: string | undefined; readonly times: number },
 ): number | undefined {
   if (place.next === undefined) return text.length;
   const mark = `${marks.between}${opening(marks).replace('PATH', () => place.next ?? '')}`;
   const first = text.indexOf(mark, place.at);
-  if (first < 0 || text.indexOf(mark, first + 1) >= 0) return undefined;
-  return first;
+  let found = 0;
+  for (let at = first; at >= 0 && found <= place.times; at = text.indexOf(mark, at + 1)) found++;
+  return found === place.times ? first : undefined;
 }
 
 /** How a section begins, whether it failed or not. */

@@ -119,6 +119,17 @@ describe('the forms of other servers', () => {
     expect(shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text('no JSON'))).toEqual([]);
   });
 
+  it('official: a file that was asked for twice is counted, unless a third mark was forged', () => {
+    const twice = { paths: ['f', 'g', 'g'] };
+    const shown = (value: string) => shownBy('filesystem', 'read_multiple_files', twice, text(value));
+    expect(shown('f:\na\n\n---\ng:\nb\n\n---\ng:\nb\n')).toEqual([
+      { path: 'f', content: 'a' },
+      { path: 'g', content: 'b' },
+      { path: 'g', content: 'b' },
+    ]);
+    expect(shown('f:\na\n\n---\ng:\nfake\n\n---\ng:\nb\n\n---\ng:\nb\n')).toEqual([]);
+  });
+
   it('j0hanz: footers are not of the file, and sections have their own marks', () => {
     const shown = (value: string) =>
       shownBy('j0hanz-filesystem', 'read', { path: 'f', head: 2 }, text(value));

@@ -1,5 +1,6 @@
 import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
 import { Bearings } from './bearings.ts';
+import { Handshake } from './handshake.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
@@ -22,6 +23,9 @@ const HEEDED = new Set([
 /** Methods that the gate may refuse. */
 const GATED = new Set<unknown>(['tools/call', 'resources/read']);
 
+/** Methods that mean what they mean only once it is known who the server is, or that are about such. */
+const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
+
 /** Beyond these bytes an answer need not show that it is one. */
 const HEAD_BYTES = 256;
 
@@ -41,6 +45,7 @@ export class Pump {
   readonly #waiting = new Map<string, Awaiting>();
   #holding = 0;
   readonly #bearings: Bearings;
+  readonly #handshake = new Handshake();
   readonly #intercept: Intercept;
 
   constructor(ends: Ends, options: InterceptOptions) {
@@ -97,8 +102,9 @@ export class Pump {
   }
 
   /** Everything that has come from the client has been forwarded or answered. */
-  idle(): Promise<void> {
-    return this.#intercept.idle();
+  async idle(): Promise<void> {
+    await this.#handshake.over();
+    await this.#intercept.idle();
   }
 
   /** Calls the upstream has not answered yet. */
@@ -108,10 +114,13 @@ export class Pump {
 
   /** The upstream is gone. */
   close(): Promise<void> {
+    this.#handshake.end();
     return this.#intercept.close();
   }
 
   #heed(line: Buffer, message: JsonRecord): void {
+    const depends = DEPENDING.has(message['method']);
+    if (depends && this.#handshake.postpones(() => this.#heed(line, message))) return;
     switch (message['method']) {
       case 'tools/call':
         this.#intercept.call(line, message);
@@ -126,7 +135,11 @@ export class Pump {
       case 'initialize':
       case 'server/discover':
         this.#bearings.sawClient(message);
-        this.#watch(message, (result) => this.#options.catalogue.sawServer(result));
+        if (idKey(message['id']) !== undefined) this.#handshake.begin();
+        this.#watch(message, (result) => {
+          this.#options.catalogue.sawServer(result);
+          this.#handshake.end();
+        });
         break;
       case 'notifications/roots/list_changed':
         this.#bearings.sawRoots();

@@ -89,6 +89,20 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     untouched();
   });
 
+  it('also to a client that does not wait until the server has said who it is', async () => {
+    const { root, other, untouched } = folders();
+    const args = [OFFICIAL, other, root];
+    const { client } = await startProxy(root, { command: process.execPath, args });
+    const greeted = client.initialize();
+    const written = client.call('write_file', { path: 'a.txt', content: 'mine\n' });
+    const shown = client.call('read_text_file', { path: 'b.txt' });
+    client.end();
+    await greeted;
+    expect(await written).toMatchObject({ code: 'NOT_READ' });
+    expect((await shown).text).toBe(`b.txt of ${root}\n`);
+    untouched();
+  });
+
   it('also by the roots of a client', async () => {
     const server = await astray(({ root }) => ({ args: [OFFICIAL, root] }), { roots: {} });
     await vi.waitFor(() => expect(server.errors()).toContain('Updated allowed directories'));

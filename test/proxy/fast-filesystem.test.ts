@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toolIn } from '../support/tools.ts';
@@ -90,6 +90,28 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect((await client.call('fast_copy_file', copy)).text).toContain('this session is read-only');
     expect(readdirSync(root).sort()).toEqual(['a.txt', 'd']);
     expect((await client.call('fast_sync_directories', { ...sync, dry_run: true })).ok).toBe(true);
+  });
+
+  it('a copied folder can be taken back with all that is in it, and a moved one comes back', async () => {
+    const { client, root, gate } = await open();
+    const from = join(root, 'from');
+    mkdirSync(join(from, 'deep'), { recursive: true });
+    writeFileSync(join(from, 'deep/b.txt'), 'b\n');
+    const to = { source: from, destination: join(root, 'to') };
+    expect((await client.call('fast_copy_file', to)).ok).toBe(true);
+    expect(read(join(root, 'to/deep/b.txt'))).toBe('b\n');
+    expect(await gate.library.undo({})).toMatchObject({ ok: true });
+    expect(readdirSync(root).sort()).toEqual(['a.txt', 'from']);
+    // Nobody may look at what is protected: the folder is recorded alone.
+    mkdirSync(join(from, '.git'));
+    expect((await client.call('fast_copy_file', to)).ok).toBe(true);
+    expect(await gate.pending()).toBe(0);
+    rmSync(to.destination, { recursive: true });
+    rmSync(join(from, '.git'), { recursive: true });
+    expect((await client.call('fast_move_file', to)).ok).toBe(true);
+    expect(await gate.library.undo({})).toMatchObject({ ok: true });
+    expect(readdirSync(root).sort()).toEqual(['a.txt', 'from']);
+    expect(read(join(from, 'deep/b.txt'))).toBe('b\n');
   });
 
   it('stays inside', async () => {

@@ -33,9 +33,19 @@ describe('Catalogue', () => {
 
   it('tries the user’s own tables first', () => {
     const own = { ...OFFICIAL_FILESYSTEM, id: 'mine', signature: [] };
-    const catalogue = new Catalogue([own, ...KNOWN_SERVERS]);
+    const catalogue = new Catalogue(KNOWN_SERVERS, [own]);
     catalogue.sawServer(official);
     expect(catalogue.table?.id).toBe('mine');
+  });
+
+  it('goes by what the user says of a tool, also where our own table fits better', () => {
+    const rules = [{ does: 'unknown' }] as const;
+    const own = { ...OFFICIAL_FILESYSTEM, signature: [], tools: { write_file: rules } };
+    const catalogue = new Catalogue(KNOWN_SERVERS, [own]);
+    catalogue.sawServer(official);
+    catalogue.sawTools({ tools: OFFICIAL_FILESYSTEM.signature.map((name) => tool(name)) });
+    expect(catalogue.rulesOf('write_file')).toBe(rules);
+    expect(catalogue.rulesOf('edit_file')).toBe(OFFICIAL_FILESYSTEM.tools['edit_file']);
   });
 
   it('has no rules for a name that every object has', () => {

@@ -8,16 +8,20 @@ const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /** What has been learnt of the upstream from the messages that passed: its name, its tools, the tables that fit. */
 export class Catalogue {
-  readonly #tables: readonly ServerTable[];
+  readonly #known: readonly ServerTable[];
+  readonly #own: readonly ServerTable[];
   readonly #tools = new Map<string, ToolTraits>();
   #name: string | undefined;
   #listed = false;
   #fitting: readonly ServerTable[] = [];
+  /** The same, those of the user first. */
+  #describing: readonly ServerTable[] = [];
   #edition = 0;
 
-  /** Tables are tried in this order where they fit equally well. */
-  constructor(tables: readonly ServerTable[]) {
-    this.#tables = tables;
+  /** What the user says of a tool counts before what we know of it, however much better our own table fits. */
+  constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
+    this.#known = known;
+    this.#own = own;
   }
 
   /** Takes the result of `initialize` or `server/discover`, or any result of the era that has the name in all of them. */
@@ -63,7 +67,7 @@ export class Catalogue {
 
   /** The rules of a tool that some fitting table describes. */
   rulesOf(tool: string): readonly Rule[] | undefined {
-    for (const table of this.#fitting) if (Object.hasOwn(table.tools, tool)) return table.tools[tool];
+    for (const table of this.#describing) if (Object.hasOwn(table.tools, tool)) return table.tools[tool];
     return undefined;
   }
 
@@ -76,7 +80,8 @@ export class Catalogue {
       ...(this.#name === undefined ? {} : { name: this.#name }),
       ...(this.#listed ? { tools: [...this.#tools.keys()] } : {}),
     };
-    this.#fitting = recognise(traits, this.#tables);
+    this.#fitting = recognise(traits, [...this.#own, ...this.#known]);
+    this.#describing = [...recognise(traits, this.#own), ...this.#fitting];
     this.#edition++;
   }
 }

@@ -44,7 +44,7 @@ export function gateFor(
   const { session, command = '', args = [], url } = options;
   return {
     session: typeof session === 'function' ? remembered(session) : () => session,
-    catalogue: new Catalogue([...(options.tables ?? []), ...KNOWN_SERVERS]),
+    catalogue: new Catalogue(KNOWN_SERVERS, options.tables),
     wording: options.wording ?? 'default',
     unknownTools: options.unknownTools ?? 'allow',
     where: {

@@ -12,7 +12,7 @@ const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 /** What goes to a server of this name, started like this, of calls to it. */
 function server(name: string, upstream: Whereabouts['upstream'] | string, tables: unknown = []) {
   const user = readUserTables(tables);
-  const catalogue = new Catalogue([...(user.ok ? user.tables : []), ...KNOWN_SERVERS]);
+  const catalogue = new Catalogue(KNOWN_SERVERS, user.ok ? user.tables : []);
   catalogue.sawServer({ serverInfo: { name } });
   const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
   const reached = typeof upstream === 'string' ? { command, args } : upstream;

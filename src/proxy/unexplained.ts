@@ -16,7 +16,8 @@ export async function judgeUnexplained(
   const { unknownTools, catalogue, shared } = options;
   const through =
     !session.readOnly &&
-    (unknownTools === 'allow' || (unknownTools === 'ask' && shared.asked.again(call.tool, call.args)));
+    (unknownTools === 'allow' ||
+      (unknownTools === 'ask' && shared.asked.again(session.id, call.tool, call.args)));
   const done = through ? 'let through' : 'refused';
   await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
   if (through) return undefined;

@@ -13,10 +13,10 @@ const REMEMBERED = 1000;
 export class AskedOnce {
   readonly #asked = new Set<string>();
 
-  /** True the second time the same tool comes with the same arguments; then it starts over. */
-  again(tool: string, args: unknown): boolean {
+  /** True the second time a session calls the same tool with the same arguments; then it starts over. */
+  again(session: string, tool: string, args: unknown): boolean {
     const key = createHash('sha256')
-      .update(JSON.stringify([tool, args]))
+      .update(JSON.stringify([session, tool, args]))
       .digest('hex');
     if (this.#asked.delete(key)) return true;
     this.#asked.add(key);

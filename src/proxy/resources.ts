@@ -5,6 +5,9 @@ import { upstreamPath } from './paths.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, metaOf, paramsOf } from './rpc.ts';
 import type { Wire } from './wire.ts';
 
+/** Dots behind a link lead elsewhere for a server that follows the link first: such an address has no one meaning. */
+const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
+
 /** The address a `resources/read` asks for, if it is that of a file. */
 export function fileAddress(message: JsonRecord): string | undefined {
   const uri = paramsOf(message)['uri'];
@@ -19,6 +22,10 @@ export async function readResource(
 ): Promise<void> {
   const { line, message, uri } = request;
   const id = idOfRequest(line, message)?.id ?? 'null';
+  if (CLIMBS.test(uri)) {
+    wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
+    return;
+  }
   try {
     const session = await options.session(metaOf(message));
     // Some servers decode the address, some only cut off its scheme: it must lie inside either way.

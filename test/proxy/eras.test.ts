@@ -109,6 +109,11 @@ it('a file resource outside the root is refused, any other is the server’s own
     code: -32602,
     message: expect.stringContaining('OUTSIDE_WORKSPACE'),
   });
+  // Where that leads depends on who follows which link first.
+  for (const uri of ['file:///a/../b', 'file:///a/%2e%2E', 'file:///a%2f..%5cb', 'file:../b'])
+    expect((await modern(client, 'resources/read', { uri })).error?.message, uri).toContain('".."');
+  const dots = await modern(client, 'resources/read', { uri: 'file:///etc/..a/b..' });
+  expect(dots.error?.message).toContain('OUTSIDE_WORKSPACE');
   const note = await modern(client, 'resources/read', { uri: 'note://one' });
   expect(note.result.contents[0].text).toBe('a note');
 });

@@ -29,7 +29,7 @@ export interface ServerTable {
 }
 
 /** The first argument after the server's own name, or the value of an option. */
-export type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
+type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /** What the server's tools and arguments are called, for sentences that name the next call. */
 export interface ToolWords {

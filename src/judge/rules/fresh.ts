@@ -4,6 +4,7 @@ import { type Sighting, showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
 import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
  * What was seen still is as it was seen. Same bytes are never stale (but for seed B's rule, which goes by time); a check that
@@ -46,14 +47,6 @@ function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boole
   if (facts.action !== 'overwrite' || facts.contentHash === undefined || policy.staleness === 'warn')
     return false;
   return facts.contentHash === sighting.refusedContent && !bringsWhatIsThere(facts);
-}
-
-/** The content to be written is what is already there: nothing can be lost. */
-function bringsWhatIsThere(facts: Facts): boolean {
-  const { contentHash, currentRevision } = facts;
-  if (facts.action !== 'overwrite' || contentHash === undefined || currentRevision === undefined)
-    return false;
-  return contentHash.startsWith(currentRevision);
 }
 
 function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {

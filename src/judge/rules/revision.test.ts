@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { facts, MISSING, says } from '../../../test/support/judging.ts';
+import { facts, MISSING, says, sighting } from '../../../test/support/judging.ts';
+import { NOTHING } from '../../model/coverage.ts';
 import type { Facts } from '../facts.ts';
 import { revision } from './revision.ts';
 
@@ -15,6 +16,24 @@ describe('revision', () => {
     [
       'another one, unseen',
       { expectedRevision: 'r0', currentRevision: 'r1', sighting: undefined },
+      'REVISION_MISMATCH',
+    ],
+    [
+      'another one, but the session knows what is there and brings just that',
+      { expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', freshness: 'same' },
+      'pass',
+    ],
+    [
+      'another one, and what is there, unseen',
+      { expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', sighting: undefined },
+      'REVISION_MISMATCH',
+    ],
+    [
+      'another one, and what is there, of which only a part was seen',
+      {
+        ...{ expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', freshness: 'same' },
+        sighting: sighting({ coverage: NOTHING }),
+      },
       'REVISION_MISMATCH',
     ],
     ['an empty token', { expectedRevision: '', currentRevision: 'r1' }, 'REVISION_MISMATCH'],

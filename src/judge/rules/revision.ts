@@ -1,15 +1,27 @@
+import { showsAll } from '../../model/sighting.ts';
+import type { Facts } from '../facts.ts';
+import { knowledgeOf } from '../knowledge.ts';
 import { no, PASS, type Rule } from '../rule.ts';
+import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
  * An `expected_revision` must be that of the bytes there now, also for a session that has seen them: the caller said what
- * it builds on. The refusal never tells the current one.
+ * it builds on. The refusal never tells the current one. But a write that was carried out may be sent again, for its answer
+ * can get lost: then the session knows all that is there, and brings the same.
  */
 export const revision: Rule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;
-  if (expected === undefined || expected === current) return PASS;
+  if (expected === undefined || expected === current || isSentAgain(facts)) return PASS;
   if (target.exists && current === undefined)
     return no(facts, { code: 'UNVERIFIABLE', next: 'read_again', detail: { errno: facts.errno } });
   if (!target.exists)
     return no(facts, { code: 'REVISION_MISMATCH', next: 'fix_argument', detail: { reason: 'missing' } });
   return no(facts, { code: 'REVISION_MISMATCH', next: 'read', detail: { seenAtMs: facts.sighting?.atMs } });
 };
+
+function isSentAgain(facts: Facts): boolean {
+  const knowledge = knowledgeOf(facts);
+  if (!knowledge.known || facts.freshness !== 'same' || !bringsWhatIsThere(facts)) return false;
+  const { coverage, flags } = knowledge.sighting;
+  return coverage.kind === 'whole' && showsAll(flags);
+}

@@ -1,8 +1,11 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { clip } from '../report/bounded.ts';
 import type { World } from './world.ts';
 
+/** What is kept of a path that was refused; no system has longer ones, and callers send what they like. */
+const MAX_PATH_CHARS = 4096;
 /** Files remembered at most; a streak that is forgotten only explains itself later. */
 const MAX_STREAKS = 1000;
 
@@ -30,7 +33,7 @@ export class Refusals {
       session: this.#ledger.session,
       root,
       action: refusal.action,
-      path: refusal.path,
+      path: clip(refusal.path, MAX_PATH_CHARS),
       code: refusal.code,
       ...(refusal.detail?.reason === undefined ? {} : { text: refusal.detail.reason }),
     };
@@ -40,14 +43,15 @@ export class Refusals {
 
   /** A successful read of a path starts its count again. */
   reset(path: string): void {
-    this.#streaks.delete(path);
+    this.#streaks.delete(clip(path, MAX_PATH_CHARS));
   }
 
   #counted(refusal: Refusal): Refusal {
-    const last = this.#streaks.get(refusal.path);
+    const key = clip(refusal.path, MAX_PATH_CHARS);
+    const last = this.#streaks.get(key);
     const count = last?.code === refusal.code ? last.count + 1 : 1;
-    this.#streaks.delete(refusal.path);
-    this.#streaks.set(refusal.path, { code: refusal.code, count });
+    this.#streaks.delete(key);
+    this.#streaks.set(key, { code: refusal.code, count });
     for (const path of this.#streaks.keys()) {
       if (this.#streaks.size <= MAX_STREAKS) break;
       this.#streaks.delete(path);

@@ -146,3 +146,15 @@ describe('runInSession', () => {
     expect(() => runInSession(session, undefined as unknown as () => void)).toThrow(MISUSE);
   });
 });
+
+describe('a refusal in the journal', () => {
+  it('is no longer than a path can be, whatever was sent as one', async () => {
+    const sessions = await workspace();
+    const session = await sessions.session('a');
+    const sent = 'x'.repeat(1_000_000);
+    expect(await session.read(sent)).toMatchObject({ ok: false, refusal: { path: sent } });
+    const [entry] = await sessions.world.store.entries({ kinds: ['refusal'] });
+    expect(entry?.path).toMatch(/^x+…$/);
+    expect(entry?.path).toHaveLength(4096);
+  });
+});

@@ -17,6 +17,10 @@ export interface ServeProcess {
   readonly servers: () => Promise<Servers>;
 }
 
+/** Nothing happens in a terminal where `lookfirst` alone was typed, and nobody knows why. */
+const FOR_A_PERSON =
+  'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
+
 /** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
 export async function runServe({ args, process, servers }: ServeProcess): Promise<ExitCode> {
   const request = parseServe(args);
@@ -51,6 +55,7 @@ async function serve(
   const { log, env } = plan;
   const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
   if (http === undefined) {
+    if ('isTTY' in plan.input && plan.input.isTTY === true) log(FOR_A_PERSON);
     await serveStdio(plan);
     return;
   }

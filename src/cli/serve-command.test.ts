@@ -1,0 +1,33 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import { runServe } from './serve-command.ts';
+
+/** What a server that ends at once says to people. */
+async function said(isTTY: boolean): Promise<string> {
+  const { root, home } = scratch();
+  const stderr = new PassThrough();
+  const fake = {
+    stdin: Object.assign(new PassThrough(), { isTTY }),
+    stdout: new PassThrough(),
+    stderr,
+    env: { LOOKFIRST_HOME: home },
+    platform: process.platform,
+    cwd: () => root,
+  };
+  const servers = { serveStdio: async () => undefined, serveHttp: async () => undefined };
+  // Only what a server uses of a process.
+  const ended = await runServe({ args: [], process: fake as never, servers: async () => servers });
+  expect(ended).toBe(0);
+  return String(stderr.read() ?? '');
+}
+
+describe('a server that a person has started in a terminal', () => {
+  it('says that it waits for a client, and where help is', async () => {
+    expect(await said(true)).toMatch(/waits for an MCP client.*lookfirst --help/);
+  });
+
+  it('has nothing to say to a client', async () => {
+    expect(await said(false)).toBe('');
+  });
+});

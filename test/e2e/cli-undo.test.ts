@@ -94,6 +94,17 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('three\n');
   });
 
+  it('names files as they can be typed where it is called', async () => {
+    const work = await changedDesk();
+    const [, second = '', third = ''] = work.changes;
+    const below = await lookfirst(work, ['undo', third, '--dry-run'], { cwd: join(work.root, 'new') });
+    expect(below.stdout).toMatch(
+      /^ {2}\S+ {2}create b\.txt by .*\n {2}removed {5}b\.txt\n {2}removed {5}\.\n/m,
+    );
+    const above = await lookfirst(work, ['undo', second], { cwd: work.base });
+    expect(above.stdout).toContain('\n  restored    root/a.txt\n');
+  });
+
   it('refuses with the difference if the file was changed since, and merges if asked to', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');

@@ -125,7 +125,7 @@ interface Shown {
 async function isMeant(cli: Cli, world: World, { result, flags }: Shown): Promise<boolean> {
   const { length } = result.undid;
   if (length < 2 || flags.yes === true || flags.json === true || !cli.terminal.isInteractive) return true;
-  cli.terminal.tell(await previewText(cli, world.store, result));
+  cli.terminal.tell(await previewText(cli, world, result));
   if (await cli.terminal.confirm(`Take back ${count(length, 'change')}?`)) return true;
   cli.terminal.tell('nothing was changed');
   return false;
@@ -138,7 +138,10 @@ async function show(cli: Cli, world: World, { result, flags }: Shown): Promise<E
     await cli.terminal.print(
       JSON.stringify({ ok: true, dryRun, change, root: world.workspace.roots[0], undid, files, diff }),
     );
-  else await cli.terminal.print(dryRun ? await previewText(cli, world.store, result) : undoneText(result));
+  else {
+    const text = dryRun ? await previewText(cli, world, result) : undoneText(cli, world, result);
+    await cli.terminal.print(text);
+  }
   return EXIT.done;
 }
 

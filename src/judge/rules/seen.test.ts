@@ -71,6 +71,7 @@ describe('seen', () => {
     [{ sighting: undefined }, undefined],
     [{ sighting: stub }, { reason: 'evicted', seenAtMs: SEEN_AT }],
     [{ sighting: compacted }, { reason: 'compacted', seenAtMs: SEEN_AT }],
+    [{ sighting: sighting({ coverage: NOTHING }) }, undefined],
     [{ sighting: undefined, absence: 'forgotten' }, { reason: 'forgotten' }],
     [{ sighting: fromHistory }, { reason: 'unverified', seenAtMs: SEEN_AT }],
     [{ sighting: sighting({ tombstone: true }) }, { reason: 'recreated', seenAtMs: SEEN_AT }],

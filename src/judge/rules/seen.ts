@@ -19,7 +19,7 @@ export const seen: Rule = (facts, policy) => {
   if (policy.ttlMs > 0 && facts.nowMs - sighting.atMs > policy.ttlMs)
     return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs: sighting.atMs } });
   if (outOfContext(sighting) && !(facts.action === 'edit' && baselineHolds(facts, policy)))
-    return unseen(facts, sighting.lost ?? 'compacted', sighting.atMs);
+    return unseen(facts, ...lossOf(sighting));
   return PASS;
 };
 
@@ -28,6 +28,11 @@ function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): R
     return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs } });
   const detail = { reason: absence === 'never' ? undefined : absence, seenAtMs };
   return no(facts, { code: 'NOT_READ', next: 'read', detail });
+}
+
+/** What was known without ever being shown, as what a tool has copied, was not lost. */
+function lossOf({ lost, atMs }: Sighting): [Absence, number | undefined] {
+  return lost === undefined ? ['never', undefined] : [lost, atMs];
 }
 
 function asksForFreshness(policy: Policy): boolean {

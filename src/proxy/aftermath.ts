@@ -1,5 +1,6 @@
-import { fieldOf, isRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf } from '../dialect/servers/json-value.ts';
 import { shownLines } from '../dialect/servers/shown-lines.ts';
+import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';

@@ -1,5 +1,6 @@
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Arguments } from '../dialect/servers/rule-scope.ts';
+import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';

@@ -1,8 +1,9 @@
 import type { ToolTraits } from '../dialect/servers/infer-rules.ts';
-import { fieldOf, isRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf } from '../dialect/servers/json-value.ts';
 import { recognise } from '../dialect/servers/known-servers.ts';
 import type { Rule, ServerTable, ToolWords } from '../dialect/servers/server-table.ts';
 import { guessWords } from '../dialect/servers/tool-words.ts';
+import { isRecord } from '../model/record.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 

@@ -1,4 +1,5 @@
-import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { type HeaderParameter, headerMismatch, headerParameters } from './http-headers.ts';
 import { INVALID_PARAMS, isModern, metaOf, paramsOf } from './rpc.ts';
 

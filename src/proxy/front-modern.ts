@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import type { FrontConnection } from './front-connection.ts';
 import { ModernCheck, type Problem } from './front-modern-check.ts';
 import { Reply } from './front-reply.ts';

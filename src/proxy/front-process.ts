@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { FrontConnection } from './front-connection.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { LegacyClient } from './front-legacy.ts';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';

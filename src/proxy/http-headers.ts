@@ -1,4 +1,5 @@
-import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { metaOf, paramsOf } from './rpc.ts';
 
 export type Headers = Record<string, string>;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { idKey, idKeyOfText, parseLine } from './rpc.ts';
 import { idIn, isPlainlyResponse } from './scan.ts';
 import { EventParser } from './sse.ts';

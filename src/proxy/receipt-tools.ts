@@ -1,6 +1,7 @@
-import { fieldOf, isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Rule } from '../dialect/servers/server-table.ts';
 import type { ForeignIntent } from '../dialect/servers/step.ts';
+import { isRecord } from '../model/record.ts';
 import { paramsOf } from './rpc.ts';
 
 /** The argument that takes a receipt's revision back. */

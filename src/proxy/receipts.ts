@@ -1,5 +1,6 @@
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import { shownLines } from '../dialect/servers/shown-lines.ts';
+import { isRecord } from '../model/record.ts';
 import type { ForeignSession } from './foreign-session.ts';
 import { resultLine } from './rpc.ts';
 import { readsOf, type Understanding } from './understand.ts';

@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
 
 /** How much of a message's beginning and end is looked at; longer than any id that comes up. */

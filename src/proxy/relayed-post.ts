@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { isRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 import { openStream, reject } from './front-reply.ts';
 import { bodyOf, type Exchange, mediaType } from './http-exchange.ts';
 import type { InterceptOptions } from './intercept-options.ts';

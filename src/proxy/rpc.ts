@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import { isRecord } from '../model/record.ts';
 
 /** Present in every request of the 2026-07-28 revision and in none before it. */
 const MODERN = 'io.modelcontextprotocol/protocolVersion';

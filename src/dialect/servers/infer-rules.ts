@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord } from './json-value.ts';
+import { isRecord } from '../../model/record.ts';
+import type { JsonRecord } from './json-value.ts';
 import type { EditArguments, Rule } from './server-table.ts';
 import { tendencyOf } from './tool-name.ts';
 

@@ -1,6 +1,6 @@
 import type { Edit } from '../../model/intent.ts';
+import { isRecord } from '../../model/record.ts';
 import { askedLines, touchedLines } from './asked-lines.ts';
-import { isRecord } from './json-value.ts';
 import { type Arguments, holds, scopesOf } from './rule-scope.ts';
 import type { EditArguments, Rule } from './server-table.ts';
 import type { Step } from './step.ts';

@@ -1,9 +1,6 @@
-export type JsonRecord = Readonly<Record<string, unknown>>;
+import { isRecord } from '../../model/record.ts';
 
-/** True for a plain JSON object. */
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** The value of a field; dots lead inside. */
 export function fieldOf(value: unknown, dotted: string): unknown {

@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord } from './json-value.ts';
+import { isRecord } from '../../model/record.ts';
+import type { JsonRecord } from './json-value.ts';
 import { ruleProblems } from './rule-shape.ts';
 import type { Rule, ServerTable, ToolWords } from './server-table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';

@@ -1,4 +1,4 @@
-import { lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
@@ -47,7 +47,7 @@ function moveFile(context: DiskContext, request: Move): Moved {
   const taken = takeOld(context, { ...request, claim, linked });
   if (!taken || inodeOf(claim) !== ino) {
     const retained = taken ? putBack(context, claim, from) : [];
-    if (linked === 'linked') retained.push(...takeBack(context, { ...request, claim }));
+    if (linked === 'linked') retained.push(...takeBack(context, request));
     return conflict('changed', { retained });
   }
   if (linked === 'linked') unlinkSync(claim);
@@ -76,13 +76,10 @@ function takeOld(
 }
 
 /** Removes the new name again. The bytes it stood for are kept if someone has given the old one to another file. */
-function takeBack(context: DiskContext, { to, ino, claim }: Move & { readonly claim: string }): string[] {
-  try {
-    renameSync(at(to), claim);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+function takeBack(context: DiskContext, { to, ino }: Move): string[] {
+  // In its own folder: that of the old name may be the one we may not write to.
+  const claim = claimName(context, to);
+  if (claim === undefined) return [];
   const stats = lstatSync(claim, { bigint: true });
   if (stats.ino !== ino) return putBack(context, claim, to);
   if (stats.nlink === 1n) return [retain(context, claim)];

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { chmodSync, lchownSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadNative } from '../../src/disk/native.ts';
 import type { Ended } from '../children/kernel-changer.ts';
 import { AFTER, BEFORE, CHANGES, type ChangeName } from '../support/changes.ts';
@@ -98,4 +100,34 @@ describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () =
       expect(run?.ended).toEqual({ done: true });
     },
   );
+});
+
+describe('in a folder that may not be written to', () => {
+  // Permissions stop nobody who is root, so the change is made by someone else.
+  const isRoot = process.getuid?.() === 0;
+  const nobody = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+  const [tool, ...args] = [
+    ...nobody,
+    process.execPath,
+    '-e',
+    `fs.accessSync(${JSON.stringify(import.meta.filename)})`,
+  ];
+  const possible = process.platform === 'linux' && spawnSync(tool ?? '', args).status === 0;
+
+  it.skipIf(!possible).each(CHANGES)('%s is a fault that leaves nothing', async (name) => {
+    const places = scratch(IN_MEMORY);
+    makeTree(places, BEFORE);
+    const all = [
+      places.base,
+      ...readdirSync(places.base, { recursive: true }).map((one) => join(places.base, `${one}`)),
+    ];
+    for (const path of isRoot ? all : []) lchownSync(path, 65534, 65534);
+    chmodSync(places.root, 0o555);
+    onTestFinished(() => chmodSync(places.root, 0o755));
+    const job = { root: places.root, home: places.home, name, commit: 'claim', durability: 'none' };
+    const child = await startChild('kernel-changer', [job], nobody);
+    expect(await child.message<Ended>()).toMatchObject({ reason: 'EACCES' });
+    expect(treeOf(places.root)).toEqual([...BEFORE].sort());
+    expect(readdirSync(join(places.root, 'other'))).toEqual([]);
+  });
 });

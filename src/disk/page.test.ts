@@ -54,12 +54,13 @@ describe('readPage', () => {
     writeFileSync(join(disk.root, 'f'), `a\n${giant}b\n`);
     const read = await page(disk, { maxLineBytes: 10 });
     expect(linesOf(read)).toEqual(['a\n', 'x'.repeat(10), 'b\n']);
-    expect(read.cut).toEqual([2]);
+    expect(read.cut).toEqual([{ line: 2, missingChars: 2_999_990 }]);
     expect(read.sha256).toBe(createHash('sha256').update(`a\n${giant}b\n`).digest('hex'));
   });
 
   it.each([
-    ['is cut', 4, ['abcd'], [1]],
+    ['is cut', 3, ['abc'], [{ line: 1, missingChars: 1 }]],
+    ['is cut before its ending', 4, ['abcd'], [{ line: 1, missingChars: 0 }]],
     ['is not', 5, ['abcd\n'], []],
   ])('a line just over the limit %s', async (_what, maxLineBytes, lines, cut) => {
     const disk = bench(['f: abcd\n']);

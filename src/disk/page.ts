@@ -32,13 +32,20 @@ export interface PageRequest {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
+/** A line of which only the beginning was kept. */
+export interface CutLine {
+  /** 1-based. */
+  readonly line: number;
+  /** How much was left out, in UTF-16 units, if it is text. */
+  readonly missingChars: number;
+}
+
 /** Some lines of a file too large to load. */
 export interface Page {
-  /** Each line with its own ending, cut at `maxLineBytes`. */
+  /** Each line with its own ending, cut at `maxLineBytes`; of one that is cut the ending is gone, too. */
   readonly lines: readonly Buffer[];
   readonly from: number;
-  /** 1-based numbers of lines that were cut. */
-  readonly cut: readonly number[];
+  readonly cut: readonly CutLine[];
   /** Known only if the end of the file was reached. */
   readonly totalLines: number | undefined;
   readonly next: LineStart;
@@ -83,12 +90,13 @@ class LineCollector {
   readonly #request: PageRequest;
   readonly #digest: Hash = createHash('sha256');
   readonly #lines: Buffer[] = [];
-  readonly #cut: number[] = [];
+  readonly #cut: CutLine[] = [];
   #line: number;
   #byte: number;
   /** Pieces of the line that began in an earlier chunk, and its length so far. */
   #pieces: Buffer[] = [];
   #length = 0;
+  #missingChars = 0;
 
   constructor(request: PageRequest) {
     this.#request = request;
@@ -138,6 +146,7 @@ class LineCollector {
       const room = this.#request.maxLineBytes - this.#length;
       // Copied: the chunk is filled again by the next read.
       if (room > 0) this.#pieces.push(Buffer.from(piece.subarray(0, room)));
+      if (room < piece.byteLength) this.#missingChars += charsIn(piece.subarray(Math.max(room, 0)));
     }
     this.#length += piece.byteLength;
   }
@@ -146,11 +155,20 @@ class LineCollector {
     if (this.#isKept) {
       const [first, ...more] = this.#pieces;
       this.#lines.push(first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces));
-      if (this.#length > this.#request.maxLineBytes) this.#cut.push(this.#line);
+      if (this.#length > this.#request.maxLineBytes)
+        this.#cut.push({ line: this.#line, missingChars: this.#missingChars });
     }
     this.#byte += this.#length;
     this.#line += 1;
     this.#pieces = [];
     this.#length = 0;
+    this.#missingChars = 0;
   }
+}
+
+/** Without the line's end. A character begins with a byte that continues none, and is two units from 0xf0 on. */
+function charsIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (const byte of bytes) if ((byte & 0xc0) !== 0x80 && byte !== NEWLINE) count += byte >= 0xf0 ? 2 : 1;
+  return count;
 }

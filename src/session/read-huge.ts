@@ -5,7 +5,8 @@ import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { clampLines } from '../text/number-lines.ts';
+import { clampLine } from '../text/clamp.ts';
+import { withoutEnding } from '../text/lines.ts';
 import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
 import { lazily } from './shown-text.ts';
@@ -82,9 +83,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
   const raw = options.raw === true;
-  const lines = raw
-    ? rawLines(bytes)
-    : clampLines(bytes.toString('utf8'), page.from, world.policy.maxLineChars);
+  const lines = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
   const same = earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp);
   const totalLines = page.totalLines ?? (same ? earlier.totalLines : undefined);
   const shown: Coverage = linesCoverage([{ from: page.from, to }], totalLines ?? Number.POSITIVE_INFINITY);
@@ -97,7 +96,6 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
     together.kind === 'whole'
       ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal)
       : undefined;
-  const clamped = [...new Set([...page.cut, ...lines.clamped])].sort((a, b) => a - b);
   return {
     result: {
       get text() {
@@ -109,7 +107,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       totalLines,
       sizeBytes: page.sizeBytes,
       encoding: 'utf-8',
-      clamped,
+      clamped: lines.clamped,
     },
     sighting: {
       key: located.place.path.key,
@@ -118,12 +116,25 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       racy: page.racy,
       coverage: shown,
       totalLines,
-      flags: { ...NO_FLAGS, clamped: clamped.length > 0, notText: hasNul(bytes) },
+      flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0, notText: hasNul(bytes) },
       how: 'read',
       atMs: world.now(),
       pageHash: page.sha256,
     },
   };
+}
+
+/** One by one, for a line that was cut has lost its ending. */
+function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
+  const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
+  const clamped: number[] = [];
+  const texts = page.lines.map((line, index) => {
+    const number = page.from + index;
+    const shown = clampLine(withoutEnding(line.toString('utf8')), maxLineChars, missing.get(number));
+    if (shown.clamped) clamped.push(number);
+    return shown.text;
+  });
+  return { text: texts.join('\n'), clamped };
 }
 
 function rawLines(bytes: Buffer): Pick<ReadResult, 'text' | 'clamped'> {

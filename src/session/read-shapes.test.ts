@@ -45,6 +45,19 @@ describe.each([
     expect(shown.text).toBe(bytes);
   });
 
+  it('are each cut by itself, and keep their numbers', async () => {
+    const { read } = await open({ hugeBytes, maxLineChars: 5 });
+    const shown = await read(`${'x'.repeat(50)}\nshort\n${'ü😀'.repeat(20)}\r\nb\n${'y'.repeat(6)}`);
+    expect(shown.clamped).toEqual([1, 3, 5]);
+    expect(shown.text.split('\n')).toEqual([
+      'xxxxx… [+45 characters]',
+      'short',
+      expect.stringMatching(/^ü😀ü… \[\+5[67] characters\]$/),
+      'b',
+      'yyyyy… [+1 characters]',
+    ]);
+  });
+
   it('are never cut when raw, and then license an overwrite', async () => {
     const { session, read } = await open({ hugeBytes, maxLineChars: 5 });
     const long = `${'x'.repeat(50)}\nshort\n`;

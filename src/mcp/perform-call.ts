@@ -69,6 +69,8 @@ async function performLater(call: Exclude<Call, { kind: 'read' }>, performing: P
     case 'roots':
       return answerOf({ ok: true, roots: words.roots }, { words, render: call.render, summary: done });
     default:
+      // Whoever took the call back before its turn came does not want the change.
+      context.signal.throwIfAborted();
       return performChange(call, session, words);
   }
 }

@@ -129,6 +129,20 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(await served.stop()).toBe(0);
   });
 
+  it('a change that is cancelled before its turn is not made', async () => {
+    const places = scratch();
+    const served = await Served.start(places);
+    const params = { name: 'write_file', arguments: { path: 'unwanted', content: 'x' } };
+    const call = { jsonrpc: '2.0', id: 900, method: 'tools/call', params };
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 900 } };
+    // Both at once: the first call still waits for the workspace to be opened when it is taken back.
+    served.client.send(`${JSON.stringify(call)}\n${JSON.stringify(cancel)}`);
+    await served.call('write_file', { path: 'wanted', content: 'x' });
+    expect(await served.stop()).toBe(0);
+    expect(readdirSync(places.root)).toEqual(['wanted']);
+    expect(served.client.errors).not.toContain('failed');
+  });
+
   it('a listing of very many entries goes on beside other calls, tells how far it is and can be cancelled', async () => {
     const places = scratch();
     for (let folder = 0; folder < 5; folder += 1) {

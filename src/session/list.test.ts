@@ -19,4 +19,15 @@ describe('a listing cut short', () => {
     expect(listed.entries.map(({ path }) => path)).toEqual(['d0', 'd1', 'd2']);
     expect(listed).toMatchObject({ complete: false, cut: 5 });
   });
+
+  it('goes deep if asked to, and says where it does not go deeper', async () => {
+    const t = await desk();
+    await t.put(`${'d/'.repeat(100)}f`, '');
+    const deep = await ok(t.session.list('.', { depth: 1000, as: 'names' }));
+    expect(deep).toMatchObject({ complete: true, cut: 0 });
+    expect(deep.entries.at(-1)?.path).toBe(`${'d/'.repeat(100)}f`);
+    await t.put(`${'d/'.repeat(600)}f`, '');
+    expect(await ok(t.session.list('.', { depth: 1000, as: 'names' }))).toMatchObject({ complete: false });
+    expect(await ok(t.session.list('.', { depth: 2, as: 'names' }))).toMatchObject({ complete: true });
+  });
 });

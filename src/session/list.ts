@@ -13,7 +13,8 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 
 const DEFAULT_LIMIT = 1000;
-const MAX_DEPTH = 32;
+/** Each level holds a handle open; what lies deeper is said to be missing. */
+const MAX_DEPTH = 500;
 const WAYS: readonly string[] = ['listing', 'entries', 'names'] satisfies ListOptions['as'][];
 
 /** Shows what is in a folder. A folder shown in full counts as seen, which licenses deleting it. */
@@ -38,7 +39,6 @@ export async function listFolder(
     try {
       const listing = new Listing(world, {
         limit,
-        depth: Math.min(depth, MAX_DEPTH),
         as: options.as ?? 'listing',
         options,
       });
@@ -67,7 +67,6 @@ function invalid(path: string, reason: string): Refusal {
 
 interface Bounds {
   readonly limit: number;
-  readonly depth: number;
   readonly as: NonNullable<ListOptions['as']>;
   readonly options: ListOptions;
 }
@@ -108,7 +107,7 @@ class Listing {
       const name = `${at.prefix}${entry.name}`;
       this.entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
       shown += 1;
-      if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
+      if (entry.kind === 'directory' && at.depth < (this.#bounds.options.depth ?? 1))
         await this.#descend(dir, entry.name, path, { ...at, kept: at.kept + names.length - shown });
     }
     if (this.cut !== undefined) this.cut += names.length - shown;
@@ -124,6 +123,10 @@ class Listing {
   }
 
   async #descend(dir: PinnedDirectory, name: string, path: ResolvedPath, at: Level): Promise<void> {
+    if (at.depth >= MAX_DEPTH) {
+      this.cut = undefined;
+      return;
+    }
     try {
       const inner = dir.enter(name);
       try {

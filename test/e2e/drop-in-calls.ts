@@ -126,7 +126,7 @@ const LISTS: readonly DropInCall[] = [
   ...['*.txt', '**/*.ts', 'sub', 'sub/*', '**/deep/**', 'nothing', '*.TXT', '**/.*', '{a,long}.txt'].map(
     (pattern) => search(pattern),
   ),
-  ...['[ab].txt', 'b.txt', '**/b.txt', '**/index.js'].map((pattern) => search(pattern)),
+  ...['[ab].txt', 'b.txt', '**/b.txt', '**/index.js', '**/bottom.txt'].map((pattern) => search(pattern)),
   ...['[!a]*.txt', '!(a).txt', '**.txt', '', '#a', '*sub*', '@(a|long).txt'].map((pattern) =>
     search(pattern, 'dangling', 'out', 'loop'),
   ),

@@ -41,6 +41,7 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'mv.txt': 'mv\n',
   'unseen.txt': 'unseen\n',
   'one.txt': 'x\n',
+  [`${'deep/'.repeat(40)}bottom.txt`]: 'x\n',
 };
 
 /** The same tree for both servers, with the same times. */

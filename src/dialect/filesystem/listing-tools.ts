@@ -7,7 +7,7 @@ import { TEXT_OUTPUT } from './text-output.ts';
 
 /** The official server has no bound; this one keeps a mistaken root from filling the memory. */
 const MAX_ENTRIES = 1_000_000;
-const DEEP = { as: 'names', depth: 32, limit: MAX_ENTRIES } as const;
+const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
 const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;
 
 /** The tools that look at folders and names. */

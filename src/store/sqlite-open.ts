@@ -10,6 +10,9 @@ const BUSY_TIMEOUT_MS = 5000;
 /** 16 MB: a record dirties few and often the same pages, so fewer checkpoints copy much less. */
 const CHECKPOINT_PAGES = 4000;
 
+/** What `pragma auto_vacuum` answers where it is on as we want it. */
+const INCREMENTAL = 2;
+
 /** Opens the database, makes it (0600, in folders 0700) if it is not there, and brings it up to date. */
 export async function openDatabase(file: string): Promise<SqliteDatabase> {
   const open = await loadSqlite();
@@ -41,8 +44,9 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Only a database without tables takes this; it lets `prune` give room back.
-  db.exec('pragma auto_vacuum = incremental');
+  // Only a database without tables takes this; it lets `prune` give room back. Saying it again would be a write.
+  const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
+  if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
   db.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   migrate(db, file);

@@ -42,6 +42,23 @@ describe('the database file', () => {
     await again.close();
   });
 
+  it('is not written to by opening it, and opens while someone writes', async () => {
+    const path = join(scratch().home, 'state.db');
+    const first = await openSqliteStore(path);
+    await first.record({ entries: [readEntry()] });
+    const bytes = (): number => statSync(`${path}-wal`).size;
+    const before = bytes();
+    const writer = (await loadSqlite())(path);
+    writer.exec('begin immediate');
+    const second = await openSqliteStore(path);
+    expect(await second.entries({})).toHaveLength(1);
+    writer.exec('rollback');
+    writer.close();
+    await second.close();
+    expect(bytes()).toBe(before);
+    await first.close();
+  });
+
   it('gives room back when entries are pruned', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);

@@ -133,6 +133,24 @@ describe('lookfirst status', () => {
 });
 
 describe('lookfirst sessions', () => {
+  it('knows that a session which was opened long ago is still at work', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('a.txt', 'one\n');
+    const store = await openStore(`sqlite:${join(work.home, 'lookfirst.db')}`);
+    const [opened] = await store.sessions();
+    if (opened === undefined) return expect.unreachable();
+    await store.record({ session: { ...opened, openedMs: 1, lastMs: 1 } });
+    await store.close();
+    await ok(work.session.read('a.txt'));
+    await work.session.write('a.txt', 'two\n');
+    const sessions = objects(await lookfirst(work, ['sessions', '--json']));
+    expect(sessions).toMatchObject([{ id: 'agent-7', openedMs: 1, state: 'open' }]);
+    const [, shown] = objects(await lookfirst(work, ['status', '--json']));
+    for (const each of [sessions[0], shown]) expect(each?.['lastMs']).toBeGreaterThanOrEqual(opened.openedMs);
+    expect(Date.parse(String(sessions[0]?.['last']))).toBe(sessions[0]?.['lastMs']);
+    expect((await lookfirst(work, ['sessions'])).stdout).not.toMatch(/years|months|days/);
+  });
+
   it('lists and forgets', async () => {
     const work = await changedDesk();
     expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(

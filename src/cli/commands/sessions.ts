@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { isStub } from '../../judge/knowledge.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
+import type { Sighting } from '../../model/sighting.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
 import type { Store } from '../../store/store.ts';
@@ -8,6 +9,7 @@ import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption } from '../flags.ts';
+import { lastUsedMs } from '../last-used.ts';
 import { Near, type ScopeFlags } from '../near.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
@@ -56,9 +58,11 @@ async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitC
     .slice(0, flags.limit === 0 ? undefined : flags.limit);
   const rows: string[][] = [];
   for (const record of records) {
-    const seen = await filesSeen(store, record.id);
-    if (flags.json === true) await cli.terminal.print(json(record, seen));
-    else rows.push(row(cli, record, seen));
+    const sightings = await store.sightings(record.id);
+    const used = { ...record, lastMs: lastUsedMs(record, sightings) };
+    const seen = filesAmong(sightings);
+    if (flags.json === true) await cli.terminal.print(json(used, seen));
+    else rows.push(row(cli, used, seen));
   }
   if (flags.json === true) return EXIT.done;
   if (rows.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
@@ -67,8 +71,7 @@ async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitC
 }
 
 /** Not counting folders listed, and what it has forgotten or deleted itself. */
-async function filesSeen(store: Store, session: string): Promise<number> {
-  const sightings = await store.sightings(session);
+function filesAmong(sightings: readonly Sighting[]): number {
   return sightings.filter((each) => each.tombstone !== true && each.how !== 'listing' && !isStub(each))
     .length;
 }
@@ -117,7 +120,7 @@ async function forget(
   }
   const { root } = record;
   const entry = { kind: 'session', atMs: cli.nowMs, session: id, root, text: 'forgotten' } as const;
-  const seen = await filesSeen(store, id);
+  const seen = filesAmong(await store.sightings(id));
   await store.record({ dropSession: id, entries: [entry] });
   if (flags.json === true) await cli.terminal.print(JSON.stringify({ ok: true, session: id, seen }));
   else await cli.terminal.print(`forgot session ${id}, which had seen ${count(seen, 'file')}`);

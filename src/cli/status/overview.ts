@@ -10,6 +10,7 @@ import { status } from '../../session/status.ts';
 import type { Cli } from '../cli.ts';
 import { shownPath, typeable, whatOf } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { lastUsedMs } from '../last-used.ts';
 import type { Near } from '../near.ts';
 import { type StateSize, sizeOf } from '../state-size.ts';
 import { count } from '../words.ts';
@@ -41,8 +42,8 @@ export async function overview(cli: Cli, world: World, question: Question): Prom
   else await cli.terminal.print(stateText(cli, world, { home, size, last }));
   const rows: string[][] = [];
   for (const record of records.slice(0, MAX_SESSIONS)) {
-    const { seen, outOfDate } = await countFiles(world, record.id);
-    const { id, root, lastMs } = record;
+    const { seen, outOfDate, lastMs } = await lookAt(world, record);
+    const { id, root } = record;
     if (json)
       await cli.terminal.print(JSON.stringify({ type: 'session', id, root, lastMs, seen, outOfDate }));
     else
@@ -61,16 +62,17 @@ export async function overview(cli: Cli, world: World, question: Question): Prom
   return EXIT.done;
 }
 
-async function countFiles(
+async function lookAt(
   world: World,
-  session: string,
-): Promise<{ readonly seen: number; readonly outOfDate: number }> {
-  const ledger = new Ledger({ ...world, session });
-  const seen = (await ledger.all()).filter((sighting) => sighting.how !== 'listing').length;
+  record: SessionRecord,
+): Promise<{ readonly seen: number; readonly outOfDate: number; readonly lastMs: number }> {
+  const ledger = new Ledger({ ...world, session: record.id });
+  const all = await ledger.all();
+  const seen = all.filter((sighting) => sighting.how !== 'listing').length;
   const looked = await status(world, ledger, undefined);
   const files = looked.ok ? looked.files : [];
   const outOfDate = files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length;
-  return { seen, outOfDate };
+  return { seen, outOfDate, lastMs: lastUsedMs(record, all) };
 }
 
 interface State {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
@@ -73,6 +73,25 @@ describe('lookfirst doctor', () => {
     ]);
     expect(lines[1]).toContain('its own Edit, Write and Bash go past the gate');
     expect(lines[2]).toContain('behind the proxy lies an instant');
+  });
+
+  it('fails on a client that is to serve a folder which is gone', async () => {
+    const places = scratch();
+    const gone = join(places.base, 'moved');
+    mkdirSync(gone);
+    for (const client of ['claude-desktop', 'codex', 'opencode'])
+      expect((await lookfirst(places, ['init', client, '--root', gone])).code).toBe(0);
+    expect((await lookfirst(places, ['doctor'])).code).toBe(0);
+    rmdirSync(gone);
+    const ran = await lookfirst(places, ['doctor', '--json']);
+    expect(ran.code).toBe(1);
+    expect(objects(ran).filter(({ status }) => status === 'fail')).toEqual(
+      ['claude-desktop', 'codex', 'opencode'].map((name) => ({
+        name,
+        status: 'fail',
+        message: expect.stringMatching(`cannot start from .*: there is no folder ${gone}$`),
+      })),
+    );
   });
 
   it('goes on after a state folder that cannot be one', async () => {

@@ -1,5 +1,6 @@
 import type { Client } from './client.ts';
 import type { Edited } from './edit.ts';
+import { jsonCommand } from './json-command.ts';
 import { type JsonEntry, newJsonFile, putJsonEntry, removeJsonEntry } from './json-entry.ts';
 import { unwrapJsonEntries, wrapJsonEntry } from './json-wrap.ts';
 import type { Launch } from './launch.ts';
@@ -8,9 +9,11 @@ import {
   putTomlEntry,
   removeTomlEntry,
   type TomlEntry,
+  tomlCommand,
   unwrapTomlEntries,
   wrapTomlEntry,
 } from './toml-entry.ts';
+import { wordsOf } from './wrap.ts';
 
 /** The name our entry has in every client. */
 const SERVER_NAME = 'lookfirst';
@@ -31,6 +34,13 @@ export function removeServer(client: Client, text: string): Edited {
   return client.format === 'json'
     ? removeJsonEntry(unwrapped.text, place)
     : removeTomlEntry(unwrapped.text, place);
+}
+
+/** The command line of our entry in a text that can be understood; undefined if there is none. */
+export function ownCommand(client: Client, text: string): readonly string[] | undefined {
+  const place = { servers: client.servers, name: SERVER_NAME };
+  const nodes = client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place);
+  return nodes === undefined ? undefined : wordsOf(nodes);
 }
 
 /** Puts our proxy before the command of a server that the file has. */

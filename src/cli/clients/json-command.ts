@@ -1,5 +1,17 @@
+import { scanJson } from './json-scan.ts';
 import { type MemberNode, memberOf } from './node.ts';
 import type { CommandNodes } from './wrap.ts';
+
+/** The command of the entry of that name, if it is there and has one. */
+export function jsonCommand(
+  text: string,
+  place: { readonly servers: string; readonly name: string },
+): CommandNodes | undefined {
+  const root = scanJson(text);
+  const servers = root?.kind === 'object' ? memberOf(root, place.servers)?.value : undefined;
+  const entry = servers?.kind === 'object' ? memberOf(servers, place.name) : undefined;
+  return entry === undefined ? undefined : jsonCommandOf(entry);
+}
 
 /** The command of an entry in a JSON file; undefined if it has none, or none that can be told. */
 export function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {

@@ -35,6 +35,11 @@ export function isPlainServe(words: readonly string[]): boolean {
   return begins && own.length === RUN.length + 2;
 }
 
+/** The folder that a command line of `serveLaunch` serves. */
+export function servedFolder(words: readonly string[]): string | undefined {
+  return isPlainServe(words) ? words.at(-1) : undefined;
+}
+
 /** Whether it starts this program, by any of the ways it can be started. */
 export function startsUs(words: readonly string[]): boolean {
   const own = withoutShell(words);

@@ -146,6 +146,12 @@ function sameValue(node: ConfigNode, value: string | readonly string[]): boolean
   return strings?.length === value.length && strings.every((string, i) => string.value === value[i]);
 }
 
+/** The command of the entry, if it is there and has one. */
+export function tomlCommand(text: string, { servers, name }: TomlPlace): CommandNodes | undefined {
+  const table = tableOf(scanToml(text), [servers, name]);
+  return table === undefined ? undefined : commandOf(text, table);
+}
+
 function commandOf(text: string, table: TomlTable): CommandNodes | undefined {
   const keyOf = (name: string) => table.keys.find(({ path }) => path.length === 1 && path[0] === name);
   const command = keyOf('command');

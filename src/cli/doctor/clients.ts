@@ -1,10 +1,13 @@
 import { homedir } from 'node:os';
+import { isAbsolute } from 'node:path';
+import { canonicalPath } from '../canonical.ts';
 import type { Cli } from '../cli.ts';
 import type { Client, ClientName, Places, Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { readConfig } from '../clients/config-file.ts';
-import { removeServer, unwrapServer } from '../clients/config-text.ts';
-import { type Check, ok, reasonOf, warn } from './check.ts';
+import { ownCommand, removeServer, unwrapServer } from '../clients/config-text.ts';
+import { servedFolder } from '../clients/launch.ts';
+import { type Check, fail, ok, reasonOf, warn } from './check.ts';
 
 /** What a client can still do to files without asking us. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
@@ -44,10 +47,20 @@ function checkFile(client: Client, file: string): Check[] {
     const without = removeServer(client, text);
     if (!without.ok) return [warn(name, `${file} cannot be understood: ${without.reason}`)];
     if (without.text === text) return [];
+    const gone = missingFolder(client, text);
+    if (gone !== undefined)
+      return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
     return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text)];
   } catch (error) {
     return [warn(name, reasonOf(error))];
   }
+}
+
+/** The folder our entry serves, if it is written in full and is not there; what others mean only the client knows. */
+function missingFolder(client: Client, text: string): string | undefined {
+  const folder = servedFolder(ownCommand(client, text) ?? []);
+  if (folder === undefined || !isAbsolute(folder)) return undefined;
+  return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
 
 function notEnforced(client: Client, text: string): Check[] {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -122,6 +123,18 @@ describe('lookfirst doctor', () => {
 });
 
 describe('lookfirst init and remove', () => {
+  const hasTerminal = spawnSync('script', ['--version']).status === 0;
+
+  it.skipIf(!hasTerminal)('let no text of the file steer a terminal', () => {
+    const places = scratch();
+    writeFileSync(join(places.root, '.mcp.json'), '// \u001b]0;title\u0007\n{"a": 1}\n');
+    const command = [...PROGRAM, 'init', 'claude-code', '--dry-run'].join(' ');
+    const options = { cwd: places.root, env: environment(places), encoding: 'utf8' } as const;
+    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], options);
+    expect(stdout).toContain('// \\u001b]0;title\\u0007');
+    expect(stdout).not.toContain('\u0007');
+  });
+
   it('show first, then change, and give the file back exactly', async () => {
     const places = scratch();
     const file = join(places.root, '.mcp.json');

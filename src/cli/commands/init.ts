@@ -88,7 +88,8 @@ async function configure(
   const reports = configureClient(request);
   for (const report of reports) {
     if (flags.json === true) await cli.terminal.print(JSON.stringify({ dryRun: request.dryRun, ...report }));
-    else if (report.ok) await cli.terminal.print(reportText(report, request).trimEnd());
+    // The difference shows lines of a file that may have come with somebody else's project.
+    else if (report.ok) await cli.terminal.print(cli.terminal.shown(reportText(report, request).trimEnd()));
     else cli.terminal.tell(reportText(report, request).trimEnd());
   }
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;

@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
+import { Sessions } from '../session/sessions.ts';
 import { runServe } from './serve-command.ts';
+import type { Servers } from './serve-plan.ts';
 
 /** What a server that ends at once says to people. */
 async function said(isTTY: boolean): Promise<string> {
@@ -15,7 +17,12 @@ async function said(isTTY: boolean): Promise<string> {
     platform: process.platform,
     cwd: () => root,
   };
-  const servers = { serveStdio: async () => undefined, serveHttp: async () => undefined };
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => sessions.close());
+  const servers: Servers = {
+    serveStdio: async (plan) => plan.opened(sessions),
+    serveHttp: async () => expect.unreachable(),
+  };
   // Only what a server uses of a process.
   const ended = await runServe({ args: [], process: fake as never, servers: async () => servers });
   expect(ended).toBe(0);
@@ -24,10 +31,12 @@ async function said(isTTY: boolean): Promise<string> {
 
 describe('a server that a person has started in a terminal', () => {
   it('says that it waits for a client, and where help is', async () => {
-    expect(await said(true)).toMatch(/waits for an MCP client.*lookfirst --help/);
+    expect(await said(true)).toMatch(
+      /^lookfirst: serving .*\nlookfirst: .*waits for an MCP client.*lookfirst --help/,
+    );
   });
 
-  it('has nothing to say to a client', async () => {
-    expect(await said(false)).toBe('');
+  it('has no more to say where a client has started it', async () => {
+    expect(await said(false)).toMatch(/^lookfirst: serving .*\n$/);
   });
 });

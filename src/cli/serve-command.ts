@@ -55,7 +55,6 @@ async function serve(
   const { log, env } = plan;
   const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
   if (http === undefined) {
-    if ('isTTY' in plan.input && plan.input.isTTY === true) log(FOR_A_PERSON);
     await serveStdio(plan);
     return;
   }
@@ -121,7 +120,9 @@ async function planOf(
     opened: (sessions) => {
       optimiseEarly();
       if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
-      if (request.http === undefined) log(OPENED[dialect](sessions.world.workspace.roots));
+      if (request.http !== undefined) return;
+      log(OPENED[dialect](sessions.world.workspace.roots));
+      if (process.stdin.isTTY) log(FOR_A_PERSON);
     },
   };
 }

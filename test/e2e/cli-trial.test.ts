@@ -123,14 +123,16 @@ describe('lookfirst doctor', () => {
 });
 
 describe('lookfirst init and remove', () => {
-  const hasTerminal = spawnSync('script', ['--version']).status === 0;
+  /** Runs a command on a terminal of its own. */
+  const TERMINAL = 'script';
+  const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
   it.skipIf(!hasTerminal)('let no text of the file steer a terminal', () => {
     const places = scratch();
     writeFileSync(join(places.root, '.mcp.json'), '// \u001b]0;title\u0007\n{"a": 1}\n');
     const command = [...PROGRAM, 'init', 'claude-code', '--dry-run'].join(' ');
     const options = { cwd: places.root, env: environment(places), encoding: 'utf8' } as const;
-    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], options);
+    const { stdout } = spawnSync(TERMINAL, ['-qec', command, '/dev/null'], options);
     expect(stdout).toContain('// \\u001b]0;title\\u0007');
     expect(stdout).not.toContain('\u0007');
   });

@@ -6,6 +6,7 @@ import { Fault } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Writes } from '../store/store.ts';
+import { bypassEntries } from './bypass-entries.ts';
 import { conflictRefusal } from './conflict-refusal.ts';
 import { keepImages } from './keep-images.ts';
 import type { Done, Step } from './step.ts';
@@ -26,7 +27,7 @@ export interface Work {
 export async function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = newChangeId();
   const effects = once(work.steps.flatMap((step) => step.effects));
-  if (effects.length === 0) return unchanged(ledger, work);
+  if (effects.length === 0) return unchanged(world, ledger, work);
   const entry = entryOf(world, ledger, { work, change, effects });
   const announced = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
   const done: DoneStep[] = [];
@@ -134,8 +135,13 @@ async function settle(
   { done, entry, announced }: { done: readonly DoneStep[]; entry: NewEntry; announced: boolean },
 ): Promise<boolean> {
   const outcomes = done.map(({ outcome }) => outcome);
-  const entries = entry.effects?.length === 0 ? [] : [entry];
-  const settled = entry.change === undefined ? [] : [entry.change];
+  const { change, session } = entry;
+  const bypassed = bypassEntries(
+    done.map(({ step }) => step),
+    { session, atMs: entry.atMs, ...(change === undefined ? {} : { change }) },
+  );
+  const entries = entry.effects?.length === 0 ? bypassed : [entry, ...bypassed];
+  const settled = change === undefined ? [] : [change];
   const journal: Writes = announced ? { entries, settle: settled } : {};
   const atMs = world.now();
   const gone = outcomes.flatMap(({ tombstones }) =>
@@ -190,12 +196,13 @@ function notTakenBack({ path, code }: Refusal): Fault {
 }
 
 /** Nothing to write: what was asked for is there already. */
-async function unchanged(ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
+async function unchanged(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const results: ChangeResult[] = [];
   for (const step of work.steps) {
     const outcome = await step.run();
     if (!outcome.ok) return { ok: false, refusal: conflictRefusal(step, outcome) };
-    await ledger.record(outcome.sightings);
+    const bypassed = bypassEntries([step], { session: ledger.session, atMs: world.now() });
+    await ledger.record(outcome.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
     results.push(outcome.result);
   }
   return { ok: true, dryRun: false, results };

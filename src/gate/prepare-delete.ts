@@ -13,6 +13,7 @@ import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import { removeFileStep, removeLinkStep } from './remove-step.ts';
+import { told } from './told.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { doom, removeTreeStep } from './tree-step.ts';
 import type { World } from './world.ts';
@@ -52,9 +53,20 @@ async function judged(
   }
   if (!located.exists)
     return no({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
+  const prepared = await prepareGoing(world, { located, snapshot, folder, errno: view.facts.errno });
+  return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
+}
+
+interface Leaving extends Pick<View, 'snapshot'> {
+  readonly located: Found;
+  readonly folder: Inside | undefined;
+  readonly errno: string | undefined;
+}
+
+async function prepareGoing(world: World, { located, snapshot, folder, errno }: Leaving): Promise<Prepared> {
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
   if (folder !== undefined) return prepareFolder(world, located, folder.nodes);
-  if (snapshot === undefined) return no(unverifiable(intent.path, view.facts.errno));
+  if (snapshot === undefined) return no(unverifiable(located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
 }
 

@@ -16,6 +16,7 @@ import { moveStep } from './move-step.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import { sideOf } from './sides.ts';
+import { told } from './told.ts';
 import type { World } from './world.ts';
 
 type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
@@ -73,16 +74,14 @@ async function judged(
   if (side === undefined) return no(unverifiable(intent.source));
   const overwrites = destination.located.exists ? destination.snapshot : undefined;
   const sightings = await sightingsBelow(ledger, source);
-  return {
-    ok: true,
-    step: moveStep(world, {
-      source: source.located,
-      destination: destination.located,
-      side,
-      overwrites,
-      sightings,
-    }),
-  };
+  const step = moveStep(world, {
+    source: source.located,
+    destination: destination.located,
+    side,
+    overwrites,
+    sightings,
+  });
+  return { ok: true, step: told(step, arriving.notices) };
 }
 
 function whyBlocked({ intent, source, destination }: Moving): Refusal | undefined {

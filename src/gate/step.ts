@@ -11,7 +11,7 @@ export interface Step {
   readonly path: ResolvedPath;
   /** What it will do, for the journal; announced before anything is touched. Empty: nothing will change. */
   readonly effects: readonly Effect[];
-  /** What is to be told besides, as far as it is known before; for dry runs. */
+  /** What its caller is told already now; part of the result, too. */
   readonly notices?: readonly Notice[];
   /** A bounded diff of what it will do to a text, for dry runs. */
   preview?(): string;

@@ -1,0 +1,16 @@
+import type { NewEntry } from '../model/entry.ts';
+import type { Step } from './step.ts';
+
+/** What the journal says of the operator's bypass: one entry for every step that went by it. `like` has session, time and change. */
+export function bypassEntries(
+  steps: readonly Step[],
+  like: Pick<NewEntry, 'session' | 'atMs' | 'change'>,
+): readonly NewEntry[] {
+  return steps.flatMap(({ action, path, notices = [] }) => {
+    const used = notices.find((notice) => notice.kind === 'bypassed');
+    if (used === undefined) return [];
+    const { root, relative, key } = path;
+    const text = `allowed by the operator's bypass for ${used.glob}`;
+    return [{ ...like, kind: 'bypass', action, root, path: relative, key, text }];
+  });
+}

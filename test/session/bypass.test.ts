@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { FileIntent } from '../../src/model/intent.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { desk, ok } from '../support/desk.ts';
+
+const USES: readonly (readonly [string, FileIntent])[] = [
+  ['a write', { kind: 'write', path: 'gen/a', content: 'x\n' }],
+  ['an edit', { kind: 'edit', path: 'gen/a', edits: [{ oldString: 'one', newString: 'two' }] }],
+  ['an insert', { kind: 'insert', path: 'gen/a', content: 'x' }],
+  ['a delete', { kind: 'delete', path: 'gen/a' }],
+  ['a move onto it', { kind: 'move', source: 'b', destination: 'gen/a' }],
+];
+
+it.each(USES)('%s that the operator’s bypass allowed says so, and the journal too', async (_what, intent) => {
+  const t = await desk({ policy: { bypass: ['gen/**'] } });
+  await t.put('gen/a', 'one\n');
+  await t.put('b', 'b\n');
+  const told = [{ kind: 'bypassed', glob: 'gen/**' }];
+  expect((await ok(t.session.vet(intent))).notices).toEqual(told);
+  const { change, results } = await ok(t.session.perform(intent));
+  expect(results[0]?.notices).toEqual(told);
+  await t.session.close();
+
+  const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
+  const entries = await store.entries({ kinds: ['bypass'] });
+  await store.close();
+  const text = "allowed by the operator's bypass for gen/**";
+  expect(entries).toMatchObject([{ path: 'gen/a', change, text }]);
+});
+
+it('what the session has seen needs no bypass, and none is journalled', async () => {
+  const t = await desk({ policy: { bypass: ['gen/**'] } });
+  await t.put('gen/a', 'one\n');
+  await ok(t.session.read('gen/a'));
+  expect((await ok(t.session.write('gen/a', 'x\n'))).notices).toEqual([]);
+  await t.session.close();
+  const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
+  expect(await store.entries({ kinds: ['bypass'] })).toEqual([]);
+  await store.close();
+});

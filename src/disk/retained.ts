@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOf } from './hash.ts';
@@ -12,22 +13,35 @@ export interface RetainedFile {
   readonly lateOf?: string;
 }
 
-/** What commits have displaced and nobody has taken over yet: a killed process left it, or strangers collided. */
+/**
+ * What commits have displaced and nobody has taken over yet: a killed process left it, or strangers collided. Files only: a
+ * folder or a link that a stranger had put in a file's place stays there, and nobody follows it.
+ */
 export function listRetained(context: DiskContext): RetainedFile[] {
   return readdirSync(context.retained).flatMap((name) => {
     const file = join(context.retained, name);
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined) return [];
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || !stats.isFile()) return [];
     const late = /-late-([0-9a-f]{64})$/.exec(name)?.[1];
     const kept = { file, size: stats.size, sinceMs: stats.ctimeMs };
     return [late === undefined ? kept : { ...kept, lateOf: late }];
   });
 }
 
-export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint {
-  return fingerprintOf(readFileSync(file));
+/** Undefined if another process has taken it over since it was listed. */
+export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | undefined {
+  try {
+    return fingerprintOf(readFileSync(file));
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 export function dropRetained({ file }: RetainedFile): void {
-  unlinkSync(file);
+  try {
+    unlinkSync(file);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
 }

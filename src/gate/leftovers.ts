@@ -14,5 +14,5 @@ export async function oldLeftovers(
   if (old.length === 0) return old;
   const needed = imagesOfPending(await world.store.pending());
   if (needed.size === 0) return old;
-  return old.filter((file) => !needed.has(fingerprintOfRetained(file).sha256));
+  return old.filter((file) => !needed.has(fingerprintOfRetained(file)?.sha256 ?? ''));
 }

@@ -1,0 +1,34 @@
+import { mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bench } from '../../test/support/disk.ts';
+import { fingerprintOf } from './hash.ts';
+import { dropRetained, fingerprintOfRetained, listRetained, type RetainedFile } from './retained.ts';
+
+/** What is in the folder of displaced files. */
+function retained(make: (folder: string) => void): readonly RetainedFile[] {
+  const t = bench([]);
+  make(t.context.retained);
+  return listRetained(t.context);
+}
+
+describe('displaced files', () => {
+  it('are files: a folder or a link that came there in a race is nobody’s before-image', () => {
+    const listed = retained((folder) => {
+      writeFileSync(join(folder, '1-file'), 'old\n');
+      mkdirSync(join(folder, '2-folder'));
+      symlinkSync('1-file', join(folder, '3-link'));
+      symlinkSync('/dev/zero', join(folder, '4-device'));
+    });
+    expect(listed.map(({ file }) => file.slice(file.lastIndexOf('/') + 1))).toEqual(['1-file']);
+    expect(listed.map(fingerprintOfRetained)).toEqual([fingerprintOf(Buffer.from('old\n'))]);
+  });
+
+  it('may be taken over by another process after they were listed', () => {
+    const [file] = retained((folder) => writeFileSync(join(folder, '1-file'), 'old\n'));
+    if (file === undefined) expect.fail('it was not listed');
+    unlinkSync(file.file);
+    expect(fingerprintOfRetained(file)).toBeUndefined();
+    expect(() => dropRetained(file)).not.toThrow();
+  });
+});

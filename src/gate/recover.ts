@@ -3,7 +3,7 @@ import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { type Begun, recoverChange } from '../journal/recovery.ts';
 import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
-import type { PendingChange } from '../model/entry.ts';
+import type { Effect, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { restoreStep } from './restore-step.ts';
@@ -67,7 +67,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   try {
     // Whoever was faster has settled it, and others have gone on from there.
     if (!(await isPending(world, pending))) return;
-    for (const { before } of effects) if (before.kind === 'file') await findImage(world, before.fingerprint);
+    await findImages(world, effects);
     await recoverChange(
       {
         store: world.store,
@@ -86,13 +86,24 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
   return (await store.pending()).some((each) => each.change === change);
 }
 
-async function findImage(world: World, wanted: Fingerprint): Promise<void> {
-  if (await world.images.has(wanted.sha256)) return;
+/** Before-images that still lie among the displaced files, looked for in one go: a folder may have held very many. */
+async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
+  const wanted = new Map<string, Fingerprint>();
+  for (const { before } of effects)
+    if (before.kind === 'file' && !(await world.images.has(before.fingerprint.sha256)))
+      wanted.set(before.fingerprint.sha256, before.fingerprint);
+  if (wanted.size === 0) return;
+  const sizes = new Set([...wanted.values()].map(({ size }) => size));
   for (const retained of listRetained(world.disk)) {
-    if (retained.size !== wanted.size || fingerprintOfRetained(retained).sha256 !== wanted.sha256) continue;
+    if (!sizes.has(retained.size)) continue;
+    const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
+    if (found === undefined) continue;
     // Not taken away: another process may have displaced a file with the same bytes this very moment.
-    await world.images.keepLink(retained.file, wanted);
-    return;
+    await world.images.keepLink(retained.file, found).catch((error: unknown) => {
+      // That other process has just taken it over: then it is among the images.
+      if (fingerprintOfRetained(retained) !== undefined) throw error;
+    });
+    wanted.delete(found.sha256);
   }
 }
 

@@ -43,10 +43,11 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
       return { ok: true, ...id, dryRun: false, results };
     }
   } catch (error) {
-    await takeBack(world, done, announced ? change : undefined);
+    await takeBack(world, { work, done, change: announced ? change : undefined });
     throw error;
   }
-  if (await takeBack(world, done, announced ? change : undefined)) return { ok: false, refusal };
+  if (await takeBack(world, { work, done, change: announced ? change : undefined }))
+    return { ok: false, refusal };
   throw notTakenBack(refusal);
 }
 
@@ -167,10 +168,9 @@ async function settle(
  */
 async function takeBack(
   world: World,
-  done: readonly DoneStep[],
-  change: string | undefined,
+  { work, done, change }: { work: Work; done: readonly DoneStep[]; change: string | undefined },
 ): Promise<boolean> {
-  let complete = true;
+  let complete = !work.steps.some((step) => step.isLeft?.() === true);
   for (const { step } of done.toReversed()) complete = (await isReverted(step)) && complete;
   if (complete && change !== undefined) {
     await world.store.record({ settle: [change] }).catch((error: unknown) => {

@@ -32,6 +32,7 @@ export function moveStep(world: World, change: Move): Step {
   let folders: MadeFolders | undefined;
   let to: Place | undefined;
   let moved = false;
+  let left = false;
 
   const restoreDestination = async (): Promise<boolean> => {
     const restored = to === undefined || (await putBack(world, to, change.overwrites));
@@ -49,16 +50,17 @@ export function moveStep(world: World, change: Move): Step {
       if ('reason' in displaced) return displaced;
       try {
         const outcome = move(world.disk, from, to);
-        if (!outcome.ok) await restoreDestination();
+        if (!outcome.ok) left = !(await restoreDestination());
         if (!outcome.ok) return outcome;
       } catch (error) {
-        await restoreDestination();
+        left = !(await restoreDestination().catch(() => false));
         throw error;
       }
       moved = true;
       const effects = [...madeEffects(destination, folders), ...endsOf(change)];
       return { ...done(change, displaced), effects };
     },
+    isLeft: () => left,
     revert: async () => {
       if (!moved || to === undefined) return true;
       const back = move(world.disk, to, from);

@@ -15,8 +15,10 @@ export interface Step {
   readonly notices?: readonly Notice[];
   /** A bounded diff of what it will do to a text, for dry runs. */
   preview?(): string;
-  /** Changes the disk. After a conflict or a Fault nothing of this step is left. */
+  /** Changes the disk. After a conflict or a Fault nothing of this step is left, unless `isLeft` says so. */
   run(): Promise<Done | Conflict>;
+  /** After a conflict or a Fault: whether something could not be put back, so that the change is still to be settled. */
+  isLeft?(): boolean;
   /** Takes it back, because a later step failed or nothing could be recorded; false if someone has changed it since. */
   revert(): Promise<boolean>;
   /** Releases what it holds. */

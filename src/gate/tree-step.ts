@@ -1,3 +1,4 @@
+import { create } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { makeLink } from '../disk/links.ts';
 import { readSnapshot } from '../disk/read.ts';
@@ -5,6 +6,7 @@ import { release } from '../disk/release.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import type { Side } from '../model/entry.ts';
+import { isMissing } from '../model/errno.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { ABSENT, sideOf } from './sides.ts';
@@ -56,6 +58,7 @@ interface Removed extends Doomed {
 /** Deletes a folder and everything in it, innermost first; every file's bytes stay among the images. */
 export function removeTreeStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
   const removed: Removed[] = [];
+  let left = false;
   const { path } = located.place;
   return {
     action: 'delete',
@@ -68,6 +71,8 @@ export function removeTreeStep(world: World, located: Found, doomed: readonly Do
     })),
     run: async () => {
       const stopped = await removeAll(world, doomed, removed);
+      if (stopped !== undefined) left = !(await putBack(world, removed));
+      if (stopped instanceof Error) throw stopped;
       if (stopped !== undefined) return stopped;
       const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
       return {
@@ -78,32 +83,30 @@ export function removeTreeStep(world: World, located: Found, doomed: readonly Do
         displaced: removed.flatMap(displacedOf),
       };
     },
+    isLeft: () => left,
     revert: () => putBack(world, removed),
     close: () => located.place.dir.close(),
   };
 }
 
-/** Removes one after the other; if one cannot be removed, those before it come back. */
+/** Removes one after the other, until one cannot be removed; why that is. */
 async function removeAll(
   world: World,
   doomed: readonly Doomed[],
   removed: Removed[],
-): Promise<Conflict | undefined> {
+): Promise<Conflict | Error | undefined> {
   try {
     for (const item of doomed) {
       const outcome = await at<Removed | Conflict>(world, item.path, (place) =>
         removeOne(world, place, item),
       );
-      if ('reason' in outcome) {
-        await putBack(world, removed);
-        return outcome;
-      }
+      if ('reason' in outcome) return outcome;
       removed.push(outcome);
     }
     return undefined;
   } catch (error) {
-    await putBack(world, removed);
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    return error;
   }
 }
 
@@ -132,17 +135,23 @@ function removeOne(world: World, place: Place, item: Doomed): Removed | Conflict
   }
 }
 
-/** Brings back what was removed so far, outermost first; false if something has a name by now. */
+/** Brings back what was removed so far, outermost first; false if something has a name by now, or cannot be had. */
 async function putBack(world: World, removed: readonly Removed[]): Promise<boolean> {
   let complete = true;
-  for (const item of removed.toReversed()) {
-    const back = await at(world, item.path, (place) => putOneBack(world, place, item));
-    complete &&= back === true;
-  }
+  for (const item of removed.toReversed()) complete = (await isBack(world, item)) && complete;
   return complete;
 }
 
-function putOneBack(world: World, place: Place, { side, displaced }: Removed): boolean {
+async function isBack(world: World, item: Removed): Promise<boolean> {
+  try {
+    return (await at(world, item.path, (place) => putOneBack(world, place, item))) === true;
+  } catch {
+    // Whatever it was: the others come back, and of this one the next to look finds what is there.
+    return false;
+  }
+}
+
+function putOneBack(world: World, place: Place, { side, displaced }: Removed): boolean | Promise<boolean> {
   if (side.kind === 'link') return makeLink(world.disk, place, side.target).ok;
   if (side.kind === 'directory') {
     const made = makeFolders(world.disk, place, [place.name]);
@@ -150,7 +159,24 @@ function putOneBack(world: World, place: Place, { side, displaced }: Removed): b
     made.close();
     return true;
   }
-  return displaced === undefined || release(displaced, place);
+  if (side.kind !== 'file' || displaced === undefined) return true;
+  return putFileBack(world, place, { side, displaced });
+}
+
+/** Its inode, or a copy if that is among the images already: others may rely on it there. */
+async function putFileBack(
+  world: World,
+  place: Place,
+  { side, displaced }: { readonly side: Extract<Side, { kind: 'file' }>; readonly displaced: string },
+): Promise<boolean> {
+  try {
+    return release(displaced, place);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const { fingerprint, mode } = side;
+  const bytes = await world.images.read(fingerprint);
+  return (await create(world.disk, place, { bytes, fingerprint, mode })).ok;
 }
 
 /** Does something at a path found by walking to it anew; a conflict if the way there is no longer open. */

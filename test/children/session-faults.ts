@@ -38,6 +38,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
       { kind: 'write', path: 'h', content: NEW },
     ]),
   undo: (session) => session.undo({}),
+  'delete a folder': async (session) => {
+    await session.list('d');
+    return session.delete('d', { recursive: true });
+  },
 };
 
 const told: object[] = [];
@@ -50,6 +54,8 @@ async function attempt(name: string, room: number): Promise<object> {
   for (const folder of [root, home]) rmSync(folder, { recursive: true, force: true });
   for (const folder of [root, home]) mkdirSync(folder);
   writeFileSync(join(root, 'f'), OLD.slice(1), { mode: 0o600 });
+  mkdirSync(join(root, 'd'));
+  for (const name of ['x', 'y', 'z']) writeFileSync(join(root, 'd', name), `${name}${OLD}`);
   const session = await open();
   await session.read('f');
   await session.write('f', OLD);
@@ -84,7 +90,7 @@ async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;
   const session = await sessions.session('later');
-  for (const name of ['f', 'g', 'h', 'new']) {
+  for (const name of ['f', 'g', 'h', 'd', 'new']) {
     await session.move(name, `${name}.aside`);
     await session.undo({});
   }

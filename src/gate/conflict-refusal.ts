@@ -2,8 +2,14 @@ import type { Conflict } from '../disk/replace.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Step } from './step.ts';
 
-/** Someone was faster between the last look and the change; nothing of ours was done. */
+/** Someone was faster between the last look and the change; nothing of ours was done, and what had to give way is told. */
 export function conflictRefusal(step: Step, conflict: Conflict): Refusal {
+  const refusal = refusalOf(step, conflict);
+  if (conflict.retained.length === 0) return refusal;
+  return { ...refusal, detail: { ...refusal.detail, kept: conflict.retained } };
+}
+
+function refusalOf(step: Step, conflict: Conflict): Refusal {
   const base = { action: step.action, path: step.path.given };
   switch (conflict.reason) {
     case 'changed':
@@ -18,7 +24,7 @@ export function conflictRefusal(step: Step, conflict: Conflict): Refusal {
         ...base,
         code: 'DELETED',
         next: 'read_again',
-        detail: { reason: 'it was deleted while it was being written' },
+        detail: { reason: 'while it was being written' },
       };
     case 'exists':
       return {

@@ -2,6 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
+import { keptWords } from '../report/kept.ts';
 import type { World } from './world.ts';
 
 /** What is kept of a path that was refused; no system has longer ones, and callers send what they like. */
@@ -35,7 +36,7 @@ export class Refusals {
       action: refusal.action,
       path: clip(refusal.path, MAX_PATH_CHARS),
       code: refusal.code,
-      ...(refusal.detail?.reason === undefined ? {} : { text: refusal.detail.reason }),
+      ...textOf(refusal),
     };
     await this.#ledger.record(item.credit === undefined ? [] : [item.credit], { entries: [entry] });
     return { refusal };
@@ -58,4 +59,10 @@ export class Refusals {
     }
     return { ...refusal, detail: { ...refusal.detail, repeated: count } };
   }
+}
+
+/** What the journal says of it besides the code. */
+function textOf({ detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
+  if (kept.length === 0) return reason === undefined ? {} : { text: reason };
+  return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
 }

@@ -92,6 +92,8 @@ export interface RefusalDetail {
   /** How many times in a row this code was given for this path. */
   readonly repeated?: number;
   readonly errno?: string;
+  /** Where bytes are kept that someone else wrote at the same moment and that are not in place. */
+  readonly kept?: readonly string[];
   /** A refused batch names every refused file. */
   readonly refusals?: readonly Refusal[];
   /** Index of the edit or change that was refused. */

@@ -1,5 +1,6 @@
 import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { clip, phrase, quotation } from './bounded.ts';
+import { keptWords } from './kept.ts';
 import { lineWords } from './ranges.ts';
 import { relativeTime } from './relative-time.ts';
 
@@ -8,7 +9,9 @@ const MAX_PLACE_CHARS = 200;
 
 /** What was seen and when, and what stands against it; empty where the first sentence has said it all. */
 export function evidence(refusal: Refusal, nowMs: number): string[] {
-  return [...said(refusal, nowMs), ...quoted(refusal.detail ?? {})];
+  const kept = refusal.detail?.kept ?? [];
+  const told = kept.length === 0 ? [] : [keptWords(kept)];
+  return [...said(refusal, nowMs), ...told, ...quoted(refusal.detail ?? {})];
 }
 
 /** Diff, nearest text, places: what the refusal shows of the file. */

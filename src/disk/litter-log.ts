@@ -1,5 +1,15 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { isMissing } from '../model/errno.ts';
 import type { Durability } from '../model/policy.ts';
 
 /** Every temporary name of ours begins like this, followed by its owner. */
@@ -61,7 +71,9 @@ export class LitterLog {
 
   #append(line: LitterLine): void {
     this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-    writeSync(this.#fd, `${JSON.stringify(line)}\n`);
+    // On a line of its own, whatever a full disk has made of the one before.
+    const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
+    for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
     // So that it holds across a power cut as well: once per folder, and for every claim.
     if (this.#durability !== 'none') fsyncSync(this.#fd);
   }
@@ -69,4 +81,23 @@ export class LitterLog {
 
 export function logFolder(home: string): string {
   return join(home, 'writers');
+}
+
+/** The lines of a log; none if another start was faster and has removed it. */
+export function readLitter(path: string): LitterLine[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return text.split('\n').flatMap((line) => {
+    try {
+      // Written above; a torn line belongs to a name that was never made.
+      return line === '' ? [] : [JSON.parse(line) as LitterLine];
+    } catch {
+      return [];
+    }
+  });
 }

@@ -1,10 +1,10 @@
-import { lstatSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { type LitterLine, logFolder, TEMP_PREFIX } from './litter-log.ts';
+import { type LitterLine, logFolder, readLitter, TEMP_PREFIX } from './litter-log.ts';
 import { retain } from './retain.ts';
 
 export interface Recovery {
@@ -33,7 +33,7 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     const owner = file.replace(/\.log$/, '');
     if (recovery.isAlive(owner)) continue;
     const path = join(logFolder(recovery.home), file);
-    const lines = readLines(path);
+    const lines = readLitter(path);
     let left = false;
     for (const dir of new Set(lines.map((line) => line.dir))) {
       const cleaned = cleanFolder(context, recovery, { dir, owner, lines });
@@ -71,25 +71,6 @@ function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): 
   } finally {
     entered.close();
   }
-}
-
-function readLines(path: string): LitterLine[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    // Another start was faster.
-    if (isMissing(error)) return [];
-    throw error;
-  }
-  return text.split('\n').flatMap((line) => {
-    try {
-      // Written by LitterLog; a torn last line belongs to a name that was never made.
-      return line === '' ? [] : [JSON.parse(line) as LitterLine];
-    } catch {
-      return [];
-    }
-  });
 }
 
 function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): string[] {

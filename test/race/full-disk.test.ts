@@ -58,4 +58,27 @@ describe.skipIf(!canMount)('when the disk is full (needs a mount of its own)', (
       intact: true,
     });
   });
+
+  it('of our log, no folder is taken for written down that is not, and what follows can be read', async () => {
+    const { base } = scratch();
+    const disk = join(base, 'disk');
+    mkdirSync(disk);
+    const child = await startChild('kernel-torn-log', { home: disk }, [
+      'unshare',
+      '-Urm',
+      'sh',
+      '-c',
+      mount,
+      disk,
+    ]);
+    const { written, read, claims, failures } = await child.message<{
+      readonly written: readonly string[];
+      readonly read: readonly string[];
+      readonly claims: number;
+      readonly failures: number;
+    }>();
+    expect(failures).toBe(1);
+    expect(new Set(read)).toEqual(new Set(written));
+    expect(claims).toBe(1);
+  });
 });

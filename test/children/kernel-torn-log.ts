@@ -1,0 +1,40 @@
+// Writes a litter log until its tiny disk is full, makes room and goes on. Sends the folders it was told are written down.
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';
+
+const { home } = JSON.parse(process.argv[2] ?? '') as { readonly home: string };
+const filler = join(home, 'filler');
+const log = new LitterLog(home, 'torn', 'none');
+const written: string[] = [];
+let failures = 0;
+
+note('/first');
+fill();
+// Not a divisor of a page, so that the last line that begins there does not fit.
+for (let count = 0; failures === 0; count += 1) note(`/${'x'.repeat(90)}/${count}`);
+rmSync(filler);
+note('/afterwards');
+log.claiming('/afterwards', 'claim', 'name');
+const lines = readLitter(join(logFolder(home), 'torn.log'));
+const claims = lines.filter((line) => 'claim' in line).length;
+process.send?.({ written, failures, claims, read: lines.map(({ dir }) => dir) });
+process.disconnect();
+
+function note(dir: string): void {
+  try {
+    log.tempName(dir);
+    written.push(dir);
+  } catch {
+    failures += 1;
+  }
+}
+
+function fill(): void {
+  writeFileSync(filler, '');
+  try {
+    for (;;) appendFileSync(filler, Buffer.alloc(4096));
+  } catch {
+    // Full.
+  }
+}

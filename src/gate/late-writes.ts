@@ -3,6 +3,7 @@ import { walkEntries } from '../journal/journal.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { LateImage } from '../store/images.ts';
 import type { EntryFilter } from '../store/store.ts';
@@ -21,6 +22,8 @@ export interface LateWrite {
 
 /** As many changes are looked at when a world closes: those of an hour's work. */
 const MAX_LOOKED_AT = 1000;
+
+const MAX_NAMED = 3;
 
 /**
  * Looks whether someone has written into the files that changes have displaced: a program that had one open before the change
@@ -56,6 +59,8 @@ interface DisplacedFile {
   readonly fingerprint: Fingerprint;
   readonly entry: Entry;
   readonly path: string;
+  /** Other files that held the same bytes and were displaced: which of them was written into cannot be told. */
+  readonly others: Set<string>;
 }
 
 /** By the hash of what it held; of equal ones that of the newest change. */
@@ -63,8 +68,12 @@ async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyM
   const displaced = new Map<string, DisplacedFile>();
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
     for (const { before, relative } of entry.effects ?? []) {
-      if (before.kind !== 'file' || !before.kept || displaced.has(before.fingerprint.sha256)) continue;
-      displaced.set(before.fingerprint.sha256, { fingerprint: before.fingerprint, entry, path: relative });
+      if (before.kind !== 'file' || !before.kept) continue;
+      const { fingerprint } = before;
+      const known = displaced.get(fingerprint.sha256);
+      if (known === undefined)
+        displaced.set(fingerprint.sha256, { fingerprint, entry, path: relative, others: new Set() });
+      else if (known.path !== relative) known.others.add(relative);
     }
   return displaced;
 }
@@ -83,14 +92,21 @@ function noticeOf(
   displaced: DisplacedFile | undefined,
 ): { readonly write: LateWrite; readonly entry: NewEntry } | undefined {
   if (displaced === undefined) return undefined;
-  const { entry, path } = displaced;
+  const { entry, path, others } = displaced;
   const { root, session, change = '' } = entry;
   const what = describeNotice({ kind: 'late-write', path, retained: file });
+  const or = others.size === 0 ? '' : ` Or it had ${someOf(others)} open, which held the same bytes.`;
   const over = lost
     ? ` It wrote over what was there before change ${change}, which cannot be brought back.`
     : '';
   return {
     write: { change, root, path, kept: file, lost },
-    entry: { kind: 'notice', atMs: world.now(), session, root, path, text: `${what}${over}` },
+    entry: { kind: 'notice', atMs: world.now(), session, root, path, text: `${what}${or}${over}` },
   };
+}
+
+function someOf(paths: ReadonlySet<string>): string {
+  const shown = [...paths].slice(0, MAX_NAMED).map(pathText);
+  const more = paths.size > MAX_NAMED ? [`one of ${paths.size - MAX_NAMED} others`] : [];
+  return [...shown, ...more].join(' or ');
 }

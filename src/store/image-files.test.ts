@@ -26,7 +26,7 @@ import {
 } from '../../test/store/images-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { FileImages } from './image-files.ts';
-import type { Images } from './images.ts';
+import type { Images, LateImage } from './images.ts';
 
 for (const durability of ['full', 'file', 'none'] as const)
   imagesConformance(`images in files (${durability})`, (home) => new FileImages(home, { durability }));
@@ -125,6 +125,56 @@ describe('a retained inode', () => {
     expect(statSync(image).ino).toBe(ino);
   });
 });
+
+describe('of several inodes with the same bytes', () => {
+  /** Keeps so many of them, the first held open by someone; what that one writes afterwards. */
+  async function afterLateWrite(count: number, text: string, at: number): Promise<Setting> {
+    const t = setting();
+    const late = openSync(t.file, 'r+');
+    for (let kept = 0; kept < count; kept += 1) {
+      if (kept > 0) writeFileSync(t.file, OLD);
+      await t.images.adopt(t.file, PRINT);
+    }
+    writeSync(late, text, at);
+    closeSync(late);
+    return t;
+  }
+
+  it.each([
+    ['behind', OLD.length, `${OLD}LATE`],
+    ['over', 0, `LATE${OLD.slice(4)}`],
+  ])(
+    'each is kept for the program that has it open: what it wrote %s the bytes is found',
+    async (_how, at, holds) => {
+      const { images } = await afterLateWrite(3, 'LATE', at);
+      const late = await lateOf(images);
+      expect(late.map(({ lost }) => lost)).toEqual([false]);
+      expect(readFileSync(late[0]?.file ?? '', 'utf8')).toBe(holds);
+      expect(await lateOf(images), 'once').toEqual([]);
+      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+    },
+  );
+
+  it('another one stands for the bytes when the one that did was overwritten', async () => {
+    const { images, image } = await afterLateWrite(2, '', 0);
+    writeFileSync(image, LATE);
+    expect(await lateOf(images)).toMatchObject([{ lost: false }]);
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
+
+  it('a bounded number is kept, and all go with the image', async () => {
+    const { images, image } = await afterLateWrite(100, '', 0);
+    expect(readdirSync(join(image, '..')).length).toBeLessThanOrEqual(17);
+    await images.remove([PRINT.sha256], NOTHING_NEEDED);
+    expect(readdirSync(join(image, '..'))).toEqual([]);
+  });
+});
+
+async function lateOf(images: Images): Promise<LateImage[]> {
+  const late: LateImage[] = [];
+  for await (const each of images.setAsideLate([PRINT])) late.push(each);
+  return late;
+}
 
 describe('a file is copied, and the copy checked,', () => {
   const tmpfs = mountedElsewhere();

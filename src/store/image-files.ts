@@ -22,6 +22,7 @@ import {
 import { removeImages } from './image-removal.ts';
 import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
 import { setAsideLate } from './late-image.ts';
+import { keepTwin } from './twin-image.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
 export class FileImages implements Images {
@@ -193,12 +194,13 @@ export class FileImages implements Images {
   }
 
   /**
-   * Late writers hold the inode that comes in now, so it may replace an equal image; one that another late writer has
-   * changed goes aside, for what was written into it is nowhere else.
+   * The inode that comes in now takes the name: late writers may hold it. They may hold the one before as well, which stays
+   * as a twin; one that a late writer has changed goes aside, for what was written into it is nowhere else.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
     if ((await this.check(fingerprint)) !== 'intact') setAside(image, this.#folder.late(fingerprint.sha256));
+    else await keepTwin(this.#folder, fingerprint);
   }
 
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {

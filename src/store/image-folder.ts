@@ -32,6 +32,11 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   'ENOSYS',
 ]);
 
+/** An inode comes here within moments after its last comparison; one that was last written long before is as it was. */
+const MOMENT_MS = 2000;
+/** Of one image and one process; the oldest gives way to the next. */
+const MAX_TWINS = 16;
+
 export interface ImageNames {
   readonly sha256: string;
   readonly paths: readonly string[];
@@ -40,12 +45,14 @@ export interface ImageNames {
 /**
  * The folder of images and the steps that change it; each leaves a name with all of its bytes or no name at all.
  * `a/HASH` is an image, `a/HASH.gone` one being removed, `a/HASH.late-…` one that a late writer changed
- * (`a/HASH.told-…` when the journal says so), `tmp/PID-START-…` one being written.
+ * (`a/HASH.told-…` when the journal says so), `a/HASH.twin-…` another file that held the same bytes and that someone may still
+ * have open, `tmp/PID-START-…` one being written.
  */
 export class ImageFolder {
   readonly path: string;
   readonly #owner = ownerOfThisProcess();
   readonly #synced = new Set<string>();
+  #twins = 0;
 
   constructor(path: string) {
     this.path = path;
@@ -66,6 +73,12 @@ export class ImageFolder {
   /** The same, once it was told of. */
   told(sha256: string): string {
     return `${this.image(sha256)}.told-${randomUUID()}`;
+  }
+
+  /** Where a file stays whose name another one with the same bytes takes; few names, used in turn. */
+  twin(sha256: string): string {
+    this.#twins = (this.#twins + 1) % MAX_TWINS;
+    return `${this.image(sha256)}.twin-${this.#owner.replace(':', '-')}-${this.#twins}`;
   }
 
   /** A name nobody else uses, on the same file system as the images. */
@@ -165,7 +178,7 @@ export function tryReplace(from: string, to: string, temp: string): boolean {
 }
 
 /** Gives a file a second name; false where that cannot be. A name that is taken throws. */
-function tryLink(from: string, to: string): boolean {
+export function tryLink(from: string, to: string): boolean {
   try {
     inFolder(to, () => linkSync(from, to));
     return true;
@@ -207,6 +220,10 @@ export function moveUnlessTaken(from: string, to: string): void {
 
 export function statsOf(file: string): Stats | undefined {
   return lstatSync(file, { throwIfNoEntry: false });
+}
+
+export function isLongUnwritten({ ctimeMs, mtimeMs }: Stats): boolean {
+  return ctimeMs - mtimeMs > MOMENT_MS;
 }
 
 export function removeIfThere(file: string): void {

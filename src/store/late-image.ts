@@ -3,6 +3,7 @@ import { beginsWith, startChunks } from './image-bytes.ts';
 import {
   COPY_MODE,
   type ImageFolder,
+  isLongUnwritten,
   moveUnlessTaken,
   removeIfThere,
   setAside,
@@ -11,9 +12,7 @@ import {
   writeNew,
 } from './image-folder.ts';
 import type { LateImage } from './images.ts';
-
-/** An inode comes here within moments after its last comparison; one that was last written long before is as it was. */
-const MOMENT_MS = 2000;
+import { setAsideLateTwins } from './twin-image.ts';
 
 /** Finds what programs have written into displaced files that they still had open, and puts it aside under names of its own. */
 export async function* setAsideLate(
@@ -26,12 +25,16 @@ export async function* setAsideLate(
     const fingerprint = wanted.get(sha256);
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
-    if (written !== undefined) yield written;
+    const twins = await setAsideLateTwins(folder, fingerprint, paths);
+    // A twin that nobody has written into may be in its place by now.
+    const isLost = statsOf(folder.image(sha256)) === undefined;
+    if (written !== undefined) yield { ...written, lost: written.lost && isLost };
+    yield* twins;
     for (const path of paths) {
       if (!path.startsWith(`${folder.image(sha256)}.late-`)) continue;
       const file = folder.told(sha256);
       setAside(path, file);
-      yield { sha256, file, lost: statsOf(folder.image(sha256)) === undefined };
+      yield { sha256, file, lost: isLost };
     }
   }
 }
@@ -42,7 +45,7 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   const image = folder.image(sha256);
   const stats = statsOf(image);
   if (stats === undefined) return undefined;
-  if (stats.size === size && (isOurs(stats) || stats.ctimeMs - stats.mtimeMs > MOMENT_MS)) return undefined;
+  if (stats.size === size && (isOurs(stats) || isLongUnwritten(stats))) return undefined;
   const file = folder.told(sha256);
   if (!(await beginsWith(image, fingerprint))) {
     setAside(image, file);

@@ -94,6 +94,24 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
   });
 
+  it('is noticed though the same bytes were replaced again since, here and in another file', async () => {
+    const t = await replaced();
+    await ok(t.session.undo({}));
+    await t.put('b.txt', 'one\n');
+    for (const name of ['a.txt', 'b.txt']) {
+      await ok(t.session.read(name));
+      await ok(t.session.write(name, 'three\n'));
+    }
+    t.write('late\n');
+    await t.session.close();
+    const [notice, ...more] = await noticesOf(t);
+    expect(more).toEqual([]);
+    expect(readFileSync(keptAt(notice), 'utf8')).toBe('one\nlate\n');
+    expect(notice?.text).toMatch(
+      /replaced b\.txt open .* Or it had a\.txt open, which held the same bytes\./,
+    );
+  });
+
   it('is told once, and again if it goes on in another file', async () => {
     const t = await replaced();
     t.write('late\n');

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
 
-/** Someone who opened a file before we took it away has written by then; editors hold files far shorter. */
-const GRACE_MS = 1000;
+/** Someone who opened a file before we took it away has written by then, or is no editor. */
+const GRACE_MS = 60_000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
 

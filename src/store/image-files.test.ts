@@ -177,6 +177,19 @@ async function lateOf(images: Images): Promise<LateImage[]> {
 }
 
 describe('a file is copied, and the copy checked,', () => {
+  it.each(['keepLink', 'adopt'] as const)(
+    'though a copy is there, which a disk may have damaged (%s)',
+    async (way) => {
+      const { images, root, file, image } = setting();
+      await images.keepBytes(Buffer.from(OLD), PRINT);
+      rmSync(image);
+      writeFileSync(image, LATE, { mode: 0o400 });
+      linkSync(file, join(root, 'second name'));
+      expect(await images[way](file, PRINT)).toBe('copied');
+      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+    },
+  );
+
   const tmpfs = mountedElsewhere();
 
   it.skipIf(tmpfs === undefined).each(['keepLink', 'adopt'] as const)(

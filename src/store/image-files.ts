@@ -165,7 +165,8 @@ export class FileImages implements Images {
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
-    if (await this.#isThere(fingerprint)) return this.#shared(fingerprint, durability);
+    // The file may be gone afterwards: not even a copy of our own stands for it unseen.
+    if (await this.#holds(fingerprint)) return this.#shared(fingerprint, durability);
     const temp = this.#folder.temp();
     if (fingerprint.size <= SMALL_BYTES) {
       const { bytes, total } = readStart(fromPath, fingerprint.size);
@@ -209,11 +210,16 @@ export class FileImages implements Images {
     return 'shared';
   }
 
-  /** True when the bytes can be had from what is kept; what a late writer has destroyed is put out of the way. */
+  /** The same without a look at the bytes of our own copies. */
   async #isThere(fingerprint: Fingerprint): Promise<boolean> {
+    return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
+  }
+
+  /** True when the bytes can be had from what is kept; what a late writer has destroyed is put out of the way. */
+  async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
     if (statsOf(image) === undefined) return false;
-    if (isCopy(image, fingerprint) || (await beginsWith(image, fingerprint))) return true;
+    if (await beginsWith(image, fingerprint)) return true;
     setAside(image, this.#folder.late(fingerprint.sha256));
     return false;
   }

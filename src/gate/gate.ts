@@ -47,6 +47,8 @@ export class Gate {
   }
 
   async #vetAll(intent: Intent & { kind: 'apply' }): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const keys = keysOf(this.#world, intent.changes);
+    if (!keys.ok) return this.#refuse(keys.refusal);
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
     for (const change of intent.changes) {
@@ -64,7 +66,7 @@ export class Gate {
     if (wrong !== undefined) return this.#refuse(wrong);
     const changes = changesOf(intent);
     const keys = keysOf(this.#world, changes);
-    if (!keys.ok) return keys;
+    if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const release = await lockKeys(this.#world, locked);

@@ -31,7 +31,8 @@ export interface Style {
   readonly quotes: Policy['quotes'];
 }
 
-const TYPOGRAPHIC = /[\u2018\u2019\u201c\u201d\u2032\u2033\u00ab\u00bb]/;
+/** Quotes that may be made straight. */
+export const TYPOGRAPHIC: RegExp = /[\u2018\u2019\u201c\u201d\u2032\u2033\u00ab\u00bb]/;
 
 export type PlanFailure =
   | EditFailure

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { FileIntent, Intent } from '../../src/model/intent.ts';
+import type { RefusalCode } from '../../src/model/verdict.ts';
+import { desk, ok, refusal } from '../support/desk.ts';
+
+/** `seen` was read whole, `part` its first two lines, `other` not at all. */
+const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
+  ['an anchor that is not there', edit('seen', 'nine'), 'NO_MATCH'],
+  ['an anchor that is there twice', edit('seen', 'o'), 'AMBIGUOUS_MATCH'],
+  ['an empty anchor', edit('seen', ''), 'INVALID_ARGUMENT'],
+  ['a guess about a file that was not seen', edit('other', 'nine'), 'NOT_READ'],
+  [
+    'an insert past the end',
+    { kind: 'insert', path: 'seen', content: 'x', afterLine: 9 },
+    'INVALID_ARGUMENT',
+  ],
+  ['an insert among unseen lines', { kind: 'insert', path: 'part', content: 'x' }, 'PARTIALLY_READ'],
+  [
+    'a stub for the rest',
+    write('seen', 'one\n// ... rest of the file unchanged ...\n'),
+    'PLACEHOLDER_CONTENT',
+  ],
+  ['a stub in a new file', write('new', '// ... rest of the file unchanged ...\n'), 'PLACEHOLDER_CONTENT'],
+  ['half a character', write('seen', '\ud800'), 'INVALID_ARGUMENT'],
+  ['a missing folder', { kind: 'write', path: 'no/new', content: 'x', makeParents: false }, 'NOT_FOUND'],
+  ['a file changed twice', batch(edit('seen', 'one'), write('seen', 'x')), 'INVALID_ARGUMENT'],
+  [
+    'a file in a folder that goes',
+    batch({ kind: 'delete', path: 'd' }, write('d/x', 'x')),
+    'INVALID_ARGUMENT',
+  ],
+];
+
+describe('vet', () => {
+  it.each(REFUSED)('refuses %s as perform does', async (_what, intent, code) => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('seen', 'one\ntwo\nthree\n');
+    await t.put('part', 'one\ntwo\nthree\n');
+    await t.put('other', 'one\n');
+    await ok(t.session.read('seen'));
+    await ok(t.session.read('part', { limit: 2 }));
+    const vetted = await refusal(t.session.vet(intent), code);
+    const performed = await refusal(t.session.perform(intent), code);
+    expect({ ...vetted.detail, repeated: 0 }).toEqual({ ...performed.detail, repeated: 0 });
+  });
+
+  it('refuses content that was refused as stale, as perform does', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'two\n');
+    await refusal(t.session.write('a', 'mine\n'), 'STALE');
+    await refusal(t.session.vet({ kind: 'write', path: 'a', content: 'mine\n' }), 'STALE');
+    await ok(t.session.vet({ kind: 'write', path: 'a', content: 'two and mine\n' }));
+  });
+
+  it('and a dry run tell what perform would tell', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a', 'one\ntwo\nthree\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'one\ntwo\nthree, by hand\n');
+    const intent = edit('a', 'one');
+    const vetted = await ok(t.session.vet(intent));
+    const [tried] = (await ok(t.session.apply([intent], { dryRun: true }))).results;
+    const [done] = (await ok(t.session.perform(intent))).results;
+    expect(vetted.notices).toMatchObject([{ kind: 'changed-elsewhere' }]);
+    expect(vetted.notices).toEqual(done?.notices);
+    expect(tried?.notices).toEqual(done?.notices);
+  });
+});
+
+function edit(path: string, oldString: string): FileIntent {
+  return { kind: 'edit', path, edits: [{ oldString, newString: 'X' }] };
+}
+
+function write(path: string, content: string): FileIntent {
+  return { kind: 'write', path, content };
+}
+
+function batch(...changes: readonly FileIntent[]): Intent {
+  return { kind: 'apply', changes };
+}

@@ -1,6 +1,6 @@
 import { isRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { isContent } from './check-intent.ts';
+import { ANYTHING, CONTENT, type Fields, FLAG, TEXT, whyNoFields } from './check-fields.ts';
 
 /**
  * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over
@@ -13,25 +13,26 @@ export function whyNoEvent(event: unknown): Refusal | undefined {
   return { code: 'INVALID_ARGUMENT', action: 'status', path, next: 'fix_argument', detail: { reason } };
 }
 
+const AT_A_PATH: Fields = { kind: ANYTHING, path: ANYTHING };
+const EVENTS: Readonly<Record<string, Fields>> = {
+  read: {
+    ...AT_A_PATH,
+    content: TEXT,
+    ranges: { is: isRanges, must: 'an array of lines { from, to }, from 1 on' },
+    redacted: FLAG,
+    clamped: FLAG,
+  },
+  write: { ...AT_A_PATH, content: CONTENT, change: TEXT },
+  delete: { ...AT_A_PATH, change: TEXT },
+  move: { kind: ANYTHING, source: ANYTHING, destination: ANYTHING, change: TEXT },
+  command: { kind: ANYTHING, command: ANYTHING },
+};
+
 function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefined {
-  const { kind, content, ranges } = event;
-  switch (kind) {
-    case 'read':
-      if (content !== undefined && typeof content !== 'string') return 'content must be a string';
-      return ranges === undefined || isRanges(ranges)
-        ? undefined
-        : 'ranges must be an array of lines { from, to }, from 1 on';
-    case 'write':
-      return content === undefined || isContent(content)
-        ? undefined
-        : 'content must be a string or a Uint8Array';
-    case 'delete':
-    case 'move':
-    case 'command':
-      return undefined;
-    default:
-      return 'kind must be one of read, write, delete, move, command';
-  }
+  const { kind } = event;
+  const fields = typeof kind === 'string' && Object.hasOwn(EVENTS, kind) ? EVENTS[kind] : undefined;
+  if (fields === undefined) return `kind must be one of ${Object.keys(EVENTS).join(', ')}`;
+  return whyNoFields(event, fields);
 }
 
 function isRanges(value: unknown): boolean {

@@ -1,5 +1,16 @@
 import { isRecord } from '../model/record.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
+import {
+  ANYTHING,
+  CONTENT,
+  type Fields,
+  FLAG,
+  LIST,
+  required,
+  TEXT,
+  wholeNumber,
+  whyNoFields,
+} from './check-fields.ts';
 
 /** What a refusal of a kind of change says was tried. */
 const ACTIONS: Readonly<Record<string, Action>> = {
@@ -11,17 +22,35 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   mkdir: 'mkdir',
 };
 
+/** Paths are checked where they are resolved. */
+const AT_A_PATH: Fields = { kind: ANYTHING, path: ANYTHING };
+const CHANGES: Readonly<Record<string, Fields>> = {
+  write: { ...AT_A_PATH, content: required(CONTENT), expectedRevision: TEXT, makeParents: FLAG },
+  edit: { ...AT_A_PATH, edits: required(LIST), expectedRevision: TEXT, withDiff: FLAG },
+  insert: { ...AT_A_PATH, content: required(TEXT), afterLine: wholeNumber(0), expectedRevision: TEXT },
+  delete: { ...AT_A_PATH, recursive: FLAG },
+  move: { kind: ANYTHING, source: ANYTHING, destination: ANYTHING, makeParents: FLAG, overwrite: FLAG },
+  mkdir: AT_A_PATH,
+};
+const BATCH: Fields = { kind: ANYTHING, changes: required(LIST), dryRun: FLAG };
+const EDIT: Fields = {
+  oldString: ANYTHING,
+  newString: ANYTHING,
+  replaceAll: FLAG,
+  occurrences: wholeNumber(0),
+};
+
 /**
  * Why this is no intent that could be judged; undefined for one that is. A program without types may hand over anything,
- * and what is not checked here would fail half way. Paths are checked where they are resolved.
+ * and what is not checked here would fail half way, or be done otherwise than it was meant.
  */
 export function whyNoIntent(intent: unknown): Refusal | undefined {
   if (!isRecord(intent)) return invalid(intent, 'a change must be an object');
   if (intent['kind'] !== 'apply') return whyNoChange(intent);
+  const reason = whyNoFields(intent, BATCH);
+  if (reason !== undefined) return invalid(intent, reason);
   const { changes } = intent;
-  if (!Array.isArray(changes)) return invalid(intent, 'changes must be an array');
-  if (!isFlag(intent['dryRun'])) return invalid(intent, 'dryRun must be true or false');
-  for (const [index, change] of changes.entries()) {
+  for (const [index, change] of Array.isArray(changes) ? changes.entries() : []) {
     const refusal = whyNoChange(change);
     if (refusal !== undefined) return { ...refusal, detail: { ...refusal.detail, index } };
   }
@@ -30,45 +59,22 @@ export function whyNoIntent(intent: unknown): Refusal | undefined {
 
 function whyNoChange(change: unknown): Refusal | undefined {
   if (!isRecord(change)) return invalid(change, 'a change must be an object');
-  const reason = whyInvalid(change);
+  const { kind, edits } = change;
+  const fields = typeof kind === 'string' && Object.hasOwn(CHANGES, kind) ? CHANGES[kind] : undefined;
+  if (fields === undefined) return invalid(change, `kind must be one of ${Object.keys(ACTIONS).join(', ')}`);
+  const reason = whyNoFields(change, fields) ?? (kind === 'edit' ? whyNoEdits(edits) : undefined);
   return reason === undefined ? undefined : invalid(change, reason);
 }
 
-function whyInvalid(change: Readonly<Record<string, unknown>>): string | undefined {
-  switch (change['kind']) {
-    case 'write':
-      return isContent(change['content']) ? undefined : 'content must be a string or a Uint8Array';
-    case 'edit':
-      return whyNoEdits(change['edits']);
-    case 'insert':
-      return typeof change['content'] === 'string' ? undefined : 'content must be a string';
-    case 'delete':
-      return isFlag(change['recursive']) ? undefined : 'recursive must be true or false';
-    case 'move':
-    case 'mkdir':
-      return undefined;
-    default:
-      return `kind must be one of ${Object.keys(ACTIONS).join(', ')}`;
-  }
-}
-
 function whyNoEdits(edits: unknown): string | undefined {
-  if (!Array.isArray(edits)) return 'edits must be an array';
-  for (const edit of edits) {
+  for (const edit of Array.isArray(edits) ? edits : []) {
     if (!isRecord(edit)) return 'an edit must be an object';
     if (typeof edit['oldString'] !== 'string' || typeof edit['newString'] !== 'string')
       return 'oldString and newString of an edit must be strings';
-    if (!isFlag(edit['replaceAll'])) return 'replaceAll must be true or false';
+    const reason = whyNoFields(edit, EDIT);
+    if (reason !== undefined) return reason;
   }
   return undefined;
-}
-
-export function isContent(value: unknown): value is string | Uint8Array {
-  return typeof value === 'string' || value instanceof Uint8Array;
-}
-
-function isFlag(value: unknown): boolean {
-  return value === undefined || typeof value === 'boolean';
 }
 
 function invalid(change: unknown, reason: string): Refusal {

@@ -1,27 +1,59 @@
+import { ANYTHING, type Field, type Fields, FLAG, TEXT, whyNoFields } from '../gate/check-fields.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { UndoSelection } from '../model/session.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 
-/** Why these are no options; undefined if they are. A program without types may hand over anything. */
+/** The operations that take options and do not become an intent. */
+type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo';
+
+const WATCHED: Fields = {
+  signal: { is: (value) => value instanceof AbortSignal, must: 'an AbortSignal' },
+  onProgress: { is: (value) => typeof value === 'function', must: 'a function' },
+};
+const AMOUNT: Field = { is: (value) => typeof value === 'number' && value >= 0, must: 'a number from 0 on' };
+
+/** What is ANYTHING here is checked where it is used, which knows what it is about. */
+const OPTIONS: Readonly<Record<Optioned, Fields>> = {
+  read: { ...WATCHED, offset: ANYTHING, limit: ANYTHING, last: ANYTHING, maxBytes: AMOUNT, raw: FLAG },
+  list: { ...WATCHED, depth: ANYTHING, limit: ANYTHING, as: ANYTHING },
+  find: { ...WATCHED, path: ANYTHING, limit: ANYTHING },
+  search: {
+    ...WATCHED,
+    path: ANYTHING,
+    glob: ANYTHING,
+    exclude: ANYTHING,
+    mode: ANYTHING,
+    context: ANYTHING,
+    ignoreCase: FLAG,
+    limit: ANYTHING,
+  },
+  undo: { change: TEXT, path: TEXT, session: TEXT, sinceMs: AMOUNT, preview: FLAG, merge: FLAG },
+};
+
+const ACTIONS: Readonly<Record<Optioned, Action>> = {
+  read: 'read',
+  list: 'list',
+  find: 'search',
+  search: 'search',
+  undo: 'undo',
+};
+
+/** Why these are no options of an operation; undefined if they are. A program without types may hand over anything. */
 export function whyNoOptions(
   options: unknown,
-  { action, path = '' }: { readonly action: Action; readonly path?: unknown },
+  { of, path = '' }: { readonly of: Optioned; readonly path?: unknown },
 ): Refusal | undefined {
-  const reason = whyInvalid(options);
+  const reason = isRecord(options) ? whyNoFields(options, OPTIONS[of]) : 'the options must be an object';
   if (reason === undefined) return undefined;
   const given = typeof path === 'string' ? path : '';
-  return { code: 'INVALID_ARGUMENT', action, path: given, next: 'fix_argument', detail: { reason } };
-}
-
-function whyInvalid(options: unknown): string | undefined {
-  if (!isRecord(options)) return 'the options must be an object';
-  const { signal, onProgress, maxBytes } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) return 'signal must be an AbortSignal';
-  if (onProgress !== undefined && typeof onProgress !== 'function') return 'onProgress must be a function';
-  if (maxBytes !== undefined && !(typeof maxBytes === 'number' && maxBytes >= 0))
-    return 'maxBytes must be a number from 0 on';
-  return undefined;
+  return {
+    code: 'INVALID_ARGUMENT',
+    action: ACTIONS[of],
+    path: given,
+    next: 'fix_argument',
+    detail: { reason },
+  };
 }
 
 /** A read-only session changes nothing, not even back; it may look at what an undo would do. */

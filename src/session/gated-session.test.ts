@@ -5,7 +5,7 @@ import { desk, ok, refusal } from '../../test/support/desk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import type { Intent } from '../model/intent.ts';
 import type { WitnessEvent } from '../model/results.ts';
-import type { ListOptions, ReadOptions, UndoSelection } from '../model/session.ts';
+import type { ListOptions, ReadOptions, UndoSelection, WriteOptions } from '../model/session.ts';
 
 describe('what a program without types hands over', () => {
   it('is refused by every verb that takes an intent or an event', async () => {
@@ -18,7 +18,7 @@ describe('what a program without types hands over', () => {
     }
   });
 
-  it.each([[null], [5], ['x'], [{ signal: {} }], [{ onProgress: 5 }]])(
+  it.each([[null], [5], ['x'], [{ signal: {} }], [{ onProgress: 5 }], [{ unheardOf: 1 }]])(
     'options %j are refused',
     async (wrong) => {
       const t = await desk();
@@ -45,6 +45,23 @@ describe('what a program without types hands over', () => {
     await refusal(t.session.list('d', wrong as unknown as ListOptions), 'INVALID_ARGUMENT');
     await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');
   });
+
+  it('options of a change cannot make another one of it', async () => {
+    const t = await desk();
+    const options = { path: 'b.txt', kind: 'mkdir' } as unknown as WriteOptions;
+    await ok(t.session.write('a.txt', 'x', options));
+    expect(t.text('a.txt')).toBe('x');
+  });
+
+  it.each([[{ chnage: 'c1' }], [{ preview: 'yes' }], [{ change: 5 }], [{ sinceMs: '0' }], [{ merge: 1 }]])(
+    'an undo with %j takes nothing back',
+    async (wrong) => {
+      const t = await desk();
+      await ok(t.session.write('a.txt', 'x'));
+      await refusal(t.session.undo(wrong as unknown as UndoSelection), 'INVALID_ARGUMENT');
+      expect(t.text('a.txt')).toBe('x');
+    },
+  );
 
   it('a limit that is no number limits nothing, so it is refused', async () => {
     const t = await desk();

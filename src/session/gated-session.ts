@@ -75,7 +75,7 @@ export class GatedSession implements Session {
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
     return this.#during(() => {
-      const wrong = whyNoOptions(options, { action: 'read', path });
+      const wrong = whyNoOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.#noted(refused(wrong));
       options.signal?.throwIfAborted();
       return this.#read({ path, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
@@ -108,27 +108,27 @@ export class GatedSession implements Session {
     content: string | Uint8Array,
     options: WriteOptions = {},
   ): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'write', path, content, ...options });
+    return this.#one({ ...options, kind: 'write', path, content });
   }
 
   edit(path: string, edits: readonly Edit[], options: EditOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'edit', path, edits, ...options });
+    return this.#one({ ...options, kind: 'edit', path, edits });
   }
 
   insert(path: string, content: string, options: InsertOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'insert', path, content, ...options });
+    return this.#one({ ...options, kind: 'insert', path, content });
   }
 
   apply(changes: readonly FileIntent[], options: { dryRun?: boolean } = {}): Promise<Outcome<ApplyResult>> {
-    return this.perform({ kind: 'apply', changes, ...options });
+    return this.perform({ ...options, kind: 'apply', changes });
   }
 
   delete(path: string, options: { recursive?: boolean } = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'delete', path, ...options });
+    return this.#one({ ...options, kind: 'delete', path });
   }
 
   move(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'move', source, destination, ...options });
+    return this.#one({ ...options, kind: 'move', source, destination });
   }
 
   mkdir(path: string): Promise<Outcome<ChangeResult>> {
@@ -137,21 +137,21 @@ export class GatedSession implements Session {
 
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
     return this.#during(async (world) => {
-      const wrong = whyNoOptions(options, { action: 'list', path });
+      const wrong = whyNoOptions(options, { of: 'list', path });
       return this.#noted(wrong ? refused(wrong) : await listFolder(world, this.#ledger, { path, options }));
     });
   }
 
   find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
     return this.#during(async (world) => {
-      const wrong = whyNoOptions(options, { action: 'search' });
+      const wrong = whyNoOptions(options, { of: 'find' });
       return this.#noted(wrong ? refused(wrong) : await findFiles(world, pattern, options));
     });
   }
 
   search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
     return this.#during(async (world) => {
-      const wrong = whyNoOptions(options, { action: 'search' });
+      const wrong = whyNoOptions(options, { of: 'search' });
       return this.#noted(wrong ? refused(wrong) : await searchText(world, pattern, options));
     });
   }
@@ -167,7 +167,7 @@ export class GatedSession implements Session {
 
   undo(selection: UndoSelection = {}): Promise<Outcome<UndoResult>> {
     return this.#during(async (world) => {
-      const wrong = whyNoOptions(selection, { action: 'undo' }) ?? whyNoUndo(world.policy, selection);
+      const wrong = whyNoOptions(selection, { of: 'undo' }) ?? whyNoUndo(world.policy, selection);
       return this.#noted(wrong ? refused(wrong) : await undo(world, this.#ledger, selection));
     });
   }

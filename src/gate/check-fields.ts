@@ -1,0 +1,57 @@
+import { nearest } from '../config/nearest.ts';
+
+/** What a field of an object may hold; `must` ends the sentence "NAME must be …". */
+export interface Field {
+  readonly is: (value: unknown) => boolean;
+  readonly must: string;
+  readonly required?: true;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+export const ANYTHING: Field = { is: () => true, must: 'there' };
+export const FLAG: Field = { is: (value) => typeof value === 'boolean', must: 'true or false' };
+export const TEXT: Field = { is: (value) => typeof value === 'string', must: 'a string' };
+export const LIST: Field = { is: Array.isArray, must: 'an array' };
+export const CONTENT: Field = {
+  is: (value) => typeof value === 'string' || value instanceof Uint8Array,
+  must: 'a string or a Uint8Array',
+};
+
+/** The same field, which may not be left out. */
+export function required(field: Field): Field {
+  return { ...field, required: true };
+}
+
+/** A whole number from `least` on. */
+export function wholeNumber(least: number): Field {
+  return {
+    is: (value) => typeof value === 'number' && Number.isInteger(value) && value >= least,
+    must: `a whole number from ${least} on`,
+  };
+}
+
+/**
+ * Why these are not such fields; undefined if they are. One that is not known is an error, never ignored: a misspelt condition
+ * would be none. A field that is undefined counts as left out.
+ */
+export function whyNoFields(given: Readonly<Record<string, unknown>>, fields: Fields): string | undefined {
+  for (const name in fields) {
+    const field = fields[name];
+    if (field?.required === true && given[name] === undefined) return `${name} must be ${field.must}`;
+  }
+  for (const name in given) {
+    const value = given[name];
+    if (value === undefined) continue;
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) return unknownName(name, Object.keys(fields));
+    if (!field.is(value)) return `${name} must be ${field.must}`;
+  }
+  return undefined;
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  return `there is no ${JSON.stringify(name)}${hint}`;
+}

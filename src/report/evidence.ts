@@ -48,9 +48,9 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   PARTIALLY_READ: ({ detail, when }) => partlyRead(detail, when),
   STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs)],
   DELETED: ({ detail, when }) =>
-    detail.reason === undefined
-      ? seen(when)
-      : [`It was deleted ${phrase(detail.reason)}, ${when ?? 'earlier'}.`],
+    detail.reason === 'by this session'
+      ? [`It was deleted by this session, ${when ?? 'earlier'}.`]
+      : seen(when),
   PROTECTED: ({ detail }) => {
     if (detail.reason === undefined || detail.reason === 'root') return [];
     // Of a folder it is told what in it has to stay.

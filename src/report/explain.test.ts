@@ -148,6 +148,19 @@ describe('a refused undo', () => {
   });
 });
 
+describe('what got in the way at the last moment', () => {
+  it.each<(typeof CATALOGUE)[number]>([
+    ['STALE', 'overwrite', 'read_again', { reason: 'it changed while it was being written' }],
+    ['STALE', 'undo', 'ask_human', { reason: 'it was changed since that change' }],
+    ['DELETED', 'edit', 'read_again', { reason: 'it was deleted while it was being written' }],
+    ['DELETED', 'undo', 'ask_human', { reason: 'it was deleted since that change' }],
+  ])('is the reason of the first sentence: %s of an %s', (...row) => {
+    const [first, second = ''] = explain(refusal(row), { nowMs: NOW }).split('\n');
+    expect(first).toContain(`: ${row[3]?.reason} [${row[0]}]`);
+    expect(second).not.toContain('deleted');
+  });
+});
+
 describe('the next step after nothing was found', () => {
   it.each([
     ['the default dialect', undefined, 'list_directory {"path":"src"} shows what is there.'],

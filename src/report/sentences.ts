@@ -59,9 +59,13 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   READ_EXPIRED: () => 'it was read too long ago',
   STALE: ({ detail, next }) => {
     if (detail?.reason === 'repeated') return 'this content was written before its change was seen';
+    if (detail?.reason !== undefined) return phrase(detail.reason);
     return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
   },
-  DELETED: () => 'it was deleted since it was read',
+  DELETED: ({ detail }) =>
+    detail?.reason === undefined || detail.reason === 'by this session'
+      ? 'it was deleted since it was read'
+      : phrase(detail.reason),
   ALREADY_EXISTS: ({ detail }) =>
     `${detail?.kind === undefined ? 'something' : KINDS[detail.kind]} is already there`,
   REVISION_MISMATCH: () => 'it is not at the expected revision',

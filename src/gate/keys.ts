@@ -23,9 +23,9 @@ export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ 
   );
   if (changes.length > 1) {
     const keys = new Set<string>();
-    for (const { key, path } of touched) {
-      if (keys.has(key))
-        return refused(twice(path, 'the batch changes this file twice; join the changes into one'));
+    for (const each of touched) {
+      const { key } = each;
+      if (keys.has(key)) return refused(twice(each, TWICE));
       keys.add(key);
     }
     const inside = insideAnother(touched);
@@ -56,7 +56,7 @@ function insideAnother(touched: readonly Touched[]): Refusal | undefined {
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
       const around = byKey.get(key.slice(0, end));
       if (around !== undefined && around !== change && around.kind !== 'mkdir')
-        return twice(path, INSIDE[around.kind]);
+        return twice({ path, change }, INSIDE[around.kind]);
     }
   }
   return undefined;
@@ -99,6 +99,9 @@ export function notLocked(keys: readonly string[], locked: readonly string[]): r
   return keys.filter((key) => !locked.some((one) => key === one || key.startsWith(`${one}/`)));
 }
 
-function twice(path: string, reason: string): Refusal {
-  return { code: 'INVALID_ARGUMENT', action: 'overwrite', path, next: 'fix_argument', detail: { reason } };
+const TWICE = 'the batch changes this file twice; join the changes into one, or make two batches of it';
+
+function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: string): Refusal {
+  const action = change.kind === 'write' ? 'overwrite' : change.kind;
+  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
 }

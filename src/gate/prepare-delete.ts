@@ -114,11 +114,19 @@ async function prepareFolder(world: World, located: Found, nodes: readonly TreeN
   const { workspace } = world;
   const held = nodes.find(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
   if (held !== undefined) return no(heldRefusal('delete', located.place.path, held.path));
+  const readOnly = nodes.find((node) => node.kind === 'file' && node.readOnly);
+  if (readOnly !== undefined) return no(readOnlyRefusal(located, readOnly));
   const other = nodes.find((node) => node.kind === 'other');
   if (other !== undefined) return no(otherRefusal(located, other));
   const doomed = await doom(world, nodes);
   if ('reason' in doomed) return no(unverifiable(located.place.path.given));
   return { ok: true, step: removeTreeStep(world, located, doomed) };
+}
+
+function readOnlyRefusal(located: Found, node: TreeNode): Refusal {
+  const path = located.place.path.given;
+  const detail = { kind: 'directory', reason: `in it, ${node.path.relative} is read-only` } as const;
+  return { code: 'READ_ONLY', action: 'delete', path, next: 'ask_human', detail };
 }
 
 function otherRefusal(located: Found, node: TreeNode): Refusal {

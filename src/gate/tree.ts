@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
+import { isReadOnly } from '../disk/stats.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { World } from './world.ts';
@@ -18,7 +19,7 @@ export type TreeNode =
       readonly listing: Fingerprint;
       readonly mode: number;
     }
-  | { readonly kind: 'file'; readonly path: ResolvedPath; readonly size: number }
+  | { readonly kind: 'file'; readonly path: ResolvedPath; readonly readOnly: boolean }
   | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
   | { readonly kind: 'other'; readonly path: ResolvedPath };
 
@@ -43,8 +44,10 @@ export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath)
 }
 
 function leaf(dir: PinnedDirectory, entry: DirectoryEntry, path: ResolvedPath): TreeNode {
-  if (entry.kind === 'file')
-    return { kind: 'file', path, size: Number(inspect(dir, entry.name)?.size ?? 0n) };
+  if (entry.kind === 'file') {
+    const stats = inspect(dir, entry.name);
+    return { kind: 'file', path, readOnly: stats !== undefined && isReadOnly(stats) };
+  }
   if (entry.kind !== 'link') return { kind: 'other', path };
   return { kind: 'link', path, target: linkTarget({ dir, name: entry.name }) ?? '' };
 }

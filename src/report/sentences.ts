@@ -46,8 +46,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     if (detail?.reason === 'root') return 'it is the workspace itself';
     return detail?.kind === 'directory' ? 'something in it is protected' : 'it is protected';
   },
-  READ_ONLY: ({ detail }) =>
-    detail?.reason === 'session' ? 'this session is read-only' : 'the file is read-only',
+  READ_ONLY: ({ detail }) => {
+    if (detail?.reason === 'session') return 'this session is read-only';
+    return detail?.kind === 'directory' ? phrase(detail.reason ?? '') : 'the file is read-only';
+  },
   NOT_FOUND: ({ action, detail }) =>
     action === 'undo' && detail?.reason !== undefined
       ? phrase(detail.reason)

@@ -1,6 +1,9 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FileIntent, Intent } from '../../src/model/intent.ts';
 import type { RefusalCode } from '../../src/model/verdict.ts';
+import { explain } from '../../src/report/explain.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
 /** `seen` was read whole, `part` its first two lines, `other` not at all. */
@@ -54,6 +57,27 @@ describe('vet', () => {
     await ok(t.session.vet({ kind: 'write', path: 'a', content: 'two and mine\n' }));
   });
 
+  it('refuses a folder with a read-only file in it, and names the file', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('d/e/locked', 'one\n');
+    chmodSync(join(t.root, 'd/e/locked'), 0o444);
+    await ok(t.session.list('d', { depth: 3 }));
+    const intent = { kind: 'delete', path: 'd', recursive: true } as const;
+    const vetted = await refusal(t.session.vet(intent), 'READ_ONLY');
+    expect(explain(vetted, { nowMs: 0 })).toContain('delete d: in it, d/e/locked is read-only [READ_ONLY]');
+    await refusal(t.session.perform(intent), 'READ_ONLY');
+  });
+
+  it('says of a batch that meets itself what was tried', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a', 'one\n');
+    const swap = batch(move('a', 'c'), move('b', 'a'), move('c', 'b'));
+    expect(await refusal(t.session.vet(swap), 'INVALID_ARGUMENT')).toMatchObject({
+      action: 'move',
+      path: 'a',
+    });
+  });
+
   it('and a dry run tell what perform would tell', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a', 'one\ntwo\nthree\n');
@@ -71,6 +95,10 @@ describe('vet', () => {
 
 function edit(path: string, oldString: string): FileIntent {
   return { kind: 'edit', path, edits: [{ oldString, newString: 'X' }] };
+}
+
+function move(source: string, destination: string): FileIntent {
+  return { kind: 'move', source, destination };
 }
 
 function write(path: string, content: string): FileIntent {

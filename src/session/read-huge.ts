@@ -1,7 +1,7 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
-import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, type Stamp, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -84,18 +84,19 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   const bytes = Buffer.concat(page.lines);
   const raw = options.raw === true;
   const lines = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
-  const same = earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp);
-  const totalLines = page.totalLines ?? (same ? earlier.totalLines : undefined);
+  const known = await confirmed(reading, page);
+  const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
+  const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
   const shown: Coverage = linesCoverage([{ from: page.from, to }], totalLines ?? Number.POSITIVE_INFINITY);
   const together = unionCoverage(
-    same ? earlier.coverage : NOTHING,
+    (same ? earlier?.coverage : undefined) ?? NOTHING,
     shown,
     totalLines ?? Number.POSITIVE_INFINITY,
   );
-  const fingerprint =
-    together.kind === 'whole'
-      ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal)
-      : undefined;
+  const whole = together.kind === 'whole' && known === undefined;
+  const fingerprint = whole
+    ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal)
+    : known;
   return {
     result: {
       get text() {
@@ -135,6 +136,22 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
     return shown.text;
   });
   return { text: texts.join('\n'), clamped };
+}
+
+/**
+ * The fingerprint the session knew, if these still are its bytes and the stamp does not say so: after its own change, or a
+ * touch. Without it one more page would make all earlier ones forgotten. Not asked of files too large to be changed.
+ */
+async function confirmed(
+  { world, earlier, located, watching }: Reading,
+  page: Page,
+): Promise<Fingerprint | undefined> {
+  const { fingerprint, stamp, racy } = earlier ?? {};
+  if (fingerprint === undefined || fingerprint.size !== page.sizeBytes) return undefined;
+  if (racy === false && stamp !== undefined && sameStamp(stamp, page.stamp)) return undefined;
+  if (page.sizeBytes > world.policy.maxEditBytes) return undefined;
+  const now = await fingerprintIfStill(located.place, page.stamp, watching.signal);
+  return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
 }
 
 function rawLines(bytes: Buffer): Pick<ReadResult, 'text' | 'clamped'> {

@@ -18,6 +18,11 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
 
+async function bothPages({ session }: Desk): Promise<boolean> {
+  await ok(session.read('a', { limit: 50 }));
+  return (await ok(session.read('a', { offset: 51 }))).complete;
+}
+
 describe('overwrite', () => {
   it('needs whole coverage: pages add up, one page does not', async () => {
     const t = await desk();
@@ -27,6 +32,34 @@ describe('overwrite', () => {
     expect(detail?.missing).toEqual([{ from: 51, to: 100 }]);
     expect((await ok(t.session.read('a', { offset: 51 }))).complete).toBe(true);
     await ok(t.session.write('a', 'x'));
+  });
+
+  it.each([
+    [
+      'this session’s own edit',
+      async (t: Desk) =>
+        void (await ok(t.session.edit('a', [{ oldString: 'line 3\n', newString: 'LINE 3\n' }]))),
+    ],
+    ['a touch', async (t: Desk) => utimesSync(join(t.root, 'a'), 1, 1)],
+  ])('pages of a huge file that were whole still are after %s and one more page', async (_what, between) => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    // A stamp counts once the clock has moved on since the file was written.
+    await expect.poll(() => bothPages(t)).toBe(true);
+    await between(t);
+    expect((await ok(t.session.read('a', { offset: 51, limit: 5 }))).complete).toBe(true);
+    await ok(t.session.write('a', 'x'));
+  });
+
+  it('a page of a huge file is still seen after an own edit and another page', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 50 }));
+    await ok(t.session.edit('a', [{ oldString: 'line 3\n', newString: 'LINE 3\n' }]));
+    await ok(t.session.read('a', { offset: 90, limit: 5 }));
+    await ok(t.session.insert('a', 'more', { afterLine: 5 }));
+    await ok(t.session.insert('a', 'more', { afterLine: 92 }));
+    await refusal(t.session.insert('a', 'more', { afterLine: 70 }), 'PARTIALLY_READ');
   });
 
   it('is not licensed by pages of different states of the file', async () => {

@@ -140,6 +140,29 @@ describe('lookfirst log', () => {
   });
 });
 
+describe('lookfirst log --follow', () => {
+  it('goes on where it began: the oldest first, every entry once, and names that steer nothing', async () => {
+    const work = await busyDesk();
+    const [program = '', ...first] = PROGRAM;
+    const child = spawn(program, [...first, 'log', '--follow', '--kind', 'change'], {
+      cwd: work.root,
+      env: environment(work),
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let shown = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      shown += chunk;
+    });
+    await expect.poll(() => shown).toContain('src/deep/b.ts');
+    for (const name of ['new-1', 'new-2\u001b[31m', 'new-3']) await ok(work.session.write(name, 'x\n'));
+    await expect.poll(() => shown).toContain('new-3');
+    const { stdout } = await lookfirst(work, ['log', '--json', '--limit', '0', '--kind', 'change']);
+    const ids = [...stdout.matchAll(/"change":"(\w+)"/g)].map(([, id]) => id).reverse();
+    expect([...shown.matchAll(/ (c[0-9a-f]{10})$/gm)].map(([, id]) => id)).toEqual(ids);
+    expect(shown).not.toContain('\u001b');
+  });
+});
+
 describe('lookfirst log --verify', () => {
   it('finds a whole journal intact', async () => {
     const work = await busyDesk();

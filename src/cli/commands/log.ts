@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
 import { verifyChain } from '../../journal/verify.ts';
 import type { Entry } from '../../model/entry.ts';
+import { phrase } from '../../report/bounded.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -32,7 +33,7 @@ export function defineLog(cli: Cli): Command {
     addFilterFlags(command, cli).addOption(kindOption()).addOption(limitOption(DEFAULT_LIMIT)),
   )
     .option('--verify', 'check that no entry of the journal was removed or altered; ends with 1 if one was')
-    .option('--follow', 'go on with what comes, until interrupted')
+    .option('--follow', 'go on with what comes, until interrupted; the newest last')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: LogFlags) => cli.end(await log(cli, flags)));
 }
@@ -56,12 +57,20 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     if (flags.verify === true) return await verify(cli, store, flags);
     const { head } = await store.state();
     const entries = new EntryChoice(cli, flags).of(store, { beforeSeq: head.seq + 1 });
-    await (flags.json === true ? printJson : printTable)(cli, entries);
+    const print = flags.json === true ? printJson : printTable;
+    // What comes later stands below: so does what is newer of what was there.
+    await print(cli, flags.follow === true ? oldestFirst(entries) : entries);
     if (flags.follow === true) await follow(cli, store, { flags, after: head.seq });
     return EXIT.done;
   } finally {
     await store.close();
   }
+}
+
+async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  const entries: Entry[] = [];
+  for await (const entry of newestFirst) entries.push(entry);
+  yield* entries.reverse();
 }
 
 async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Promise<void> {
@@ -97,8 +106,9 @@ async function follow(
 }
 
 async function printNews(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
+  if (flags.json === true) return cli.terminal.print(entryJson(entry));
   const row = [...entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() }), detailOf(entry) ?? ''];
-  await cli.terminal.print(flags.json === true ? entryJson(entry) : row.join('  ').trimEnd());
+  return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
 }
 
 async function verify(cli: Cli, store: Store, flags: LogFlags): Promise<ExitCode> {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { optimiseEarly } from './cli/early-optimisation.ts';
+import { givenToken, tokenLine } from './cli/given-token.ts';
 import { keepOutOfReach } from './cli/policy-place.ts';
 import type { ProxyPlan } from './cli/proxy-plan.ts';
 import type { JsonRecord } from './dialect/servers/json-value.ts';
@@ -68,10 +69,11 @@ function optionsOf({
 
 async function serve(plan: ProxyPlan, gate: Gate): Promise<number> {
   const { serveProxy } = await import('./proxy/front-http.ts');
-  const token = plan.env['LOOKFIRST_TOKEN'] || randomBytes(24).toString('base64url');
+  const given = givenToken(plan.env);
+  const token = given ?? randomBytes(24).toString('base64url');
   const front = await serveProxy({ ...gate, ...plan.http, token, stderr: process.stderr });
   plan.log(`serving at ${front.url}`);
-  plan.log(`token: ${token}`);
+  plan.log(tokenLine(token, given));
   const signals = new EndSignals(process);
   await signals.first;
   await front.close();

@@ -4,6 +4,7 @@ import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
 import { optimiseEarly } from './early-optimisation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { givenToken, tokenLine } from './given-token.ts';
 import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
 import type { ServePlan, Servers } from './serve-plan.ts';
@@ -65,20 +66,11 @@ async function serve(
     token: given,
     listening: ({ url, token }) => {
       log(`serving at ${url}`);
-      // Whoever set it knows it, and logs are kept where secrets should not be.
-      log(`token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`);
+      log(tokenLine(token, given));
       const dir = plan.workspace.roots[0] ?? '.';
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
     },
   });
-}
-
-/** The token of the environment, if there is one. No header carries any other characters as they are. */
-function givenToken(env: ServePlan['env']): string | undefined {
-  const token = env['LOOKFIRST_TOKEN'] || undefined;
-  if (token !== undefined && !/^[!-~]+$/.test(token))
-    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN must be ASCII without blanks');
-  return token;
 }
 
 async function planOf(

@@ -196,9 +196,17 @@ describe('over HTTP', () => {
     const [, token = ''] = /^lookfirst: token: (\S{43})$/m.exec(made) ?? [];
     expect(made.match(new RegExp(`Bearer ${token}`, 'g'))).toHaveLength(6);
     expect(made).toContain(`LOOKFIRST_TOKEN=${token}`);
-    const given = await serve([], { LOOKFIRST_TOKEN: 'sesame' });
-    expect(given).toMatch(/^lookfirst: token: that of LOOKFIRST_TOKEN$/m);
-    expect(given).not.toContain('sesame');
+    const server = [process.execPath, '-e', 'process.stdin.resume()'];
+    const proxy = Served.launch(places, ['proxy', '--root', places.root, '--http', '--', ...server], {
+      LOOKFIRST_TOKEN: 'sesame',
+    });
+    await proxy.client.said('token: ');
+    proxy.client.child.kill('SIGTERM');
+    await proxy.client.exit();
+    for (const given of [await serve([], { LOOKFIRST_TOKEN: 'sesame' }), proxy.client.errors]) {
+      expect(given).toMatch(/^lookfirst: token: that of LOOKFIRST_TOKEN$/m);
+      expect(given).not.toContain('sesame');
+    }
   });
 
   it.each(['two words', 'tökén', 'a\tb'])(

@@ -1,0 +1,14 @@
+import { Fault } from '../model/fault.ts';
+
+/** The token that `LOOKFIRST_TOKEN` gives, if it does. No header carries any other characters as they are. */
+export function givenToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const token = env['LOOKFIRST_TOKEN'] || undefined;
+  if (token !== undefined && !/^[!-~]+$/.test(token))
+    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN must be ASCII without blanks');
+  return token;
+}
+
+/** What is told of a token: whoever gave it knows it, and logs are kept where secrets should not be. */
+export function tokenLine(token: string, given: string | undefined): string {
+  return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
+}

@@ -42,6 +42,7 @@ describe('readLine', () => {
     ['no method', '{"jsonrpc":"2.0","id":1}', '-32600 1'],
     ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":7}', '-32600 1'],
     ['id null', '{"jsonrpc":"2.0","id":null,"method":"m"}', '-32600 null'],
+    ['an id beyond all numbers', '{"jsonrpc":"2.0","id":1e400,"method":"m"}', '-32600 null'],
     ['id true', '{"jsonrpc":"2.0","id":true,"method":"m"}', '-32600 null'],
     ['params in an array', '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}', '-32602 1'],
     ['params null', '{"jsonrpc":"2.0","id":1,"method":"m","params":null}', '-32602 1'],

@@ -62,7 +62,8 @@ export function readMessage(value: unknown): Message {
 }
 
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || typeof value === 'number';
+  // JSON has no word for infinity, so the answer would belong to nobody.
+  return typeof value === 'string' || Number.isFinite(value);
 }
 
 function invalid(id: RequestId | null, error: RpcError): Message {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
+import { addressOf } from './front-address.ts';
 import type { Endpoint } from './front-endpoint.ts';
 import { guard } from './front-guard.ts';
 import { ProcessEndpoint } from './front-process.ts';
@@ -49,7 +50,7 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
   const letIn = guard(options.token);
   const server = createServer((req, res) => {
     if (!letIn(req, res)) return;
-    if (new URL(req.url ?? '/', 'http://localhost').pathname !== ENDPOINT_PATH) {
+    if (addressOf(req).path !== ENDPOINT_PATH) {
       reject(res, { status: 404, code: -32001, message: `Not found: this serves ${ENDPOINT_PATH}` });
       return;
     }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import { isRecord } from '../model/record.ts';
+import { addressOf } from './front-address.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
@@ -113,7 +114,7 @@ export class RelayEndpoint implements Endpoint {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
     }
     const url = new URL(this.#url);
-    url.search = new URL(req.url ?? '/', 'http://localhost').search || this.#url.search;
+    url.search = addressOf(req).search || this.#url.search;
     return this.#http.send({
       method,
       url,

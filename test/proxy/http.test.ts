@@ -227,6 +227,13 @@ describe('a process offered over HTTP', () => {
     expect(await post(url, all, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).toBe(status);
   });
 
+  it('finds nothing at a path that is no address, and goes on', async () => {
+    const { url } = await front(scratch(), { command: process.execPath, args: [OFFICIAL, '/'] });
+    const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
+    const status = await post(url, headers, {}, '//');
+    expect([status, await post(url, headers, {}, '/mcp?a')]).toEqual([404, 400]);
+  });
+
   it('checks the headers of the new era against the body', async () => {
     const { url } = await front(scratch(), { command: process.execPath, args: [MODERN, 'stdio'] });
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: ENVELOPE } };
@@ -315,9 +322,14 @@ describe('a server behind an address gets relative paths as they were judged', (
   });
 });
 
-function post(url: string, headers: Record<string, string>, body: object): Promise<number> {
+function post(
+  url: string,
+  headers: Record<string, string>,
+  body: object,
+  path: string = new URL(url).pathname,
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', headers }, (response) => {
+    const sent = request(url, { method: 'POST', headers, path }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });

@@ -33,7 +33,7 @@ export interface PageRequest {
 }
 
 /** A line of which only the beginning was kept. */
-export interface CutLine {
+interface CutLine {
   /** 1-based. */
   readonly line: number;
   /** How much was left out, in UTF-16 units, if it is text. */

@@ -5,6 +5,7 @@ import { changeFailed } from './failure.ts';
 
 it.each<[string, string]>([
   ['ENOSPC', 'no space left on the device (ENOSPC)'],
+  ['ENOENT', 'its folder is gone (ENOENT)'],
   ['EIO', 'the device reported an error (EIO)'],
   ['EROFS', 'the file system is mounted read-only (EROFS)'],
   ['EACCES', 'permission denied in its folder (EACCES)'],

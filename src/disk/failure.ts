@@ -20,6 +20,7 @@ export function changeFailed(context: DiskContext, error: unknown, path: Resolve
 const MEANING: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the device (ENOSPC)',
   EDQUOT: 'the disk quota is used up (EDQUOT)',
+  ENOENT: 'its folder is gone (ENOENT)',
   EIO: 'the device reported an error (EIO)',
   EROFS: 'the file system is mounted read-only (EROFS)',
   EACCES: 'permission denied in its folder (EACCES)',

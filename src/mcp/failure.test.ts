@@ -14,6 +14,21 @@ describe('a tool that threw', () => {
     });
   });
 
+  it.each([
+    ['EACCES', 'ask_human', /^write_file could not change a\/b: no \[IO_FAILED\]\. .* Tell your user\.$/],
+    [
+      'ENOENT',
+      'read_again',
+      /^write_file could not change a\/b: no \[IO_FAILED\]\. .* Look at the file again/,
+    ],
+  ])('because the system said %s tells why, for the path that was asked for', (reason, next, said) => {
+    const fault = new Fault('IO_FAILED', 'could not change a/b: no', { path: 'a/b', reason });
+    expect(failureResult('write_file', fault).result).toMatchObject({
+      content: [{ text: expect.stringMatching(said) }],
+      _meta: { 'dev.lookfirst/outcome': { ok: false, code: 'IO_FAILED', next } },
+    });
+  });
+
   it('for want of ripgrep says so, and does not make anybody look for damage', async () => {
     const nowhere = { packaged: () => Promise.reject(new Error('none')), searchPath: '' };
     const missing = await findRipgrep(nowhere, []).catch((error: unknown) => error);

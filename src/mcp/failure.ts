@@ -6,9 +6,19 @@ import type { ObjectResult } from './tool-host.ts';
 /** The reason of the fault that a missing ripgrep is. */
 const NO_RIPGREP = 'ripgrep';
 
+/** What keeps the system from doing what was asked until a person does something about it. */
+const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOSPC',
+  'EDQUOT',
+  'EIO',
+]);
+
 /**
- * What a client is told when a tool threw: a fixed sentence, for the cause may hold paths and contents of other
- * sessions. The cause itself goes to the log. It says nothing about whether the change was made: look again.
+ * What a client is told when a tool threw: a fixed sentence, for the cause may hold paths and contents of other sessions,
+ * unless the system refused a change of the path that was asked for. The cause itself goes to the log.
  */
 export function failureResult(tool: string, error: unknown): ObjectResult {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
@@ -17,10 +27,20 @@ export function failureResult(tool: string, error: unknown): ObjectResult {
     const text = `${tool} cannot work here: ${error.message} [${code}]. Until then list folders and read files instead.`;
     return failed(text, { code, next: 'ask_human' });
   }
+  if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason)) {
+    const next = FOR_A_PERSON.has(error.reason) ? 'ask_human' : 'read_again';
+    const then = next === 'ask_human' ? 'Tell your user' : 'Look at the file again before you go on';
+    return failed(`${tool} ${error.message} [${code}]. Treat the call as refused. ${then}.`, { code, next });
+  }
+  // It says nothing about whether the change was made: look again.
   const text =
     `${tool} failed inside the server [${code}]. Treat the call as refused; whether anything changed is unknown. ` +
     'Look at the file again before you go on.';
   return failed(text, { code, next: 'read_again' });
+}
+
+function isErrno(reason: string | undefined): boolean {
+  return reason !== undefined && /^E[A-Z0-9]+$/.test(reason);
 }
 
 function failed(text: string, { code, next }: { code: FaultCode; next: NextStep }): ObjectResult {

@@ -71,4 +71,14 @@ describe('the sandbox dialect', () => {
     expect(call('Glob', { pattern: '*.go' })).toMatchObject({ operation: { limit: 100 } });
     expect(call('Glob', { pattern: '*.go', limit: 5 })).toMatchObject({ operation: { limit: 5 } });
   });
+
+  it('says when there may be more', () => {
+    const glob = call('Glob', { pattern: '*' });
+    const grep = call('Grep', { pattern: 'x', output_mode: 'files_with_matches' });
+    if (glob.kind !== 'find' || grep.kind !== 'search') throw new Error('not a search');
+    expect(glob.render({ paths: ['a', 'b'], truncated: false }, W)).toBe('a\nb');
+    expect(glob.render({ paths: ['a'], truncated: true }, W)).toMatch(/^a\n\[there may be more: /);
+    const hits = { mode: 'files', hits: [], matches: 0, truncated: true } as const;
+    expect(grep.render(hits, W)).toMatch(/^\[there may be more: /);
+  });
 });

@@ -121,7 +121,11 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ limit, ...find }) => ({
       kind: 'find',
       operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
-      render: (result, words) => result.paths.map((path) => words.path(path)).join('\n'),
+      render: (result, words) =>
+        withCut(
+          result.paths.map((path) => words.path(path)),
+          result,
+        ),
     }),
   }),
   tool({
@@ -152,7 +156,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
       operation: { ...search, mode: MODES[mode], ...given({ ignoreCase, limit: atLeastOne(head) }) },
-      render: (result, words) => hitRows(result, words).join('\n'),
+      render: (result, words) => withCut(hitRows(result, words), result),
     }),
   }),
 ];
@@ -162,6 +166,13 @@ const MODES = { content: 'lines', files_with_matches: 'files', count: 'count' } 
 /** That system rounds down, and takes what is below 1 for absent. */
 function atLeastOne(value: number | undefined): number | undefined {
   return value === undefined || value < 1 ? undefined : Math.floor(value);
+}
+
+/** That system cuts without a word; a model that does not know it takes the rest for missing. */
+function withCut(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
+  return [...rows, ...(truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [])].join(
+    '\n',
+  );
 }
 
 function withNotices(done: string, notices: readonly string[]): string {

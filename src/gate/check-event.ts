@@ -1,6 +1,6 @@
 import { isRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { ANYTHING, CONTENT, type Fields, FLAG, TEXT, whyNoFields } from './check-fields.ts';
+import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, TEXT, whyNoFields } from './check-fields.ts';
 
 /**
  * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over
@@ -13,19 +13,19 @@ export function whyNoEvent(event: unknown): Refusal | undefined {
   return { code: 'INVALID_ARGUMENT', action: 'status', path, next: 'fix_argument', detail: { reason } };
 }
 
-const AT_A_PATH: Fields = { kind: ANYTHING, path: ANYTHING };
+const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
 const EVENTS: Readonly<Record<string, Fields>> = {
-  read: {
+  read: fieldsOf({
     ...AT_A_PATH,
     content: TEXT,
     ranges: { is: isRanges, must: 'an array of lines { from, to }, from 1 on' },
     redacted: FLAG,
     clamped: FLAG,
-  },
-  write: { ...AT_A_PATH, content: CONTENT, change: TEXT },
-  delete: { ...AT_A_PATH, change: TEXT },
-  move: { kind: ANYTHING, source: ANYTHING, destination: ANYTHING, change: TEXT },
-  command: { kind: ANYTHING, command: ANYTHING },
+  }),
+  write: fieldsOf({ ...AT_A_PATH, content: CONTENT, change: TEXT }),
+  delete: fieldsOf({ ...AT_A_PATH, change: TEXT }),
+  move: fieldsOf({ kind: ANYTHING, source: ANYTHING, destination: ANYTHING, change: TEXT }),
+  command: fieldsOf({ kind: ANYTHING, command: ANYTHING }),
 };
 
 function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefined {

@@ -5,6 +5,7 @@ import {
   CONTENT,
   type Fields,
   FLAG,
+  fieldsOf,
   LIST,
   required,
   TEXT,
@@ -23,22 +24,35 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 /** Paths are checked where they are resolved. */
-const AT_A_PATH: Fields = { kind: ANYTHING, path: ANYTHING };
-const CHANGES: Readonly<Record<string, Fields>> = {
-  write: { ...AT_A_PATH, content: required(CONTENT), expectedRevision: TEXT, makeParents: FLAG },
-  edit: { ...AT_A_PATH, edits: required(LIST), expectedRevision: TEXT, withDiff: FLAG },
-  insert: { ...AT_A_PATH, content: required(TEXT), afterLine: wholeNumber(0), expectedRevision: TEXT },
-  delete: { ...AT_A_PATH, recursive: FLAG },
-  move: { kind: ANYTHING, source: ANYTHING, destination: ANYTHING, makeParents: FLAG, overwrite: FLAG },
-  mkdir: AT_A_PATH,
-};
-const BATCH: Fields = { kind: ANYTHING, changes: required(LIST), dryRun: FLAG };
-const EDIT: Fields = {
+const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
+const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
+  Object.entries({
+    write: fieldsOf({ ...AT_A_PATH, content: required(CONTENT), expectedRevision: TEXT, makeParents: FLAG }),
+    edit: fieldsOf({ ...AT_A_PATH, edits: required(LIST), expectedRevision: TEXT, withDiff: FLAG }),
+    insert: fieldsOf({
+      ...AT_A_PATH,
+      content: required(TEXT),
+      afterLine: wholeNumber(0),
+      expectedRevision: TEXT,
+    }),
+    delete: fieldsOf({ ...AT_A_PATH, recursive: FLAG }),
+    move: fieldsOf({
+      kind: ANYTHING,
+      source: ANYTHING,
+      destination: ANYTHING,
+      makeParents: FLAG,
+      overwrite: FLAG,
+    }),
+    mkdir: fieldsOf(AT_A_PATH),
+  }),
+);
+const BATCH = fieldsOf({ kind: ANYTHING, changes: required(LIST), dryRun: FLAG });
+const EDIT = fieldsOf({
   oldString: ANYTHING,
   newString: ANYTHING,
   replaceAll: FLAG,
   occurrences: wholeNumber(0),
-};
+});
 
 /**
  * Why this is no intent that could be judged; undefined for one that is. A program without types may hand over anything,
@@ -60,7 +74,7 @@ export function whyNoIntent(intent: unknown): Refusal | undefined {
 function whyNoChange(change: unknown): Refusal | undefined {
   if (!isRecord(change)) return invalid(change, 'a change must be an object');
   const { kind, edits } = change;
-  const fields = typeof kind === 'string' && Object.hasOwn(CHANGES, kind) ? CHANGES[kind] : undefined;
+  const fields = CHANGES.get(kind);
   if (fields === undefined) return invalid(change, `kind must be one of ${Object.keys(ACTIONS).join(', ')}`);
   const reason = whyNoFields(change, fields) ?? (kind === 'edit' ? whyNoEdits(edits) : undefined);
   return reason === undefined ? undefined : invalid(change, reason);

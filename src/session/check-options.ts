@@ -1,4 +1,12 @@
-import { ANYTHING, type Field, type Fields, FLAG, TEXT, whyNoFields } from '../gate/check-fields.ts';
+import {
+  ANYTHING,
+  type Field,
+  type Fields,
+  FLAG,
+  fieldsOf,
+  TEXT,
+  whyNoFields,
+} from '../gate/check-fields.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { UndoSelection } from '../model/session.ts';
@@ -7,18 +15,25 @@ import type { Action, Refusal } from '../model/verdict.ts';
 /** The operations that take options and do not become an intent. */
 type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo';
 
-const WATCHED: Fields = {
-  signal: { is: (value) => value instanceof AbortSignal, must: 'an AbortSignal' },
-  onProgress: { is: (value) => typeof value === 'function', must: 'a function' },
+const WATCHED = {
+  signal: { is: (value: unknown) => value instanceof AbortSignal, must: 'an AbortSignal' },
+  onProgress: { is: (value: unknown) => typeof value === 'function', must: 'a function' },
 };
 const AMOUNT: Field = { is: (value) => typeof value === 'number' && value >= 0, must: 'a number from 0 on' };
 
 /** What is ANYTHING here is checked where it is used, which knows what it is about. */
 const OPTIONS: Readonly<Record<Optioned, Fields>> = {
-  read: { ...WATCHED, offset: ANYTHING, limit: ANYTHING, last: ANYTHING, maxBytes: AMOUNT, raw: FLAG },
-  list: { ...WATCHED, depth: ANYTHING, limit: ANYTHING, as: ANYTHING },
-  find: { ...WATCHED, path: ANYTHING, limit: ANYTHING },
-  search: {
+  read: fieldsOf({
+    ...WATCHED,
+    offset: ANYTHING,
+    limit: ANYTHING,
+    last: ANYTHING,
+    maxBytes: AMOUNT,
+    raw: FLAG,
+  }),
+  list: fieldsOf({ ...WATCHED, depth: ANYTHING, limit: ANYTHING, as: ANYTHING }),
+  find: fieldsOf({ ...WATCHED, path: ANYTHING, limit: ANYTHING }),
+  search: fieldsOf({
     ...WATCHED,
     path: ANYTHING,
     glob: ANYTHING,
@@ -27,8 +42,15 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     context: ANYTHING,
     ignoreCase: FLAG,
     limit: ANYTHING,
-  },
-  undo: { change: TEXT, path: TEXT, session: TEXT, sinceMs: AMOUNT, preview: FLAG, merge: FLAG },
+  }),
+  undo: fieldsOf({
+    change: TEXT,
+    path: TEXT,
+    session: TEXT,
+    sinceMs: AMOUNT,
+    preview: FLAG,
+    merge: FLAG,
+  }),
 };
 
 const ACTIONS: Readonly<Record<Optioned, Action>> = {

@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 
 /** Above this the thread pool is worth its delay, and memory its saving. */
@@ -49,10 +50,20 @@ async function readChunk(handle: FileHandle, position: number, length: number): 
   return buffer.subarray(0, bytesRead);
 }
 
-/** True when the file begins with exactly these bytes, whatever follows. */
-export async function beginsWith(file: string, { sha256, size }: Fingerprint): Promise<boolean> {
-  if (size <= SMALL_BYTES) return hash('sha256', readStart(file, size).bytes) === sha256;
+/** True when the file is there and begins with exactly these bytes, whatever follows. */
+export async function beginsWith(file: string, fingerprint: Fingerprint): Promise<boolean> {
+  try {
+    return (await hashOfStart(file, fingerprint.size)) === fingerprint.sha256;
+  } catch (error) {
+    // Another process may have put it aside this very moment.
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function hashOfStart(file: string, size: number): Promise<string> {
+  if (size <= SMALL_BYTES) return hash('sha256', readStart(file, size).bytes);
   const digest = createHash('sha256');
   for await (const chunk of startChunks(file, size)) digest.update(chunk);
-  return digest.digest('hex') === sha256;
+  return digest.digest('hex');
 }

@@ -170,9 +170,32 @@ describe('of several inodes with the same bytes', () => {
   });
 });
 
-async function lateOf(images: Images): Promise<LateImage[]> {
+describe('a late write', () => {
+  it('is found by one of several who look at once, and the bytes stay', async () => {
+    const { images, root } = setting();
+    const others = Array.from(
+      { length: 5 },
+      () => new FileImages(join(root, '../home'), { durability: 'none' }),
+    );
+    for (let round = 0; round < 20; round += 1) {
+      const old = `${OLD}${round}`.repeat(round % 2 === 0 ? 1 : 100_000);
+      const print = fingerprintOf(old);
+      writeFileSync(join(root, 'f'), old);
+      const late = openSync(join(root, 'f'), 'a');
+      await images.adopt(join(root, 'f'), print);
+      writeSync(late, 'LATE');
+      closeSync(late);
+      const found = await Promise.all(others.map((each) => lateOf(each, print)));
+      expect(found.flat()).toMatchObject([{ lost: false }]);
+      expect(await images.check(print)).toBe('intact');
+      expect(readFileSync(found.flat()[0]?.file ?? '', 'utf8').endsWith('LATE')).toBe(true);
+    }
+  });
+});
+
+async function lateOf(images: Images, print = PRINT): Promise<LateImage[]> {
   const late: LateImage[] = [];
-  for await (const each of images.setAsideLate([PRINT])) late.push(each);
+  for await (const each of images.setAsideLate([print])) late.push(each);
   return late;
 }
 

@@ -199,12 +199,14 @@ export function tryRename(from: string, to: string): boolean {
   }
 }
 
-/** Gives a file another name if it is there. */
-export function setAside(from: string, to: string): void {
+/** Gives a file another name; false if it is not there (any more). */
+export function setAside(from: string, to: string): boolean {
   try {
     renameSync(from, to);
+    return true;
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (isMissing(error)) return false;
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { beginsWith, startChunks } from './image-bytes.ts';
 import {
@@ -33,33 +34,45 @@ export async function* setAsideLate(
     for (const path of paths) {
       if (!path.startsWith(`${folder.image(sha256)}.late-`)) continue;
       const file = folder.told(sha256);
-      setAside(path, file);
-      yield { sha256, file, lost: isLost };
+      if (setAside(path, file)) yield { sha256, file, lost: isLost };
     }
   }
 }
 
-/** The image itself: the bytes that it stands for stay, as a copy, if they are still in front. */
+/**
+ * The image itself: the bytes that it stands for stay, as a copy, if they are still in front. Several processes may find the
+ * same one at the same moment; one of them puts it aside.
+ */
 async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<LateImage | undefined> {
   const { sha256, size } = fingerprint;
   const image = folder.image(sha256);
   const stats = statsOf(image);
   if (stats === undefined) return undefined;
   if (stats.size === size && (isOurs(stats) || isLongUnwritten(stats))) return undefined;
+  const isWhole = await beginsWith(image, fingerprint);
+  if (isWhole && stats.size === size) return undefined;
+  const copy = isWhole ? await copyOfStart(folder, fingerprint) : undefined;
   const file = folder.told(sha256);
-  if (!(await beginsWith(image, fingerprint))) {
-    setAside(image, file);
-    return { sha256, file, lost: true };
-  }
-  if (stats.size === size) return undefined;
+  // What has the name by now may be the copy of another process, which was faster.
+  const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
+  if (copy !== undefined && isMoved) moveUnlessTaken(copy, image);
+  else if (copy !== undefined) removeIfThere(copy);
+  return isMoved ? { sha256, file, lost: copy === undefined } : undefined;
+}
+
+/** Undefined if its writer is at it this very moment, or if it is gone. */
+async function copyOfStart(folder: ImageFolder, fingerprint: Fingerprint): Promise<string | undefined> {
   const copy = folder.ready(folder.temp());
-  await writeNew(copy, startChunks(image, size), { durability: 'file', mode: COPY_MODE });
-  // Its writer may be at it this very moment.
-  const isWhole = await beginsWith(copy, fingerprint);
-  setAside(image, file);
-  if (isWhole) moveUnlessTaken(copy, image);
-  else removeIfThere(copy);
-  return { sha256, file, lost: !isWhole };
+  const start = startChunks(folder.image(fingerprint.sha256), fingerprint.size);
+  try {
+    await writeNew(copy, start, { durability: 'file', mode: COPY_MODE });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  if (await beginsWith(copy, fingerprint)) return copy;
+  removeIfThere(copy);
+  return undefined;
 }
 
 function isOurs(stats: { readonly mode: number }): boolean {

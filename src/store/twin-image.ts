@@ -45,8 +45,7 @@ export async function setAsideLateTwins(
       continue;
     }
     const file = folder.told(sha256);
-    setAside(twin, file);
-    late.push({ sha256, file, lost: false });
+    if (setAside(twin, file)) late.push({ sha256, file, lost: false });
   }
   return late;
 }

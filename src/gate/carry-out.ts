@@ -191,7 +191,7 @@ async function isReverted(step: Step): Promise<boolean> {
 }
 
 function notTakenBack({ path, code }: Refusal): Fault {
-  const message = `${path} stopped the batch (${code}), and someone has meanwhile changed what it had done before: look at the files again`;
+  const message = `${path} could not be changed (${code}), and someone has meanwhile changed what was done before: look at the files again`;
   return new Fault('IO_FAILED', message, { path });
 }
 

@@ -65,8 +65,8 @@ export class LitterLog {
   close(): void {
     if (this.#fd === undefined) return;
     closeSync(this.#fd);
-    if (!this.#doubtful) unlinkSync(this.#path);
     this.#fd = undefined;
+    if (!this.#doubtful) unlinkIfThere(this.#path);
   }
 
   #append(line: LitterLine): void {
@@ -76,6 +76,14 @@ export class LitterLog {
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
     // So that it holds across a power cut as well: once per folder, and for every claim.
     if (this.#durability !== 'none') fsyncSync(this.#fd);
+  }
+}
+
+export function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
   }
 }
 

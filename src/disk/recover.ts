@@ -4,7 +4,7 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { type LitterLine, logFolder, readLitter, TEMP_PREFIX } from './litter-log.ts';
+import { type LitterLine, logFolder, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
 import { retain } from './retain.ts';
 
 export interface Recovery {
@@ -120,13 +120,5 @@ function unlessMissing(clean: () => boolean): boolean {
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
-  }
-}
-
-function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
   }
 }

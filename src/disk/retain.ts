@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fsyncSync,
+  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -10,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/errno.ts';
 import type { DiskContext } from './context.ts';
 import { type Copied, copyOut } from './held-files.ts';
 
@@ -26,12 +27,23 @@ export function retain(context: DiskContext, from: string, image?: string): stri
   if (image !== undefined && isRenamed(from, image)) return image;
   const to = freshName(context);
   try {
-    renameSync(from, to);
+    inFolder(context, () => renameSync(from, to));
   } catch (error) {
     if (errnoOf(error) !== 'EXDEV') throw error;
     retainCopy(context, from, to);
   }
   return to;
+}
+
+/** Makes our folder again if someone has removed it: there is always room for a displaced file. */
+function inFolder<T>(context: DiskContext, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(context.retained, { recursive: true, mode: 0o700 });
+    return work();
+  }
 }
 
 /** False if it cannot be had at this name, for whatever reason: there is another place for it. */
@@ -63,7 +75,7 @@ function retainCopy(context: DiskContext, from: string, to: string): void {
 /** Keeps bytes that have no name of their own. */
 export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   const to = freshName(context);
-  const fd = openSync(to, 'wx', 0o600);
+  const fd = inFolder(context, () => openSync(to, 'wx', 0o600));
   try {
     for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
     if (context.durability !== 'none') fsyncSync(fd);

@@ -18,7 +18,7 @@ export interface RetainedFile {
  * folder or a link that a stranger had put in a file's place stays there, and nobody follows it.
  */
 export function listRetained(context: DiskContext): RetainedFile[] {
-  return readdirSync(context.retained).flatMap((name) => {
+  return namesIn(context.retained).flatMap((name) => {
     const file = join(context.retained, name);
     const stats = lstatSync(file, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isFile()) return [];
@@ -43,5 +43,15 @@ export function dropRetained({ file }: RetainedFile): void {
     unlinkSync(file);
   } catch (error) {
     if (!isMissing(error)) throw error;
+  }
+}
+
+/** None if someone has removed the folder. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
   }
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import type { Outcome } from '../../src/model/verdict.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
 import { loadSqlite } from '../../src/store/sqlite-driver.ts';
 import { startChild } from '../support/child.ts';
-import { desk, ok } from '../support/desk.ts';
+import { type Desk, desk, ok } from '../support/desk.ts';
 import { asNobody } from '../support/nobody.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -70,6 +72,45 @@ describe('a database that cannot be used', () => {
       expect(t.text('a.txt')).toBe('two\n');
     },
   );
+});
+
+describe('a state folder that is removed while in use', () => {
+  const changes = (session: GatedSession): Promise<Outcome<object>>[] => [
+    session.write('a.txt', 'three\n'),
+    session.write('b.txt', 'new\n'),
+    session.delete('c.txt'),
+  ];
+
+  async function removed(store: Partial<SessionOptions>): Promise<Desk> {
+    const t = await desk({ session: 'ann', ...store });
+    for (const name of ['a.txt', 'c.txt']) {
+      await t.put(name, 'one\n');
+      await ok(t.session.read(name));
+    }
+    await ok(t.session.write('a.txt', 'two\n'));
+    rmSync(t.home, { recursive: true });
+    return t;
+  }
+
+  it('refuses every change, and closes', async () => {
+    const t = await removed({});
+    for (const change of changes(t.session)) await expect(change).rejects.toEqual(STORE_FAILED);
+    expect([readdirSync(t.root), t.text('a.txt')]).toEqual([['a.txt', 'c.txt'], 'two\n']);
+    await t.session.close();
+  });
+
+  it('is made again where nothing but displaced files needs it', async () => {
+    const t = await removed({ store: 'memory:' });
+    for (const change of changes(t.session)) await ok(change);
+    expect([readdirSync(t.root), t.text('a.txt')]).toEqual([['a.txt', 'b.txt'], 'three\n']);
+    for (const _change of [1, 2, 3, 4]) await ok(t.session.undo({}));
+    expect([readdirSync(t.root), t.text('a.txt'), t.text('c.txt')]).toEqual([
+      ['a.txt', 'c.txt'],
+      'one\n',
+      'one\n',
+    ]);
+    await t.session.close();
+  });
 });
 
 const mount = 'mount -t tmpfs -o size=24m lookfirst-test "$0" && exec "$@"';

@@ -46,6 +46,39 @@ describe('a witnessed read of some lines', () => {
   });
 });
 
+describe('a witnessed read of a whole file', () => {
+  it.each([
+    ['line ends of Windows', 'one\r\ntwo\r\n', 'utf8'],
+    ['a byte order mark', '\ufeffone\ntwo\n', 'utf8'],
+    ['no newline at its end', 'one\ntwo', 'utf8'],
+    ['two bytes for each character', '\ufeffone\ntwo\n', 'utf16le'],
+  ] as const)('counts if the host showed its text plain: %s', async (_what, there, encoding) => {
+    const t = await open();
+    await t.put('b.txt', Buffer.from(there, encoding));
+    await ok(t.session.witness({ kind: 'read', path: 'b.txt', content: 'one\ntwo\n' }));
+    await ok(t.session.write('b.txt', 'x'));
+  });
+
+  it('counts in an older encoding, whole and in part', async () => {
+    const t = await open();
+    await t.put('b.txt', Buffer.from('caf\xe9 au lait\nth\xe9\n', 'latin1'));
+    const content = (await ok(t.session.read('b.txt'))).text;
+    const other = await t.open();
+    await ok(other.witness({ kind: 'read', path: 'b.txt', content }));
+    await ok(other.vet({ kind: 'write', path: 'b.txt', content: 'x' }));
+    const third = await t.open();
+    const ranges = [{ from: 2, to: 2 }];
+    await ok(third.witness({ kind: 'read', path: 'b.txt', content: content.split('\n')[1] ?? '', ranges }));
+    expect((await ok(third.status('b.txt'))).files[0]).toMatchObject({ freshness: 'fresh', ranges });
+  });
+
+  it('does not count with a line too many', async () => {
+    const t = await open();
+    await ok(t.session.witness({ kind: 'read', path: 'a.txt', content: 'one\ntwo\nthree\n\n' }));
+    await refusal(t.session.write('a.txt', 'x'), 'STALE');
+  });
+});
+
 describe('a witnessed move', () => {
   it('of a folder takes along what was seen in it', async () => {
     const t = await open();

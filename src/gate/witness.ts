@@ -8,6 +8,7 @@ import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { decodeText } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { sameLines } from '../text/same-lines.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
@@ -90,11 +91,18 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
   return { ok: true, notices: [] };
 }
 
-/** Whether a text shows the file, or the lines it is said to show of it; how these end is not asked. */
+/**
+ * Whether a text shows the file, or the lines it is said to show of it. How these end, and how the file stores them, is not
+ * asked: no read shows that.
+ */
 function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {
   if (shown.equals(bytes)) return true;
-  if (ranges === undefined) return false;
-  return sameLines(shown, Buffer.concat(ranges.map((range) => sliceLineBytes(bytes, range))));
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return false;
+  const { text, encoding, bom } = decoded;
+  const there = encoding === 'utf-8' && !bom ? bytes : Buffer.from(text, 'utf8');
+  const lines = ranges?.map((range) => sliceLineBytes(there, range));
+  return sameLines(shown, lines === undefined ? there : Buffer.concat(lines));
 }
 
 function coverageShown(event: ReadEvent, totalLines: number): Coverage {

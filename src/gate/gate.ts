@@ -7,7 +7,7 @@ import { carryOut } from './carry-out.ts';
 import { whyNoEvent } from './check-event.ts';
 import { whyNoIntent } from './check-intent.ts';
 import { dryRun } from './dry-run.ts';
-import { keysOf, notLocked } from './keys.ts';
+import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { prepare } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
@@ -110,8 +110,9 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       const outcome = await carryOut(this.#world, this.#ledger, { steps, locked });
-      if (outcome.ok) return outcome;
-      return refused((await this.refusals.record(outcome)).refusal);
+      if (!outcome.ok) return refused((await this.refusals.record(outcome)).refusal);
+      for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
+      return outcome;
     } finally {
       for (const item of prepared) if (item.ok) item.step.close();
     }

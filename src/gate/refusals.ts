@@ -42,7 +42,7 @@ export class Refusals {
     return { refusal };
   }
 
-  /** A successful read of a path starts its count again. */
+  /** A successful read or change of a path starts its count again: what comes then is not in a row. */
   reset(path: string): void {
     this.#streaks.delete(clip(path, MAX_PATH_CHARS));
   }

@@ -320,6 +320,17 @@ describe('staleness', () => {
     await refusal(t.session.write('a', 'y\n'), 'PARTIALLY_READ');
   });
 
+  it('is not one in a row after a change that went through', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    const edit = (oldString: string) => t.session.edit('a', [{ oldString, newString: `${oldString}!` }]);
+    await refusal(edit('nine'), 'NO_MATCH');
+    expect((await refusal(edit('nine'), 'NO_MATCH')).detail?.repeated).toBe(2);
+    await ok(edit('one'));
+    expect((await refusal(edit('nine'), 'NO_MATCH')).detail?.repeated).toBe(1);
+  });
+
   it('explains itself the third time in a row', async () => {
     const t = await desk();
     await t.put('a', 'one\n');

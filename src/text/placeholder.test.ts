@@ -110,6 +110,8 @@ describe('stubIn', () => {
     '// The rest of the code remains the same.',
     '// rest of the component stays as is',
     '// other methods remain unchanged',
+    '/* ... other styles remain unchanged ... */',
+    '// ... all other routes stay the same',
     '// remaining code unchanged',
     '// keep existing code',
     '// keep the rest of the file as is',

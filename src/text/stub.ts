@@ -22,6 +22,7 @@ const STRONG = whole([
 ]);
 /** Could be an honest remark; believed only beside dots. */
 const WEAK = whole([
+  `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${THING} ${SAME}`,
   `(?:the |your )?(?:existing|previous|remaining|original|other|more|additional) ${THING}(?: (?:goes )?here| above| below)?`,
   `${REST}(?: (?:goes )?here)?`,
   `(?:unchanged|same)(?: ${THING}| lines?| part)?`,

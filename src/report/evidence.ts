@@ -30,7 +30,8 @@ export function quoted(detail: RefusalDetail): string[] {
 
 function said(refusal: Refusal, nowMs: number): string[] {
   const { seenAtMs } = refusal.detail ?? {};
-  const when = seenAtMs === undefined ? undefined : relativeTime(seenAtMs, nowMs);
+  // A transcript may name no times; then it is 0.
+  const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : relativeTime(seenAtMs, nowMs);
   return (TELLS[refusal.code] ?? otherwise)({ refusal, detail: refusal.detail ?? {}, when, nowMs });
 }
 

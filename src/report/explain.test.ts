@@ -148,6 +148,11 @@ describe('a refused undo', () => {
   });
 });
 
+it('what was seen at no known time was not seen half a century ago', () => {
+  const stale = refusal(['STALE', 'overwrite', 'read_again', { seenAtMs: 0 }]);
+  expect(explain(stale, { nowMs: NOW })).not.toContain('ago');
+});
+
 describe('what got in the way at the last moment', () => {
   it.each<(typeof CATALOGUE)[number]>([
     ['STALE', 'overwrite', 'read_again', { reason: 'it changed while it was being written' }],

@@ -42,9 +42,19 @@ export async function resumeFrom(
     const sighting = await joined(world, views);
     if (sighting !== undefined) sightings.push(sighting);
   }
-  await ledger.record(sightings);
+  await ledger.record(await notKnownBetter(ledger, sightings));
   const unverified = sightings.filter((sighting) => sighting.flags.unverified).length;
   return { confirmed: sightings.length - unverified, unverified, skipped: history.skipped };
+}
+
+/** What cannot be confirmed takes nothing away from what the session has seen itself. */
+async function notKnownBetter(ledger: Ledger, sightings: readonly Sighting[]): Promise<readonly Sighting[]> {
+  const kept: Sighting[] = [];
+  for (const sighting of sightings) {
+    const own = sighting.flags.unverified ? await ledger.recall(sighting.key) : undefined;
+    if (own === undefined || own.tombstone === true || own.coverage.kind === 'none') kept.push(sighting);
+  }
+  return kept;
 }
 
 function byPath(history: readonly HistorySighting[]): Map<string, HistorySighting[]> {

@@ -41,6 +41,26 @@ describe('a session resumed from its transcript', () => {
     await ok(t.session.write('a.ts', 'three\n'));
   });
 
+  it('still may overwrite what it has seen itself, whatever an older read in the transcript shows', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'one\ntwo\n');
+    const records = await readNow(t, 'a.ts');
+    await t.put('a.ts', 'one\ntwo, by hand\n');
+    await ok(t.session.read('a.ts'));
+    expect(await t.session.resumeFrom(records)).toMatchObject({ confirmed: 0, unverified: 1 });
+    await ok(t.session.write('a.ts', 'three\n'));
+  });
+
+  it('finds stale what it has seen itself and someone changed, whatever the transcript shows', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'one\ntwo\n');
+    const records = await readNow(t, 'a.ts');
+    await ok(t.session.read('a.ts'));
+    await t.put('a.ts', 'one\ntwo, by hand\n');
+    await t.session.resumeFrom(records);
+    await refusal(t.session.write('a.ts', 'three\n'), 'STALE');
+  });
+
   it('may overwrite what the revision of its own edit proves, without any text', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');

@@ -1,6 +1,7 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
+import { checkHistoryOptions } from './check-options.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
@@ -46,6 +47,7 @@ export class HistoryIndex {
   #incomplete = false;
 
   constructor(options: HistoryIndexOptions = {}) {
+    checkHistoryOptions(options);
     this.#fold = new Fold(options);
     this.#scanner = new LineScanner(
       (bytes, start, end) => this.#line(bytes, start, end),

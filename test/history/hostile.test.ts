@@ -36,6 +36,15 @@ const READ_B: readonly Step[] = [
   { do: 'result', id: 'b' },
 ];
 
+it.each([[null], [5], [{ fromat: 'codex' }], [{ cwd: 5 }], [{ toString: 'x' }]])(
+  'options %j are a fault',
+  (wrong) => {
+    expect(() => deriveSightings('', wrong as unknown as { cwd: string })).toThrow(
+      expect.objectContaining({ code: 'MISUSE' }),
+    );
+  },
+);
+
 describe.each(SCRIBES)('$name, hostile', (kind) => {
   const options = { format: kind.format, cwd: ROOT };
 

@@ -1,6 +1,7 @@
 import { listRetained } from '../disk/retained.ts';
 import { walkEntries } from '../journal/journal.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
+import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { pathText } from '../report/bounded.ts';
@@ -51,7 +52,7 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
   try {
     await noteLateWrites(world, { sinceMs, limit: MAX_LOOKED_AT });
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
   }
 }
 

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
 import { scratch } from '../../test/support/tree.ts';
@@ -101,6 +103,16 @@ describe('closing', () => {
     await Promise.all([sessions.close(), sessions.close()]);
     await sessions.close();
     await expect(sessions.session('b')).rejects.toEqual(MISUSE);
+  });
+
+  it('comes to its end where the kept bytes cannot be looked through', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.write('a', 'two\n'));
+    rmSync(join(t.home, 'images'), { recursive: true });
+    writeFileSync(join(t.home, 'images'), 'no folder');
+    await t.session.close();
   });
 
   it('makes every later call fail as a rejection, never at once', async () => {

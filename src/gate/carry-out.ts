@@ -28,6 +28,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   const change = newChangeId();
   const effects = once(work.steps.flatMap((step) => step.effects));
   if (effects.length === 0) return unchanged(world, ledger, work);
+  for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   const entry = entryOf(world, ledger, { work, change, effects });
   const announced = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
   const done: DoneStep[] = [];
@@ -188,6 +189,11 @@ async function isReverted(step: Step): Promise<boolean> {
     // Whatever it was: the next one to look finds what is there.
     return false;
   }
+}
+
+function rootMoved(root: string): Fault {
+  const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened, and nothing is changed in it: start again`;
+  return new Fault('IO_FAILED', message, { path: root, reason: 'moved' });
 }
 
 function notTakenBack({ path, code }: Refusal): Fault {

@@ -12,6 +12,9 @@ export async function sideAt(world: World, key: string): Promise<Side> {
   if (!outcome.ok)
     throw new Fault('IO_FAILED', `cannot look at ${key}: ${outcome.refusal.code}`, { path: key });
   try {
+    const { root } = outcome.located.place.path;
+    if (!world.workspace.stands(root))
+      throw new Fault('IO_FAILED', `cannot look at ${key}: ${root} was moved`, { path: key });
     return (await sideOfLocated(world, outcome.located)).side;
   } finally {
     outcome.located.place.dir.close();

@@ -134,9 +134,10 @@ function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'e
   const outcome = workspace.locate(join(dir, 'any'), 'status');
   if (!outcome.ok) return 'elsewhere';
   const { located } = outcome;
-  if (located.exists || located.missing.length === 1) return located.place.dir;
+  const stands = workspace.stands(located.place.path.root);
+  if (stands && (located.exists || located.missing.length === 1)) return located.place.dir;
   located.place.dir.close();
-  return 'gone';
+  return stands ? 'gone' : 'elsewhere';
 }
 
 function defaultHome(): string {

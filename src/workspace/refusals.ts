@@ -18,6 +18,12 @@ const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; rea
     next: 'other_path',
     reason: 'a link on the way has a name that is no text',
   },
+  ESTALE: {
+    code: 'UNVERIFIABLE',
+    next: 'ask_human',
+    reason:
+      'the workspace folder was deleted since it was opened; whoever has made it anew has to start this again',
+  },
   EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
 };
 

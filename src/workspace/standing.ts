@@ -44,8 +44,8 @@ export class StandingFolders {
   }
 }
 
-/** Undefined if the kernel cannot say, as for a path that is too long. */
-function whereIs(held: HeldDirectory): string | undefined {
+/** Where the kernel says a directory is now; undefined if it cannot say, as for a path that is too long. */
+export function whereIs(held: HeldDirectory): string | undefined {
   try {
     return readlinkSync(held.prefix);
   } catch (error) {

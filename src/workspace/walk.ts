@@ -19,6 +19,8 @@ export interface Root {
   readonly canonical: string;
   readonly given: string;
   readonly dir: PinnedDirectory;
+  /** Where the directory is now, if that can be asked. */
+  readonly where?: () => string | undefined;
 }
 
 export type Walked =

@@ -12,7 +12,7 @@ import { Naming } from './naming.ts';
 import { HeldDirectory, NamedDirectory } from './pinned.ts';
 import { Protection } from './protection.ts';
 import { refusalOf } from './refusals.ts';
-import { StandingFolders } from './standing.ts';
+import { StandingFolders, whereIs } from './standing.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceOptions {
@@ -114,6 +114,10 @@ export class Workspace {
     if (walked.kind === 'escapes' || walked.kind === 'failed') {
       return refused(refusalOf(walked, { path: input, action }));
     }
+    if (isEmptyOf(walked) && isDeleted(walked.root)) {
+      walked.dir.close();
+      return refused(refusalOf({ kind: 'failed', errno: 'ESTALE' }, { path: input, action }));
+    }
     const plain = walked.parts === parts && walked.root === root;
     const path = plain ? named.path : this.#naming.resolved(walked.root, walked.parts, input);
     const glob = this.protects(path);
@@ -167,10 +171,28 @@ export class Workspace {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
   }
 
+  /**
+   * Is a root where it was when it was opened? One that was moved or deleted since is still the same directory, but a journal
+   * knows its files by a path that leads elsewhere by now. True where nobody can tell.
+   */
+  stands(root: string): boolean {
+    const found = this.#roots.find(({ canonical }) => canonical === root);
+    return found?.where === undefined || found.where() === root;
+  }
+
   close(): void {
     this.#standing.close();
     for (const root of this.#roots) root.dir.close();
   }
+}
+
+/** Nothing was found below a root: there is nothing, or the root is no more. */
+function isEmptyOf(walked: Extract<Walked, { dir: PinnedDirectory }>): boolean {
+  return walked.kind === 'missing' || walked.parts.length === 0;
+}
+
+function isDeleted({ canonical, where }: Root): boolean {
+  return where?.() === `${canonical} (deleted)`;
 }
 
 function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: ResolvedPath): Located {
@@ -201,8 +223,11 @@ function openRoot(given: string, guarantee: Guarantee): Root {
         reason: 'not-a-directory',
       });
     }
-    const dir = guarantee === 'walk' ? HeldDirectory.open(canonical) : new NamedDirectory(canonical);
-    return { canonical, given: trimmed(given), dir };
+    const root = { canonical, given: trimmed(given) };
+    if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
+    const dir = HeldDirectory.open(canonical);
+    // A kernel that names it otherwise from the beginning cannot be asked later.
+    return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = isMissing(error)

@@ -18,18 +18,37 @@ export interface Copied {
  * while, and what was written into it after the copy is kept as a second one.
  */
 export class HeldFiles {
-  readonly #held: { readonly fd: number; readonly copy: Copied; readonly sinceMs: number }[] = [];
+  readonly #held: { readonly fd: number; readonly copy: Copied; readonly untilMs: number }[] = [];
+  readonly #graceMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(graceMs: number = GRACE_MS) {
+    this.#graceMs = graceMs;
+  }
 
   /** Takes over the descriptor of a file that was copied. */
   hold(fd: number, copy: Copied): void {
-    const nowMs = Date.now();
-    this.#held.push({ fd, copy, sinceMs: nowMs });
-    while (this.#held.length > MAX_HELD || nowMs - (this.#held[0]?.sinceMs ?? nowMs) > GRACE_MS)
-      this.#release();
+    this.#held.push({ fd, copy, untilMs: Date.now() + this.#graceMs });
+    if (this.#held.length > MAX_HELD) this.#release();
+    this.#releaseLater();
   }
 
   close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     while (this.#held.length > 0) this.#release();
+  }
+
+  /** Also if nothing more is changed: whoever wants to unmount the file system waits for us. */
+  #releaseLater(): void {
+    const [oldest] = this.#held;
+    if (oldest === undefined || this.#timer !== undefined) return;
+    const release = (): void => {
+      this.#timer = undefined;
+      while ((this.#held[0]?.untilMs ?? Infinity) <= Date.now()) this.#release();
+      this.#releaseLater();
+    };
+    this.#timer = setTimeout(release, Math.max(1, oldest.untilMs - Date.now())).unref();
   }
 
   #release(): void {

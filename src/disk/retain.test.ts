@@ -12,9 +12,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './retain.ts';
 
 /** Where what was written into a displaced file goes, after a copy of it was kept. */
@@ -86,6 +87,18 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     closeSync(writer);
     expect(() => disk.context.held.close()).not.toThrow();
     rmdirSync(lateName(kept, 'one'));
+  });
+
+  it('holds a file open for a while only, though nothing else is changed', async () => {
+    const disk = bench(['f: one', 'g: one'], { home: scratch(IN_MEMORY).home });
+    const before = readdirSync('/proc/self/fd').length;
+    const context = { ...disk.context, held: new HeldFiles(1) };
+    const writer = openSync(join(disk.root, 'f'), 'a');
+    for (const name of ['f', 'g']) retain(context, join(disk.root, name));
+    writeSync(writer, ' two');
+    closeSync(writer);
+    await vi.waitFor(() => expect(readdirSync('/proc/self/fd').length).toBe(before));
+    expect(disk.retained().sort()).toEqual(['one', 'one', 'one two']);
   });
 
   it('holds a bounded number of files open', () => {

@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -260,4 +261,11 @@ describe('openRegular', () => {
     expect(opened.stats.isFile()).toBe(true);
     closeSync(opened.fd);
   });
+});
+
+it('a file that fits into no piece of memory is too large, also for those who set no limit', async () => {
+  const disk = bench(['f']);
+  const size = constants.MAX_LENGTH + 1;
+  truncateSync(join(disk.root, 'f'), size);
+  expect(await readSnapshot(disk.place('f'), { clock: undefined })).toEqual({ problem: 'too-large', size });
 });

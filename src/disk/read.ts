@@ -1,3 +1,4 @@
+import { constants as constantsOfBuffers } from 'node:buffer';
 import {
   type BigIntStats,
   close,
@@ -49,6 +50,7 @@ export type Unreadable =
 export interface ReadLimits {
   /** Undefined: nobody will go by the stamp alone, and the snapshot is racy without asking. */
   readonly clock: FileSystemClock | undefined;
+  /** Default: what fits into one piece of memory. */
   readonly maxBytes?: number;
   /** What a look at the place just showed: a small file that still is this one is read with two looks less. */
   readonly seen?: BigIntStats;
@@ -150,7 +152,7 @@ async function readSettled(place: Place, limits: ReadLimits): Promise<Snapshot |
   try {
     for (let before = opened.stats, tries = 1; ; tries += 1) {
       const size = Number(before.size);
-      if (limits.maxBytes !== undefined && size > limits.maxBytes) return { problem: 'too-large', size };
+      if (size > (limits.maxBytes ?? constantsOfBuffers.MAX_LENGTH)) return { problem: 'too-large', size };
       const racy = isRacy(limits, before, place);
       const bytes = size <= SYNC_BYTES ? readAllSync(fd, size) : await readAll(fd, size);
       const after = fstatSync(fd, { bigint: true });

@@ -2,14 +2,16 @@ import type { Conflict } from '../disk/replace.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Step } from './step.ts';
 
+type Refused = Pick<Step, 'action' | 'path'>;
+
 /** Someone was faster between the last look and the change; nothing of ours was done, and what had to give way is told. */
-export function conflictRefusal(step: Step, conflict: Conflict): Refusal {
+export function conflictRefusal(step: Refused, conflict: Conflict): Refusal {
   const refusal = refusalOf(step, conflict);
   if (conflict.retained.length === 0) return refusal;
   return { ...refusal, detail: { ...refusal.detail, kept: conflict.retained } };
 }
 
-function refusalOf(step: Step, conflict: Conflict): Refusal {
+function refusalOf(step: Refused, conflict: Conflict): Refusal {
   const base = { action: step.action, path: step.path.given };
   switch (conflict.reason) {
     case 'changed':
@@ -24,7 +26,7 @@ function refusalOf(step: Step, conflict: Conflict): Refusal {
         ...base,
         code: 'DELETED',
         next: 'read_again',
-        detail: { reason: 'while it was being written' },
+        detail: { reason: 'it was deleted while it was being written' },
       };
     case 'exists':
       return {

@@ -111,7 +111,7 @@ async function changedSince(
       ...base,
       code: 'DELETED',
       next: 'ask_human',
-      detail: { reason: 'since that change' },
+      detail: { reason: 'it was deleted since that change' },
     };
   }
   const reason = 'it was changed since that change';

@@ -1,6 +1,16 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 describe.each(['memory:', undefined])('undo over store %s', (store) => {
@@ -30,6 +40,16 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     await ok(t.session.undo({}));
     expect(existsSync(join(t.root, 'a.txt'))).toBe(false);
     await refusal(t.session.undo({}), 'NOT_FOUND');
+  });
+
+  it('is refused if the file was deleted since, and says so', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    rmSync(join(t.root, 'a.txt'));
+    const text = explain(await refusal(t.session.undo({}), 'DELETED'), { nowMs: 0 });
+    expect(text).toContain('refusing to undo changes to a.txt: it was deleted since that change [DELETED]\n');
   });
 
   it('goes back through all roots, newest first, also over a move between two', async () => {

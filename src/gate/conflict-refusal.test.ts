@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { bench } from '../../test/support/disk.ts';
+import { conflict } from '../disk/replace.ts';
+import { explain } from '../report/explain.ts';
+import { conflictRefusal } from './conflict-refusal.ts';
+import type { Step } from './step.ts';
+
+function step(): Pick<Step, 'action' | 'path'> {
+  return { action: 'edit', path: bench([]).place('a.txt').path };
+}
+
+describe('a change that someone else was faster than', () => {
+  it.each([
+    ['changed', 'it changed while it was being written [STALE]'],
+    ['missing', 'it was deleted while it was being written [DELETED]'],
+  ] as const)('is refused in one sentence if the file is %s', (reason, sentence) => {
+    const text = explain(conflictRefusal(step(), conflict(reason)), { nowMs: 0 });
+    expect(text).toMatch(`refusing to edit a.txt: ${sentence}\n`);
+  });
+
+  it('says where bytes are that had to give way', () => {
+    const refusal = conflictRefusal(step(), conflict('changed', { retained: ['/home/kept'] }));
+    expect(refusal.detail?.kept).toEqual(['/home/kept']);
+  });
+});

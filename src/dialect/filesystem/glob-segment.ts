@@ -1,24 +1,11 @@
-import { classAt } from './glob-class.ts';
-
-type Node =
-  | { readonly kind: 'char'; readonly char: string }
-  | { readonly kind: 'one' }
-  | { readonly kind: 'star' }
-  | { readonly kind: 'class'; readonly has: (char: string) => boolean }
-  | Group;
-
-interface Group {
-  readonly kind: 'group';
-  readonly mark: string;
-  readonly choices: readonly (readonly Node[])[];
-}
+import { type GlobGroup, type GlobNode, parseGlob } from './glob-parse.ts';
 
 /**
  * Matches one name of a path. All the places a pattern can have reached are followed at once, and nothing is asked
  * twice, so that no pattern makes it slow.
  */
 export function segmentMatcher(pattern: string): (name: string) => boolean {
-  const nodes = parse([...pattern]);
+  const nodes = parseGlob([...pattern]);
   const quick = quickly(nodes);
   if (quick !== undefined) return quick;
   return (name) => {
@@ -30,7 +17,7 @@ export function segmentMatcher(pattern: string): (name: string) => boolean {
 /** Few wildcards cannot make an expression slow, and most patterns have no more. */
 const MAX_QUICK_STARS = 2;
 
-function quickly(nodes: readonly Node[]): ((name: string) => boolean) | undefined {
+function quickly(nodes: readonly GlobNode[]): ((name: string) => boolean) | undefined {
   if (nodes.filter(({ kind }) => kind === 'star').length > MAX_QUICK_STARS) return undefined;
   const sources: string[] = [];
   for (const node of nodes) {
@@ -45,11 +32,11 @@ function quickly(nodes: readonly Node[]): ((name: string) => boolean) | undefine
 interface Name {
   readonly chars: readonly string[];
   /** Where one turn of a group can end, by where it begins: nested groups would ask over and over. */
-  readonly taken: Map<Node, Map<number, ReadonlySet<number>>>;
+  readonly taken: Map<GlobNode, Map<number, ReadonlySet<number>>>;
 }
 
 /** Where a match can end that began at one of the starts. */
-function ends(nodes: readonly Node[], name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
+function ends(nodes: readonly GlobNode[], name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   let reached = starts;
   for (const node of nodes) {
     if (reached.size === 0) return reached;
@@ -59,11 +46,11 @@ function ends(nodes: readonly Node[], name: Name, starts: ReadonlySet<number>): 
 }
 
 function afterOne(
-  node: Exclude<Node, Group>,
+  node: Exclude<GlobNode, GlobGroup>,
   chars: readonly string[],
   starts: ReadonlySet<number>,
 ): ReadonlySet<number> {
-  if (node.kind === 'star') return from(Math.min(...starts), chars.length);
+  if (node.kind === 'star') return placesFrom(Math.min(...starts), chars.length);
   const after = new Set<number>();
   for (const at of starts) {
     const char = chars[at];
@@ -74,7 +61,7 @@ function afterOne(
   return after;
 }
 
-function afterGroup(group: Group, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
+function afterGroup(group: GlobGroup, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   switch (group.mark) {
     case '@':
       return turn(group, name, starts);
@@ -84,7 +71,7 @@ function afterGroup(group: Group, name: Name, starts: ReadonlySet<number>): Read
       const after = new Set<number>();
       for (const at of starts) {
         const taken = turnFrom(group, name, at);
-        for (const end of from(at, name.chars.length)) if (!taken.has(end)) after.add(end);
+        for (const end of placesFrom(at, name.chars.length)) if (!taken.has(end)) after.add(end);
       }
       return after;
     }
@@ -94,7 +81,7 @@ function afterGroup(group: Group, name: Name, starts: ReadonlySet<number>): Read
 }
 
 /** One or more times; `*` is none as well. */
-function turns(group: Group, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
+function turns(group: GlobGroup, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   const all = new Set(group.mark === '*' ? starts : []);
   for (let fresh: ReadonlySet<number> = starts; fresh.size > 0; ) {
     const added = new Set([...turn(group, name, fresh)].filter((at) => !all.has(at)));
@@ -104,13 +91,13 @@ function turns(group: Group, name: Name, starts: ReadonlySet<number>): ReadonlyS
   return all;
 }
 
-function turn(group: Group, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
+function turn(group: GlobGroup, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   const after = new Set<number>();
   for (const at of starts) for (const end of turnFrom(group, name, at)) after.add(end);
   return after;
 }
 
-function turnFrom(group: Group, name: Name, at: number): ReadonlySet<number> {
+function turnFrom(group: GlobGroup, name: Name, at: number): ReadonlySet<number> {
   const known = name.taken.get(group) ?? new Map<number, ReadonlySet<number>>();
   name.taken.set(group, known);
   const before = known.get(at);
@@ -121,62 +108,6 @@ function turnFrom(group: Group, name: Name, at: number): ReadonlySet<number> {
   return found;
 }
 
-function from(start: number, end: number): Set<number> {
+function placesFrom(start: number, end: number): Set<number> {
   return new Set(Array.from({ length: end - start + 1 }, (_, index) => start + index));
-}
-
-function parse(chars: readonly string[]): Node[] {
-  const nodes: Node[] = [];
-  for (let at = 0; at < chars.length; at += 1) {
-    const { node, next } = nodeAt(chars, at);
-    // Stars in a row are one.
-    if (node.kind !== 'star' || nodes.at(-1)?.kind !== 'star') nodes.push(node);
-    at = next - 1;
-  }
-  return nodes;
-}
-
-function nodeAt(chars: readonly string[], at: number): { readonly node: Node; readonly next: number } {
-  const char = chars[at] ?? '';
-  const following = chars[at + 1];
-  if (char === '\\' && following !== undefined)
-    return { node: { kind: 'char', char: following }, next: at + 2 };
-  if (following === '(' && '?*+@!'.includes(char)) {
-    const end = closing(chars, at + 1);
-    if (end !== undefined) {
-      const choices = split(chars.slice(at + 2, end)).map(parse);
-      return { node: { kind: 'group', mark: char, choices }, next: end + 1 };
-    }
-  }
-  if (char === '*') return { node: { kind: 'star' }, next: at + 1 };
-  if (char === '?') return { node: { kind: 'one' }, next: at + 1 };
-  const found = char === '[' ? classAt(chars, at) : undefined;
-  if (found !== undefined) return { node: { kind: 'class', has: found.has }, next: found.next };
-  return { node: { kind: 'char', char }, next: at + 1 };
-}
-
-/** Where the group whose parenthesis is at `open` is closed. */
-function closing(chars: readonly string[], open: number): number | undefined {
-  for (let at = open + 1, depth = 1; at < chars.length; at += 1) {
-    if (chars[at] === '\\') at += 1;
-    else if (chars[at] === '[') at = (classAt(chars, at)?.next ?? at + 1) - 1;
-    else if (chars[at] === '(') depth += 1;
-    else if (chars[at] === ')') depth -= 1;
-    if (depth === 0) return at;
-  }
-  return undefined;
-}
-
-function split(chars: readonly string[]): string[][] {
-  const parts: string[][] = [[]];
-  for (let at = 0, depth = 0; at < chars.length; at += 1) {
-    const char = chars[at] ?? '';
-    if (char === '(') depth += 1;
-    if (char === ')') depth -= 1;
-    const taken = char === '\\' ? chars.slice(at, at + 2) : [char];
-    if (char === '|' && depth === 0) parts.push([]);
-    else parts.at(-1)?.push(...taken);
-    at += taken.length - 1;
-  }
-  return parts;
 }

@@ -170,9 +170,8 @@ function atLeastOne(value: number | undefined): number | undefined {
 
 /** That system cuts without a word; a model that does not know it takes the rest for missing. */
 function withCut(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
-  return [...rows, ...(truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [])].join(
-    '\n',
-  );
+  const more = truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [];
+  return [...rows, ...more].join('\n');
 }
 
 function withNotices(done: string, notices: readonly string[]): string {

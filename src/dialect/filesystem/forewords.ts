@@ -44,12 +44,13 @@ function general(call: string, refusal: Refusal, words: Words): string | undefin
 /** The same for a move, whose errors name both paths. */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, words) => {
-    const [from, to] = [source, destination].map((path) => absolutePath(path, words.roots));
-    const both = `'${words.path(from ?? '')}' -> '${words.path(to ?? '')}'`;
+    const from = absolutePath(source, words.roots);
+    const to = absolutePath(destination, words.roots);
+    const both = `'${words.path(from)}' -> '${words.path(to)}'`;
     if (refusal.code === 'NOT_FOUND' || refusal.code === 'DELETED')
       return `ENOENT: no such file or directory, rename ${both}`;
     if (refusal.code === 'ALREADY_EXISTS' || from === to)
-      return `Destination already exists: ${words.path(to ?? '')}`;
+      return `Destination already exists: ${words.path(to)}`;
     return refusal.code === 'OUTSIDE_WORKSPACE' || refusal.code === 'NOT_A_FILE'
       ? general('rename', refusal, words)
       : undefined;

@@ -18,7 +18,8 @@ export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgu
     for (const scope of scopesOf(rule, args))
       for (const name of pathNames(rule)) {
         const path = scope.values[name];
-        if (typeof path === 'string' && isFree(rule, path)) found.push({ at: whereIs(scope, name), path });
+        if (typeof path === 'string' && namesAPlace(rule, path))
+          found.push({ at: whereIs(scope, name), path });
       }
   return found;
 }
@@ -37,6 +38,6 @@ function pathNames(rule: Rule): readonly string[] {
   }
 }
 
-function isFree(rule: Rule, path: string): boolean {
+function namesAPlace(rule: Rule, path: string): boolean {
   return rule.does !== 'look' || (rule.orName !== true && path !== '');
 }

@@ -1,13 +1,11 @@
 import { isRecord } from '../model/record.ts';
+import { OUTCOME_KEY } from '../report/json.ts';
 import { type JsonObject, objectIn, stringIn } from './json-value.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** Where our own tools leave machine data in a result. */
-const KEY = 'dev.lookfirst/outcome';
-
 /** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */
 export function outcomeIn(result: JsonObject): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
-  const outcome = objectIn(objectIn(result, '_meta') ?? {}, KEY);
+  const outcome = objectIn(objectIn(result, '_meta') ?? {}, OUTCOME_KEY);
   if (!isRecord(outcome)) return {};
   if (outcome['ok'] !== true) return { refused: true };
   const revision = stringIn(outcome, 'revision');

@@ -39,8 +39,7 @@ export function removeServer(client: Client, text: string): Edited {
 /** The command line of our entry in a text that can be understood; undefined if there is none. */
 export function ownCommand(client: Client, text: string): readonly string[] | undefined {
   const place = { servers: client.servers, name: SERVER_NAME };
-  const nodes = client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place);
-  return nodes === undefined ? undefined : wordsOf(nodes);
+  return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
 }
 
 /** Puts our proxy before the command of a server that the file has. */

@@ -111,8 +111,7 @@ function changeEntry(
   there: MemberNode,
   { place, entry }: { readonly place: EntryPlace; readonly entry: JsonEntry },
 ): Edited {
-  const nodes = jsonCommandOf(there);
-  const words = nodes === undefined ? undefined : wordsOf(nodes);
+  const words = wordsOf(jsonCommandOf(there));
   const reason = whyLeftAlone(place.name, { text: valueText(text, there), words });
   return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
 }

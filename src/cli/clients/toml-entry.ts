@@ -25,8 +25,7 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
     if (table !== undefined) {
-      const nodes = commandOf(text, table);
-      const words = nodes === undefined ? undefined : wordsOf(nodes);
+      const words = wordsOf(commandOf(text, table));
       const reason = whyLeftAlone(place.name, { text: linesOf(text, table), words });
       return reason === undefined
         ? edited(updated(text, table, entry))

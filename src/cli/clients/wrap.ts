@@ -13,8 +13,9 @@ export type CommandNodes =
     }
   | { readonly kind: 'list'; readonly list: ArrayNode };
 
-/** The words of a command line; undefined if not all of them are texts. */
-export function wordsOf(nodes: CommandNodes): readonly string[] | undefined {
+/** The words of a command line; undefined if there is none, or not all of them are texts. */
+export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | undefined {
+  if (nodes === undefined) return undefined;
   if (nodes.kind === 'list') return stringsOf(nodes.list)?.map(({ value }) => value);
   const args = nodes.args === undefined ? [] : stringsOf(nodes.args);
   return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];

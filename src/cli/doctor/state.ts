@@ -28,26 +28,25 @@ export function checkNode(running: string = process.versions.node): Check {
 /** The state folder: there, private, writable, with room, and out of the agent's reach. */
 export function checkHome(cli: Cli, flags: StateFlags): Check[] {
   try {
-    return checkFolderOf(cli, placesOf(cli, flags).home);
+    return checkFolder(cli, placesOf(cli, flags).home);
   } catch (error) {
     return [fail(HOME, reasonOf(error))];
   }
 }
 
-function checkFolderOf(cli: Cli, home: string): Check[] {
+function checkFolder(cli: Cli, home: string): Check[] {
   const { exists, writable, isPrivate, freeBytes } = inspectHome(home);
-  const name = HOME;
-  if (!writable) return [fail(name, `${home} cannot be written`)];
+  if (!writable) return [fail(HOME, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
-  const checks = [ok(name, `${home}${there}, ${byteSize(freeBytes)} free`)];
+  const checks = [ok(HOME, `${home}${there}, ${byteSize(freeBytes)} free`)];
   if (!isPrivate)
     checks.push(
-      warn(name, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
+      warn(HOME, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
     );
   checks.push(...checkRoom(freeBytes));
   if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
-      warn(name, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
+      warn(HOME, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
     );
   return checks;
 }

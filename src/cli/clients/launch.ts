@@ -21,23 +21,15 @@ export function proxyLaunch(dir: string, platform: NodeJS.Platform): Launch {
 
 /** How many words of a command line are our proxy, up to and with `--`; 0 if it does not begin with it. */
 export function proxyWords(words: readonly string[]): number {
-  const shell = SHELL.every((word, index) => words[index] === word) ? SHELL.length : 0;
-  const begins = [...RUN, 'proxy'].every((word, index) => words[shell + index] === word);
-  const end = begins ? words.indexOf('--') : -1;
+  const end = beginsWith(withoutShell(words), [...RUN, 'proxy']) ? words.indexOf('--') : -1;
   // Without a command behind it there is nothing to go back to.
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
 
-/** Whether a command line starts our server on one folder and says nothing else: what we write ourselves. */
-export function isPlainServe(words: readonly string[]): boolean {
-  const own = withoutShell(words);
-  const begins = [...RUN, 'serve'].every((word, index) => own[index] === word);
-  return begins && own.length === RUN.length + 2;
-}
-
-/** The folder that a command line of `serveLaunch` serves. */
+/** The folder, if a command line starts our server on one and says nothing else: what `serveLaunch` makes. */
 export function servedFolder(words: readonly string[]): string | undefined {
-  return isPlainServe(words) ? words.at(-1) : undefined;
+  const own = withoutShell(words);
+  return beginsWith(own, [...RUN, 'serve']) && own.length === RUN.length + 2 ? own.at(-1) : undefined;
 }
 
 /** Whether it starts this program, by any of the ways it can be started. */
@@ -49,7 +41,11 @@ export function startsUs(words: readonly string[]): boolean {
 }
 
 function withoutShell(words: readonly string[]): readonly string[] {
-  return SHELL.every((word, index) => words[index] === word) ? words.slice(SHELL.length) : words;
+  return beginsWith(words, SHELL) ? words.slice(SHELL.length) : words;
+}
+
+function beginsWith(words: readonly string[], start: readonly string[]): boolean {
+  return start.every((word, index) => words[index] === word);
 }
 
 function lastPart(path: string): string {

@@ -1,4 +1,4 @@
-import { isPlainServe } from './launch.ts';
+import { servedFolder } from './launch.ts';
 
 /**
  * Whether an entry of our name, by its text, starts some other program: then it is not ours to change or to take out.
@@ -21,7 +21,7 @@ export function whyLeftAlone(
   // With a command beside it nobody knows which of the two a client takes.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `it reaches "${name}" by an address; take that out first, with lookfirst remove`;
-  if (words !== undefined && !isPlainServe(words))
+  if (words !== undefined && servedFolder(words) === undefined)
     return `it starts "${name}" with settings of its own; change them there, or take it out first, with lookfirst remove`;
   return undefined;
 }

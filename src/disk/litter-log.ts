@@ -1,16 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../model/errno.ts';
 import type { Durability } from '../model/policy.ts';
+import { unlinkIfThere } from './unlink-if-there.ts';
 
 /** Every temporary name of ours begins like this, followed by its owner. */
 export const TEMP_PREFIX = '.lookfirst-';
@@ -76,14 +68,6 @@ export class LitterLog {
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
     // So that it holds across a power cut as well: once per folder, and for every claim.
     if (this.#durability !== 'none') fsyncSync(this.#fd);
-  }
-}
-
-export function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
   }
 }
 

@@ -1,9 +1,10 @@
-import { lstatSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOf } from './hash.ts';
+import { unlinkIfThere } from './unlink-if-there.ts';
 
 export interface RetainedFile {
   readonly file: string;
@@ -39,11 +40,7 @@ export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | und
 }
 
 export function dropRetained({ file }: RetainedFile): void {
-  try {
-    unlinkSync(file);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  unlinkIfThere(file);
 }
 
 /** None if someone has removed the folder. */

@@ -1,0 +1,11 @@
+import { unlinkSync } from 'node:fs';
+import { isMissing } from '../model/errno.ts';
+
+/** Removes one of our own files; someone else may have been faster. */
+export function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

@@ -37,11 +37,7 @@ export async function listFolder(
     if (!located.stats.isDirectory()) return refused(notAFolder(path, kindOf(located.stats)));
     const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
     try {
-      const listing = new Listing(world, {
-        limit,
-        as: options.as ?? 'listing',
-        options,
-      });
+      const listing = new Listing(world, { limit, depth, as: options.as ?? 'listing', options });
       await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0 });
       if (listing.sightings.length > 0) await ledger.record(listing.sightings);
       const { entries, cut } = listing;
@@ -67,6 +63,7 @@ function invalid(path: string, reason: string): Refusal {
 
 interface Bounds {
   readonly limit: number;
+  readonly depth: number;
   readonly as: NonNullable<ListOptions['as']>;
   readonly options: ListOptions;
 }
@@ -107,7 +104,7 @@ class Listing {
       const name = `${at.prefix}${entry.name}`;
       this.entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
       shown += 1;
-      if (entry.kind === 'directory' && at.depth < (this.#bounds.options.depth ?? 1))
+      if (entry.kind === 'directory' && at.depth < this.#bounds.depth)
         await this.#descend(dir, entry.name, path, { ...at, kept: at.kept + names.length - shown });
     }
     if (this.cut !== undefined) this.cut += names.length - shown;

@@ -93,10 +93,10 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
     shown,
     totalLines ?? Number.POSITIVE_INFINITY,
   );
-  const whole = together.kind === 'whole' && known === undefined;
-  const fingerprint = whole
-    ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal)
-    : known;
+  const isWhole = together.kind === 'whole';
+  const fingerprint =
+    known ??
+    (isWhole ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal) : undefined);
   return {
     result: {
       get text() {

@@ -1,5 +1,5 @@
 import type { Refusal } from '../model/verdict.ts';
-import { harmless, pathText, phrase } from '../report/bounded.ts';
+import { harmless, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
@@ -22,12 +22,9 @@ export async function tellRefusal(
     );
 }
 
-/** The reason in its own words where there is one: people at a terminal have no tools to be pointed to. */
+/** A refusal that is about no file has nothing to say but its reason. */
 function sentence(refusal: Refusal): string {
   const { code, path, action, detail } = refusal;
-  if (detail?.reason === undefined || !['NOT_FOUND', 'STALE', 'DELETED'].includes(code))
-    return firstSentence(refusal);
-  const what = path === '' ? '' : ` ${pathText(path)}`;
-  const verb = action === 'undo' ? `refusing to undo${what === '' ? '' : ` changes to${what}`}: ` : '';
-  return `${verb}${phrase(detail.reason)} [${code}]`;
+  if (action === 'undo' || path !== '' || detail?.reason === undefined) return firstSentence(refusal);
+  return `${phrase(detail.reason)} [${code}]`;
 }

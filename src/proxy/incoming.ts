@@ -7,7 +7,7 @@ import type { InterceptOptions } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
 import { parseRecord } from './rpc.ts';
 import { type Splice, spliceStrings } from './splice-strings.ts';
-import { givenPaths, understand } from './understand.ts';
+import { givenPaths, type Understanding, understand } from './understand.ts';
 
 /** A call as it would be forwarded, and what it will do. */
 type Incoming = Pick<Call, 'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts'>;
@@ -30,18 +30,22 @@ export function readCall(
   const understanding = understand(catalogue, request, where.cwd);
   bearings.sawCall(request.tool, catalogue.table);
   const call = { line, message, ...request, understanding, revision };
-  if (understanding.guessed || givenPaths(understanding).every(Bearings.isPlain))
-    return { ...call, trusts: undefined };
-  const splices = splicesFor(options, bearings, request);
-  if (splices.length === 0) return { ...call, trusts: bearings.edition };
+  const trusts = trustedEdition(understanding, bearings);
+  const splices = trusts === undefined ? [] : splicesFor(options, bearings, request);
+  if (splices.length === 0) return { ...call, trusts };
   // What is sent is what is judged: it is read anew.
   const sent = spliceStrings(line, splices);
   const again = parseRecord(sent);
   const asked = toolOf(again);
   const meant = understand(catalogue, asked, where.cwd);
-  const plain = givenPaths(meant).every(Bearings.isPlain);
-  const trusts = plain ? undefined : bearings.edition;
-  return { line: sent, message: again, ...asked, understanding: meant, revision, trusts };
+  const left = trustedEdition(meant, bearings);
+  return { line: sent, message: again, ...asked, understanding: meant, revision, trusts: left };
+}
+
+/** The bearings that a call's paths rely on; undefined if all of them say by themselves where they lead, or if they are guessed. */
+function trustedEdition(understanding: Understanding, { edition }: Bearings): number | undefined {
+  const relies = !understanding.guessed && !givenPaths(understanding).every(Bearings.isPlain);
+  return relies ? edition : undefined;
 }
 
 /** Only tools that a table describes: what else is called a path may be something else. */

@@ -5,7 +5,10 @@ import type { InterceptOptions } from './intercept-options.ts';
 import { commandOf } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 
-/** What the policy for unknown tools says to a call, or that nothing may be changed, written into the journal; undefined: nothing against it. */
+/**
+ * Why a call whose effects nobody has described is refused: by the policy for unknown tools, or because nothing may be
+ * changed. Undefined if nothing is against it, or if its effects are known. The journal says what became of it.
+ */
 export async function judgeUnexplained(
   options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
   call: Call,

@@ -1,7 +1,7 @@
 import type { NewEntry } from '../model/entry.ts';
 import type { Step } from './step.ts';
 
-/** What the journal says of the operator's bypass: one entry for every step that went by it. `like` has session, time and change. */
+/** What the journal says of the operator's bypass: an entry for every step that went by it, of the session and time of `like`. */
 export function bypassEntries(
   steps: readonly Step[],
   like: Pick<NewEntry, 'session' | 'atMs' | 'change'>,

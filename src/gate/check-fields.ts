@@ -35,9 +35,10 @@ export function wholeNumber(least: number): Field {
   };
 }
 
+/** Made once for each kind of object, so that checking one needs no more than a look at its own fields. */
 export function fieldsOf(fields: Readonly<Record<string, Field>>): Fields {
-  const required = Object.keys(fields).filter((name) => fields[name]?.required === true);
-  return { byName: new Map(Object.entries(fields)), required };
+  const names = Object.keys(fields).filter((name) => fields[name]?.required === true);
+  return { byName: new Map(Object.entries(fields)), required: names };
 }
 
 /**
@@ -45,16 +46,16 @@ export function fieldsOf(fields: Readonly<Record<string, Field>>): Fields {
  * would be none. A field that is undefined counts as left out. Every vet and change passes here.
  */
 export function whyNoFields(given: Readonly<Record<string, unknown>>, fields: Fields): string | undefined {
-  let required = 0;
+  let found = 0;
   for (const name in given) {
     const value = given[name];
     if (value === undefined) continue;
     const field = fields.byName.get(name);
     if (field === undefined) return unknownName(name, [...fields.byName.keys()]);
     if (field !== ANYTHING && !field.is(value)) return `${name} must be ${field.must}`;
-    if (field.required === true) required += 1;
+    if (field.required === true) found += 1;
   }
-  if (required === fields.required.length) return undefined;
+  if (found === fields.required.length) return undefined;
   const missing = fields.required.find((name) => given[name] === undefined) ?? '';
   return `${missing} must be ${fields.byName.get(missing)?.must}`;
 }

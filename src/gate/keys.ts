@@ -24,17 +24,13 @@ export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ 
   if (changes.length > 1) {
     const keys = new Set<string>();
     for (const each of touched) {
-      const { key } = each;
-      if (keys.has(key)) return refused(twice(each, TWICE));
-      keys.add(key);
+      if (keys.has(each.key)) return refused(twice(each, TWICE));
+      keys.add(each.key);
     }
     const inside = insideAnother(touched);
     if (inside !== undefined) return refused(inside);
   }
-  return {
-    ok: true,
-    keys: touched.flatMap(lockedBy),
-  };
+  return { ok: true, keys: touched.flatMap(lockedBy) };
 }
 
 function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly string[] {
@@ -62,6 +58,7 @@ function insideAnother(touched: readonly Touched[]): Refusal | undefined {
   return undefined;
 }
 
+const TWICE = 'the batch changes this file twice; join the changes into one, or make two batches of it';
 const GOES = 'the batch moves or deletes the folder around it; make two batches of it';
 const BECOMES_A_FILE = 'the batch makes a file of the folder around it';
 const INSIDE: Readonly<Record<Exclude<FileIntent['kind'], 'mkdir'>, string>> = {
@@ -98,8 +95,6 @@ export function missingFolder(located: Located): string | undefined {
 export function notLocked(keys: readonly string[], locked: readonly string[]): readonly string[] {
   return keys.filter((key) => !locked.some((one) => key === one || key.startsWith(`${one}/`)));
 }
-
-const TWICE = 'the batch changes this file twice; join the changes into one, or make two batches of it';
 
 function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: string): Refusal {
   const action = change.kind === 'write' ? 'overwrite' : change.kind;

@@ -13,7 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['ledger', 'journal', 'history', 'config'],
   ['gate'],
   ['session'],
-  ['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters'],
+  ['cli', 'mcp', 'proxy'],
 ];
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store']);

@@ -10,6 +10,7 @@ import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
+import { effectsWhereNothingIs } from './foreign-absent.ts';
 import { changedElsewhere, keepBefore } from './foreign-bytes.ts';
 import type { Scene } from './foreign-shown.ts';
 import { judgeTouch } from './foreign-touch.ts';
@@ -67,7 +68,7 @@ async function judgeAll(
   const credits: Sighting[] = [];
   const denied: Denied[] = [];
   for (const intent of intents) {
-    const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
+    const judged = await judgeOne(scene, intent);
     if (!judged.ok) {
       denied.push(judged);
       continue;
@@ -83,10 +84,15 @@ async function judgeAll(
   return denied.length > 0 ? { ok: false, denied } : { ok: true, effects, notices, credits };
 }
 
-async function judgeFile(
-  scene: Scene,
-  intent: FileIntent,
-): Promise<{ readonly ok: true; readonly effects: readonly Effect[] } | Denied> {
+type Judged = { readonly ok: true; readonly effects: readonly Effect[] } | Denied;
+
+async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Judged> {
+  const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
+  const effects = judged.ok ? undefined : await effectsWhereNothingIs(scene, intent, judged);
+  return effects === undefined ? judged : { ok: true, effects };
+}
+
+async function judgeFile(scene: Scene, intent: FileIntent): Promise<Judged> {
   const prepared = await prepare(scene.world, scene.ledger, intent);
   if (!prepared.ok) return prepared;
   const { effects, path } = prepared.step;

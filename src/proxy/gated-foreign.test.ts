@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -202,6 +203,38 @@ describe('a foreign change', () => {
     expect(await vets(gone)).toBe('NOT_READ');
     await session.witness({ kind: 'list', path: join(root, 'd') });
     expect(await vets(gone)).toBe('ok');
+  });
+
+  it.each([
+    ['an edit', { kind: 'edit', path: 'gone.txt', edits: [{ oldString: 'a', newString: 'b' }] }],
+    ['an insertion', { kind: 'insert', path: 'gone.txt', content: 'x\n' }],
+    ['a deletion', { kind: 'delete', path: 'gone.txt' }],
+    ['a change of some lines', { kind: 'touch', path: 'gone.txt', lines: [{ from: 1, to: 1 }] }],
+    ['a move to nowhere yet', { kind: 'move', source: 'gone.txt', destination: 'new.txt' }],
+  ] as const)('of what is not there is the other server’s to refuse: %s', async (_what, intent) => {
+    expect(await (await open()).vets(intent)).toBe('ok');
+  });
+
+  it('of what is not there is refused all the same where something else may suffer, or nobody may write', async () => {
+    const { vets, saw, path } = await open();
+    const source = 'gone.txt';
+    expect(await vets({ kind: 'move', source, destination: path })).toBe('NOT_FOUND');
+    expect(await vets({ kind: 'move', source, destination: '../out.txt' })).toBe('OUTSIDE_WORKSPACE');
+    await saw({ content: TEXT });
+    rmSync(path);
+    expect(await vets({ kind: 'delete', path })).toBe('DELETED');
+    const guarded = await open({ policy: { readOnly: true } });
+    expect(await guarded.vets({ kind: 'delete', path: source })).toBe('READ_ONLY');
+  });
+
+  it('that made what was not there is recorded, and can be taken back', async () => {
+    const { session, library, root } = await open();
+    const path = join(root, 'log.txt');
+    const prepared = await session.prepare([{ kind: 'insert', path, content: 'x\n' }]);
+    writeFileSync(path, 'x\n');
+    if (prepared.ok) await session.settle(prepared.change, 'done');
+    expect(await library.undo({})).toMatchObject({ ok: true });
+    expect(existsSync(path)).toBe(false);
   });
 
   it('is refused where the policy lets nobody write', async () => {

@@ -10,7 +10,7 @@ export function dryRun(steps: readonly Step[]): ApplyResult {
       changed: step.effects.length > 0,
       created: step.action === 'create' || step.action === 'mkdir',
       sizeBytes: 0,
-      ...(step.preview === undefined ? {} : { diff: step.preview() }),
+      ...step.preview?.(),
       notices: step.notices ?? [],
     })),
   };

@@ -13,8 +13,8 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** What its caller is told already now; part of the result, too. */
   readonly notices?: readonly Notice[];
-  /** A bounded diff of what it will do to a text, for dry runs. */
-  preview?(): string;
+  /** What it will do to a text, with a bounded diff, for dry runs. */
+  preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
   /** Changes the disk. After a conflict or a Fault nothing of this step is left, unless `isLeft` says so. */
   run(): Promise<Done | Conflict>;
   /** After a conflict or a Fault: whether something could not be put back, so that the change is still to be settled. */

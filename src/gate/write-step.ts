@@ -62,11 +62,13 @@ export function writeStep(world: World, change: NewBytes): Step {
     path,
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     notices: change.notices,
-    preview: () =>
-      change.more?.diff ??
-      unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
+    preview: () => ({
+      diff: unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
         maxLines: world.policy.maxDiffLines,
       }).text,
+      ...change.more,
+      sizeBytes: change.bytes.byteLength,
+    }),
     run: async () => {
       if (unchanged) return done(world, change, { fingerprint, stamp: before.stamp, notices: [] });
       try {

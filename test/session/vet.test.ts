@@ -90,6 +90,7 @@ describe('vet', () => {
     expect(vetted.notices).toMatchObject([{ kind: 'changed-elsewhere' }]);
     expect(vetted.notices).toEqual(done?.notices);
     expect(tried?.notices).toEqual(done?.notices);
+    expect(tried).toMatchObject({ replaced: 1, sizeBytes: done?.sizeBytes });
   });
 });
 

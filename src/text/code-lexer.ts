@@ -102,6 +102,7 @@ class CodeLexer {
   #string(rule: StringRule, at: number): number {
     // A separator of digits, as in 1'000.
     if (rule.open === "'" && /\d/.test(this.#text.charAt(at - 1))) return at + 1;
+    if (rule.operator === true && /[\w$@%&>]/.test(this.#text.charAt(at - 1))) return at + 1;
     let next = at + rule.open.length;
     while (next < this.#end) {
       const mark = this.#nextInside(`string ${rule.open}`, next);

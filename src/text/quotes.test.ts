@@ -61,6 +61,18 @@ describe('straightenQuotes in mode code', () => {
     ['a.sh', 'echo “hi $x” # “c”\necho don’t \\" “a”', 'echo "hi $x" # “c”\necho don’t \\" "a"'],
     ['a.sh', 'cat << EOF\n“text”\nEOF\ngit commit -m “x y”', 'cat << EOF\n“text”\nEOF\ngit commit -m "x y"'],
     ['a.sh', 'echo "$(f “x”) “y”" §{#a} “z”', 'echo "$(f "x") “y”" §{#a} "z"'],
+    [
+      'a.rb',
+      'a = %q(“x”)\nb = %w[“y” ‘z’]\nc = %(“d” #{f(“e”)})\ng = “h”',
+      'a = %q(“x”)\nb = %w[“y” ‘z’]\nc = %(“d” #{f("e")})\ng = "h"',
+    ],
+    [
+      'a.pl',
+      'my $a = q{“x”}; my $b = qq(“y”); seq(“z”); $q{“k”} = “v”;',
+      'my $a = q{“x”}; my $b = qq(“y”); seq("z"); $q{"k"} = "v";',
+    ],
+    ['a.pl', 'if ($q<5) { print "a > “b”"; }', 'if ($q<5) { print "a > “b”"; }'],
+    ['a.ex', 's = ~s(“x”)\nt = ~S{“y”}\nu = “z”', 's = ~s(“x”)\nt = ~S{“y”}\nu = "z"'],
     ['a.sql', "select ‘a’, 'it''s “x”', “col” -- “c”", "select 'a', 'it''s “x”', \"col\" -- “c”"],
     ['a.lua', 'local a = “x” --[[ “c” ]] .. [[ “raw” ]]', 'local a = "x" --[[ “c” ]] .. [[ “raw” ]]'],
     ['a.hs', "f' = “x” {- “c {- ” -} “ -} -- “d”", 'f\' = "x" {- “c {- ” -} “ -} -- “d”'],

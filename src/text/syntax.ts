@@ -5,6 +5,8 @@ export interface StringRule {
   /** What lets the closing mark stand inside: a backslash before it, writing it twice, or nothing. */
   readonly escape: 'backslash' | 'double' | 'none';
   readonly multiline: boolean;
+  /** Its mark begins with an operator of letters: at the end of a name it is part of that name. */
+  readonly operator?: true;
   /** Where code stands inside the string, by opening and closing mark. */
   readonly holes?: readonly (readonly [string, string])[];
 }
@@ -43,6 +45,17 @@ const HASH: Pick<Syntax, 'lineComments' | 'blockComments'> = { lineComments: ['#
 
 function quoted(mark: string, more: Partial<StringRule> = {}): StringRule {
   return { open: mark, close: mark, escape: 'backslash', multiline: false, ...more };
+}
+
+const BRACKETS = ['()', '[]', '{}', '<>', '||', '//', '!!'];
+
+/** Strings between brackets of the author's choice, after an operator. The first closing bracket ends them. */
+function bracketed(operators: string, more: Partial<StringRule> = {}): StringRule[] {
+  return operators
+    .split(' ')
+    .flatMap((operator) =>
+      BRACKETS.map((pair) => quoted(operator + pair.charAt(0), { ...MULTI, close: pair.charAt(1), ...more })),
+    );
 }
 
 const MULTI = { multiline: true } as const;
@@ -84,6 +97,12 @@ const ruby: Syntax = {
     quoted('"', { ...MULTI, ...HASH_BRACE }),
     quoted("'", MULTI),
     quoted('`', { ...MULTI, ...HASH_BRACE }),
+    ...bracketed('%q %w %i %s'),
+    ...bracketed('%Q %W %I %r %x', HASH_BRACE),
+    // Other brackets after a bare sign are more likely a division's rest.
+    quoted('%(', { ...MULTI, close: ')', ...HASH_BRACE }),
+    quoted('%[', { ...MULTI, close: ']', ...HASH_BRACE }),
+    quoted('%{', { ...MULTI, close: '}', ...HASH_BRACE }),
   ],
   regexLiterals: true,
   heredoc: /<<[-~]?(["'`]?)([A-Za-z_]\w*)\1/,
@@ -169,6 +188,8 @@ const byName: Readonly<Record<string, Syntax>> = {
       quoted("'''", MULTI),
       quoted('"', { ...MULTI, ...HASH_BRACE }),
       quoted("'", MULTI),
+      ...bracketed('~s ~w ~c ~r', HASH_BRACE),
+      ...bracketed('~S ~W ~C ~R'),
     ],
     charEscape: '?',
   },
@@ -182,7 +203,12 @@ const byName: Readonly<Record<string, Syntax>> = {
     ...HASH,
     commentAt: 'word',
     blockComments: [['\n=', '\n=cut']],
-    strings: [quoted('"', MULTI), quoted("'", MULTI), quoted('`', MULTI)],
+    strings: [
+      quoted('"', MULTI),
+      quoted("'", MULTI),
+      quoted('`', MULTI),
+      ...bracketed('q qq qw qr', { operator: true }),
+    ],
     regexLiterals: true,
     charEscape: '\\',
     heredoc: /<<~?(["']?)([A-Za-z_]\w*)\1/,

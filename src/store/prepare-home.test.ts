@@ -21,6 +21,10 @@ describe('prepareHome', () => {
     expect(modeOf(prepareHome(path))).toBe(0o700);
   });
 
+  it.each([['state'], ['./state'], [''], [5]])('refuses %j, which is no absolute path', (path) => {
+    expect(() => prepareHome(path as string)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+
   it.each<[string, readonly string[]]>([
     ['an empty folder', []],
     [

@@ -1,4 +1,5 @@
 import { chmodSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { makeFolder } from './make-folder.ts';
 
@@ -10,9 +11,15 @@ const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock)$)/;
 
 /**
  * Makes our state folder, private to its user, and returns its canonical path. A folder that holds more than our state
- * keeps its permissions: somebody else may depend on them. If others could then write to it, that is a Fault.
+ * keeps its permissions: somebody else may depend on them. If others could then write to it, that is a Fault, and so is a
+ * relative path: it would be another folder in every working directory.
  */
 export function prepareHome(path: string): string {
+  if (typeof path !== 'string' || !isAbsolute(path))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `the state folder must be an absolute path, not ${JSON.stringify(path)}`,
+    );
   try {
     makeFolder(path);
     const canonical = realpathSync.native(path);

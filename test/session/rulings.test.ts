@@ -51,6 +51,20 @@ describe('overwrite', () => {
     await ok(t.session.write('a', 'x'));
   });
 
+  it('after compaction an edit needs a unique exact anchor, and in a huge file the page', async () => {
+    const t = await desk({ policy: { hugeBytes: 1000 } });
+    await t.put('small', 'one\ntwo\ntwo\n');
+    await t.put('huge', numbered(200));
+    await ok(t.session.read('small'));
+    await ok(t.session.read('huge', { limit: 20 }));
+    await t.session.compacted();
+    const edit = (path: string, oldString: string, replaceAll = false) =>
+      t.session.edit(path, [{ oldString, newString: 'X', replaceAll }]);
+    await ok(edit('small', 'one'));
+    await refusal(edit('small', 'two', true), 'NOT_READ');
+    await refusal(edit('huge', 'line 150'), 'NOT_READ');
+  });
+
   it('a page of a huge file is still seen after an own edit and another page', async () => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));

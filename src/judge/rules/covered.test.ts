@@ -11,6 +11,8 @@ const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Fa
   sighting: sighting({ coverage, flags: flags(flag) }),
 });
 
+const GONE: Partial<Facts> = { sighting: sighting({ coverage: NOTHING, lost: 'compacted' }) };
+
 describe('covered', () => {
   it.each<[JudgedAction, string, Partial<Facts>, Partial<Policy>, string]>([
     ['overwrite', 'of what was seen whole', view(WHOLE), {}, 'pass'],
@@ -42,6 +44,20 @@ describe('covered', () => {
       { ...view(HEAD), freshness: 'changed', touched: [{ from: 9, to: 9 }] },
       { partial: 'lines' },
       'pass',
+    ],
+    [
+      'edit',
+      'after compaction, by an anchor that proves itself',
+      { ...GONE, touched: [{ from: 2, to: 2 }] },
+      {},
+      'pass',
+    ],
+    [
+      'edit',
+      'after compaction, where lines must be seen',
+      { ...GONE, touched: [{ from: 2, to: 2 }] },
+      { partial: 'lines' },
+      'NOT_READ',
     ],
     ['insert', 'between seen lines', { ...view(HEAD), touched: [{ from: 3, to: 4 }] }, {}, 'pass'],
     [

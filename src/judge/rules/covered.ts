@@ -66,11 +66,19 @@ function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   if (sighting.flags.notText)
     return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
   // Line numbers of changed bytes say nothing about the view; the gate carries them over the change first.
-  if (facts.touched === undefined || facts.freshness !== 'same' || sighting.lost !== undefined) return PASS;
+  if (facts.touched === undefined || facts.freshness !== 'same') return PASS;
+  if (sighting.lost !== undefined)
+    return mustSeeLines(facts, sighting, policy) ? lost(facts, sighting) : PASS;
   const unseen = unseenOf(sighting.coverage, facts.touched);
   if (unseen.length === 0) return PASS;
   if (!mustSeeLines(facts, sighting, policy)) return note({ kind: 'unseen-lines', ranges: unseen });
   return missing(facts, sighting, unseen);
+}
+
+/** Which lines were shown is no longer known; without them only an anchor that proves itself will do. */
+function lost(facts: Facts, sighting: Sighting): Ruling {
+  const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'NOT_READ', next: 'read', detail });
 }
 
 /** An insert has no anchor that proves its place, and a page of a huge file stands for that page only. */

@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
+import { readAllSync } from './read.ts';
 
 /** Someone who opened a file before we took it away has written by then, or is no editor. */
 const GRACE_MS = 60_000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
+const IN_MEMORY_BYTES = 64 << 20;
 
 /** A copy that was made of an open file: where it is, and what it held then. It may be moved on meanwhile. */
 export interface Copied {
@@ -55,15 +66,31 @@ export class HeldFiles {
     const file = this.#held.shift();
     if (file === undefined) return;
     try {
-      if (hashOf(file.fd) !== file.copy.sha256)
-        copyOut(file.fd, `${file.copy.path}-late-${file.copy.sha256}`);
+      keepLate(file.fd, file.copy);
     } catch (error) {
       // No room for what came late. The change that took the file away is long done, and this one has no part in it.
       if (errnoOf(error) === undefined) throw error;
-    } finally {
-      closeSync(file.fd);
     }
   }
+}
+
+/** Keeps what was written after the copy, and closes the file. */
+function keepLate(fd: number, { path, sha256 }: Copied): void {
+  const to = `${path}-late-${sha256}`;
+  let bytes: Buffer;
+  try {
+    if (hashOf(fd) === sha256) return;
+    const { size } = fstatSync(fd);
+    if (size > IN_MEMORY_BYTES) {
+      copyOut(fd, to);
+      return;
+    }
+    bytes = readAllSync(fd, size);
+  } finally {
+    closeSync(fd);
+  }
+  // Closed first: a process that has too many files open can open this one instead.
+  writeFileSync(to, bytes, { flag: 'wx', mode: 0o600 });
 }
 
 /** Copies an open file from its beginning to a new one of the same mode. */

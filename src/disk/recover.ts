@@ -30,7 +30,7 @@ export interface Recovered {
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
   const removed: string[] = [];
-  for (const file of readdirSync(logFolder(recovery.home))) {
+  for (const file of logsIn(logFolder(recovery.home))) {
     const owner = file.replace(/\.log$/, '');
     if (recovery.isAlive(owner)) continue;
     const path = join(logFolder(recovery.home), file);
@@ -47,6 +47,16 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     if (!left) unlinkIfThere(path);
   }
   return { restored, removed };
+}
+
+function logsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    // Removed, or too many open files: a change that wants to begin is none the worse for it.
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
 }
 
 interface Litter {

@@ -6,6 +6,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmdirSync,
   rmSync,
   writeFileSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { startChild } from '../../test/support/child.ts';
 import { bench } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
@@ -91,13 +93,13 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
 
   it('holds a file open for a while only, though nothing else is changed', async () => {
     const disk = bench(['f: one', 'g: one'], { home: scratch(IN_MEMORY).home });
-    const before = readdirSync('/proc/self/fd').length;
     const context = { ...disk.context, held: new HeldFiles(1) };
     const writer = openSync(join(disk.root, 'f'), 'a');
     for (const name of ['f', 'g']) retain(context, join(disk.root, name));
     writeSync(writer, ' two');
     closeSync(writer);
-    await vi.waitFor(() => expect(readdirSync('/proc/self/fd').length).toBe(before));
+    await vi.waitFor(() => expect(disk.retained()).toHaveLength(3));
+    expect(openIn(disk.root)).toEqual([]);
     expect(disk.retained().sort()).toEqual(['one', 'one', 'one two']);
   });
 
@@ -119,4 +121,24 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     expect(() => retain(disk.context, join(disk.root, 'd'))).toThrow(/EISDIR/);
     expect(disk.names('d')).toEqual(['f']);
   });
+
+  it('keeps late writes also if no further file can be opened', async () => {
+    const [{ root }, { home }] = [scratch(), scratch(IN_MEMORY)];
+    const limited = ['sh', '-c', 'ulimit -n 200 && exec "$0" "$@"'];
+    const child = await startChild('kernel-no-descriptors', { root, home }, limited);
+    expect(await child.message()).toEqual({ error: 'EMFILE', retained: ['one', 'one two'] });
+  });
 });
+
+/** What this process has open in a folder, deleted or not. */
+function openIn(folder: string): string[] {
+  const links = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // That of the folder which was listed.
+      return '';
+    }
+  });
+  return links.filter((link) => link.startsWith(`${folder}/`));
+}

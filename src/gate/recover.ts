@@ -4,6 +4,7 @@ import { type Begun, recoverChange } from '../journal/recovery.ts';
 import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Effect, PendingChange } from '../model/entry.ts';
+import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { restoreStep } from './restore-step.ts';
@@ -32,15 +33,35 @@ export async function recoverWorld(world: World): Promise<void> {
 export async function lockKeys(world: World, keys: readonly string[]): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   if (release === undefined) return undefined;
-  const left = await leftAt(world, keys);
+  let left: readonly PendingChange[];
+  try {
+    left = await leftAt(world, keys);
+  } catch (error) {
+    release();
+    throw error;
+  }
   if (left.length === 0) return release;
   release();
-  for (const pending of left) {
-    await untilGone(world, pending.owner);
-    world.cleanUp();
-    await recoverOne(world, pending);
+  try {
+    for (const pending of left) await settleLeft(world, pending);
+  } catch (error) {
+    throw settlingFailed(error);
   }
   return world.locks.acquire(keys, world.policy.lockTimeoutMs);
+}
+
+async function settleLeft(world: World, pending: PendingChange): Promise<void> {
+  await untilGone(world, pending.owner);
+  world.cleanUp();
+  await recoverOne(world, pending);
+}
+
+/** Too many open files, say: whoever wants to go on from what was left cannot. */
+function settlingFailed(error: unknown): unknown {
+  const reason = errnoOf(error);
+  if (reason === undefined) return error;
+  const message = `what another process has left there cannot be settled: ${reason}`;
+  return new Fault('IO_FAILED', message, { cause: error, reason });
 }
 
 async function leftAt(world: World, keys: readonly string[]): Promise<readonly PendingChange[]> {

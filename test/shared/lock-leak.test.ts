@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok, refusal } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+it('a change that fails because the store does leaves its files free for others', async () => {
+  const { root, home } = scratch();
+  writeFileSync(join(root, 'a.txt'), 'one\n');
+  const policy = { lockTimeoutMs: 200 };
+  const [broken, other] = await Promise.all([1, 2].map(() => Sessions.open({ roots: [root], home, policy })));
+  if (broken === undefined || other === undefined) expect.fail('not opened');
+  onTestFinished(() => other.close());
+  const [ann, bob] = [await broken.session('ann'), await other.session('bob')];
+  for (const session of [ann, bob]) await ok(session.read('a.txt'));
+
+  // The control: whoever has the lock keeps others out.
+  const release = await broken.world.locks.acquire([join(root, 'a.txt')], 0);
+  await refusal(bob.write('a.txt', 'two\n'), 'BUSY');
+  release?.();
+
+  const { store } = broken.world;
+  const pending = store.pending.bind(store);
+  Object.assign(store, { pending: () => Promise.reject(new Error('the disk is gone')) });
+  await expect(ann.write('a.txt', 'two\n')).rejects.toThrow('the disk is gone');
+  await ok(bob.write('a.txt', 'three\n'));
+  Object.assign(store, { pending });
+  await broken.close();
+});

@@ -38,8 +38,11 @@ export function publishByClaim(context: DiskContext, publication: Publication): 
     syncFolder(context, place.dir);
     return { ok: true, displaced: publication.ours ? retainOrDrop(context, claim) : retain(context, claim) };
   } catch (error) {
-    if (published) withdraw(context, publication);
-    if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
+    try {
+      if (published) withdraw(context, publication);
+    } finally {
+      if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
+    }
     throw error;
   }
 }

@@ -5,9 +5,9 @@ import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { type New, withdraw } from './publication.ts';
+import { discardOurs, type New, withdraw } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { discard, writeTemp } from './temp-file.ts';
+import { writeTemp } from './temp-file.ts';
 
 export interface NewFile extends NewContent {
   /** Default: what the process's umask makes of 0666. */
@@ -31,7 +31,7 @@ export async function create(
         ? committed(temp, file)
         : conflict('exists');
     } finally {
-      discard(temp);
+      discardOurs(context, { place, temp, intended: file.bytes });
       closeSync(temp.fd);
     }
   } catch (error) {

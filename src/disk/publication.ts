@@ -59,6 +59,16 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
   return [retainBytes(context, readAllSync(temp.fd, Number(size)))];
 }
 
+/**
+ * Removes our own file after a failure, if nobody has written into it while it had the target's name. Else it stays where it
+ * is, and the next start moves it into our folder.
+ */
+export function discardOurs(context: DiskContext, { temp, intended }: New): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.ino) return;
+  if (holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended })) unlinkSync(temp.path);
+  else context.litter.doubt();
+}
+
 /** Keeps a file of our own that nobody has written into; without room for it, it is given up rather than left in their folder. */
 export function retainOrDrop(context: DiskContext, path: string): string {
   try {

@@ -19,7 +19,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
-import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { recoverAll } from '../../test/support/recovery.ts';
+import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import type { Committed } from './committed.ts';
 import type { CommitStep } from './context.ts';
 import { fingerprintOf } from './hash.ts';
@@ -300,6 +301,29 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
     });
     expect(done).toMatchObject({ reason: 'changed' });
     expect(disk.text('f')).toBe('odd');
+  });
+});
+
+describe.each(KINDS)('what someone writes into our file before it is taken back by %s', (commit) => {
+  it('is kept in its folder if there is no other place for it, until the next start finds one', async () => {
+    let isWritten = false;
+    const disk: Bench = bench(['f: old'], {
+      commit,
+      owner: 'dead',
+      trace: (step) => {
+        if (step !== 'retain') return;
+        if (!isWritten) writeFileSync(join(disk.root, 'f'), '!', { flag: 'a' });
+        isWritten = true;
+        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+      },
+    });
+    await expect(put(disk, 'f')).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'EMFILE' });
+    expect(disk.text('f')).toBe('old');
+    expect(treeOf(disk.root).map((line) => line.replace(/^.*: /, ''))).toEqual(['new!', 'old']);
+    const later = bench([], {}, disk);
+    recoverAll(later.workspace, later.context, disk.home);
+    expect(treeOf(disk.root)).toEqual(['f: old']);
+    expect(later.retained()).toContain('new!');
   });
 });
 

@@ -7,7 +7,7 @@ import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
-import type { Publication, Published } from './publication.ts';
+import { discardOurs, type Publication, type Published } from './publication.ts';
 import { openLooked, openRegular, type Unreadable } from './read.ts';
 import { isReadOnly } from './stats.ts';
 import { discard, writeTemp } from './temp-file.ts';
@@ -79,7 +79,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
     }
     published = exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
   } catch (error) {
-    discard(temp);
+    discardOurs(context, publication);
     throw error;
   }
   if (!published.ok) return conflict('changed', { retained: published.retained });

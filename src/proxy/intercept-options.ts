@@ -32,8 +32,16 @@ interface Shared {
   readonly witnesses: Witnesses;
 }
 
-/** A refusal in sentences that name the upstream's own tools. */
-export function inWords(refusal: Refusal, options: Pick<InterceptOptions, 'wording' | 'catalogue'>): string {
+/** A refusal in sentences that name the upstream's own tools, after what it says itself where it has words for it. */
+export function inWords(
+  refusal: Refusal,
+  options: Pick<InterceptOptions, 'wording' | 'catalogue'>,
+  tool = '',
+): string {
   if (isUnknownTool(refusal)) return unknownToolText(refusal);
-  return explain(refusal, { nowMs: Date.now(), tools: options.catalogue.words, wording: options.wording });
+  const { catalogue, wording } = options;
+  const text = explain(refusal, { nowMs: Date.now(), tools: catalogue.words, wording });
+  const rule = catalogue.rulesOf(tool)?.find(({ does }) => does === 'move');
+  if (refusal.code !== 'ALREADY_EXISTS' || rule?.does !== 'move' || rule.taken === undefined) return text;
+  return `${rule.taken.replace('PATH', () => refusal.path)}\n${text}`;
 }

@@ -279,7 +279,7 @@ export class Intercept {
 
   #refuse(call: Call, refusal: Refusal): void {
     if (call.stage !== 'over')
-      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options)));
+      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call.tool)));
     this.#finish(call);
   }
 

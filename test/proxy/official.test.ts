@@ -117,6 +117,34 @@ describe('the official server behind the gate', () => {
     expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
   });
 
+  it.each(['a file', 'a folder'])('says of a move onto %s what the server itself says', async (what) => {
+    const { client, root, path } = open();
+    const taken = join(root, 'taken');
+    if (what === 'a file') writeFileSync(taken, 'theirs');
+    else mkdirSync(taken);
+    for (const seen of [false, true]) {
+      if (seen) await client.call('read_text_file', { path: taken });
+      const moved = await client.call('move_file', { source: path, destination: taken });
+      expect(moved).toMatchObject({ ok: false, code: 'ALREADY_EXISTS' });
+      expect(moved.text).toMatch(`Destination already exists: ${taken}\nrefusing to move ${taken}`);
+    }
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('lets the server itself say that something is not there', async () => {
+    const { client, root } = open();
+    const path = join(root, 'gone.txt');
+    const edits = [{ oldText: 'a', newText: 'b' }];
+    for (const [tool, args] of [
+      ['edit_file', { path, edits }],
+      ['move_file', { source: path, destination: join(root, 'new.txt') }],
+    ] as const) {
+      const answer = await client.call(tool, args);
+      expect(answer).toMatchObject({ ok: false, code: undefined });
+      expect(answer.text).toContain('ENOENT: no such file or directory');
+    }
+  });
+
   it('takes a dry run for no write: it needs no read, and keeps nothing', async () => {
     const { client, path, log } = open();
     const edits = [{ oldText: 'one', newText: 'ONE' }];

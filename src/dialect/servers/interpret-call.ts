@@ -31,7 +31,7 @@ function stepsOf(rule: Rule, scope: Arguments): Step[] {
       return [{ does: 'run', command: textOf(scope[rule.command]) ?? '' }];
     case 'move':
     case 'copy':
-      return transfer(rule.does, textOf(scope[rule.source]), textOf(scope[rule.destination]));
+      return transfer(rule, textOf(scope[rule.source]), textOf(scope[rule.destination]));
     default: {
       const path = textOf(scope[rule.path]);
       return path === undefined ? [] : [fileStep(rule, path, scope)];
@@ -86,9 +86,16 @@ function insertStep(rule: Extract<Rule, { does: 'insert' }>, path: string, scope
 }
 
 /** A copy may create or replace its destination; nothing is known of the bytes but where they come from. */
-function transfer(how: 'move' | 'copy', source: string | undefined, destination: string | undefined): Step[] {
+function transfer(
+  rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,
+  source: string | undefined,
+  destination: string | undefined,
+): Step[] {
   if (source === undefined || destination === undefined) return [];
-  if (how === 'move') return [{ does: 'change', intent: { kind: 'move', source, destination } }];
+  if (rule.does === 'move') {
+    const onto = rule.taken === undefined ? {} : { overwrite: false };
+    return [{ does: 'change', intent: { kind: 'move', source, destination, ...onto } }];
+  }
   return [
     { does: 'look', path: source },
     { does: 'change', intent: { kind: 'touch', path: destination } },

@@ -49,7 +49,14 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
     list_directory: [{ does: 'list', path: 'path' }],
     list_directory_with_sizes: [{ does: 'list', path: 'path' }],
     directory_tree: LOOK,
-    move_file: [{ does: 'move', source: 'source', destination: 'destination' }],
+    move_file: [
+      {
+        does: 'move',
+        source: 'source',
+        destination: 'destination',
+        taken: 'Destination already exists: PATH',
+      },
+    ],
     search_files: LOOK,
     get_file_info: LOOK,
     list_allowed_directories: [{ does: 'nothing' }],

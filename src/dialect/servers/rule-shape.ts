@@ -67,7 +67,7 @@ const RULES: Readonly<Record<string, Shape>> = {
   insert: shape({ ...PATH, content: text }, { after: fits(AFTER) }),
   touch: shape(PATH, { lines: fits(LINES) }),
   delete: shape(PATH, { recursive: text }),
-  move: shape({ source: text, destination: text }, {}),
+  move: shape({ source: text, destination: text }, { taken: text }),
   copy: shape({ source: text, destination: text }, {}),
   run: shape({ command: text }, {}),
   unknown: shape({}, {}),

@@ -76,7 +76,14 @@ export type Rule = RuleScope &
       }
     | { readonly does: 'touch'; readonly path: string; readonly lines?: LineArguments }
     | { readonly does: 'delete'; readonly path: string; readonly recursive?: string }
-    | { readonly does: 'move' | 'copy'; readonly source: string; readonly destination: string }
+    | {
+        readonly does: 'move';
+        readonly source: string;
+        readonly destination: string;
+        /** It never replaces what is at the destination, and says so in these words; PATH stands for it. */
+        readonly taken?: string;
+      }
+    | { readonly does: 'copy'; readonly source: string; readonly destination: string }
     | { readonly does: 'run'; readonly command: string }
     | { readonly does: 'unknown' | 'nothing' }
   );

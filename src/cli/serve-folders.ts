@@ -3,7 +3,7 @@ import { Workspace } from '../workspace/workspace.ts';
 
 /**
  * The folders that can be served, as the official server does it: each other one is only warned about, unless none is
- * left. Everywhere else a folder that is not there is a mistake worth stopping for.
+ * left. Where only one is named, or nothing of that server is expected, one that is not there is a mistake worth stopping for.
  */
 export function accessibleFolders(roots: readonly string[], log: (line: string) => void): readonly string[] {
   const accessible = roots.filter((root) => {

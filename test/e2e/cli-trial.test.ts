@@ -245,6 +245,18 @@ describe('lookfirst proxy', () => {
     expect((await lookfirst(scratch(), args)).code).toBe(7);
   });
 
+  it('goes on without a folder that cannot be had, as long as another is left', async () => {
+    const args = ['--root', './nowhere', '--', process.execPath, '-e', 'process.exit(7)'];
+    expect(await lookfirst(scratch(), ['proxy', '--root', '.', ...args])).toMatchObject({
+      code: 7,
+      stderr: expect.stringMatching(/^lookfirst: Warning: Cannot access directory .*nowhere, skipping\n$/),
+    });
+    expect(await lookfirst(scratch(), ['proxy', '--root', './gone', ...args])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Error: None of the specified directories are accessible'),
+    });
+  });
+
   it('says what kept it from starting', async () => {
     const ran = await lookfirst(scratch(), ['proxy', '--root', './nowhere', '--', 'true']);
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not exist') });

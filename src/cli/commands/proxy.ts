@@ -9,6 +9,7 @@ import { isSessionId } from '../../model/session-id.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 import type { ProxyPlan } from '../proxy-plan.ts';
+import { accessibleFolders } from '../serve-folders.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../settings.ts';
 
 interface ProxyFlags extends StateFlags {
@@ -85,9 +86,10 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
   const policyFile = policyTextOf(cli, flags);
   const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
   const { url, preset, session, http } = flags;
+  const log = (line: string): void => cli.terminal.tell(`lookfirst: ${line}`);
   return {
     workspace: {
-      roots: (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root)),
+      roots: rootsOf(cli, flags, log),
       ...placesOf(cli, flags),
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
@@ -103,8 +105,14 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
     receipts: flags.receipts ?? settings?.receipts ?? false,
     tables: tablesOf(settings),
     env: cli.env,
-    log: (line) => cli.terminal.tell(`lookfirst: ${line}`),
+    log,
   };
+}
+
+/** Of several folders, those that can be had: what lies in the others is then outside. */
+function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): readonly string[] {
+  const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
+  return roots.length === 1 ? roots : accessibleFolders(roots, log);
 }
 
 function tablesOf(settings: ProxySettings | undefined): readonly ServerTable[] {

@@ -1,4 +1,4 @@
-import { lstatSync, unlinkSync } from 'node:fs';
+import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
@@ -78,8 +78,13 @@ function takeOld(
 /** Removes the new name again. The bytes it stood for are kept if someone has given the old one to another file. */
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
   // In its own folder: that of the old name may be the one we may not write to.
-  const claim = claimName(context, to);
-  if (claim === undefined) return [];
+  const claim = reserveClaim(context, to);
+  try {
+    renameSync(at(to), claim);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
   const stats = lstatSync(claim, { bigint: true });
   if (stats.ino !== ino) return putBack(context, claim, to);
   if (stats.nlink === 1n) return [retain(context, claim)];

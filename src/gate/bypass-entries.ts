@@ -3,7 +3,7 @@ import type { Step } from './step.ts';
 
 /** What the journal says of the operator's bypass: an entry for every step that went by it, of the session and time of `like`. */
 export function bypassEntries(
-  steps: readonly Step[],
+  steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
   like: Pick<NewEntry, 'session' | 'atMs' | 'change'>,
 ): readonly NewEntry[] {
   return steps.flatMap(({ action, path, notices = [] }) => {

@@ -1,9 +1,11 @@
 import type { ForeignIntent } from '../dialect/servers/step.ts';
+import { bypassEntries } from '../gate/bypass-entries.ts';
 import { newChangeId } from '../gate/carry-out.ts';
 import { keysOf } from '../gate/keys.ts';
 import { prepare } from '../gate/prepare.ts';
 import type { Denied } from '../gate/prepared.ts';
 import { sideAt } from '../gate/side-at.ts';
+import type { Step } from '../gate/step.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
@@ -20,6 +22,8 @@ export interface OpenChange {
   readonly change: string;
   readonly intents: readonly ForeignIntent[];
   readonly entry: NewEntry;
+  /** What the journal is to say of the operator's bypass. */
+  readonly bypasses: readonly NewEntry[];
   /** What the notices that go with the answer show of the files. */
   readonly credits: readonly Sighting[];
   /** False: the policy lets changes go on although the journal cannot be written. */
@@ -55,6 +59,7 @@ export async function prepareForeign(
 interface Allowed {
   readonly ok: true;
   readonly effects: readonly Effect[];
+  readonly bypassed: readonly Bypassed[];
   readonly notices: readonly Notice[];
   readonly credits: readonly Sighting[];
 }
@@ -64,6 +69,7 @@ async function judgeAll(
   intents: readonly ForeignIntent[],
 ): Promise<Allowed | { readonly ok: false; readonly denied: readonly Denied[] }> {
   const effects: Effect[] = [];
+  const bypassed: Bypassed[] = [];
   const notices: Notice[] = [];
   const credits: Sighting[] = [];
   const denied: Denied[] = [];
@@ -74,6 +80,10 @@ async function judgeAll(
       continue;
     }
     effects.push(...judged.effects);
+    if (judged.bypassed !== undefined) {
+      bypassed.push(judged.bypassed);
+      notices.push(...judged.bypassed.notices);
+    }
     for (const effect of judged.effects) {
       const elsewhere = await changedElsewhere(scene, effect);
       if (elsewhere === undefined) continue;
@@ -81,10 +91,17 @@ async function judgeAll(
       credits.push(elsewhere.credit);
     }
   }
-  return denied.length > 0 ? { ok: false, denied } : { ok: true, effects, notices, credits };
+  return denied.length > 0 ? { ok: false, denied } : { ok: true, effects, bypassed, notices, credits };
 }
 
-type Judged = { readonly ok: true; readonly effects: readonly Effect[] } | Denied;
+type Judged =
+  | { readonly ok: true; readonly effects: readonly Effect[]; readonly bypassed?: Bypassed }
+  | Denied;
+
+/** A change that only the operator's bypass let through. */
+interface Bypassed extends Pick<Step, 'action' | 'path'> {
+  readonly notices: readonly Notice[];
+}
 
 async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Judged> {
   const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
@@ -97,17 +114,28 @@ async function judgeFile(scene: Scene, intent: FileIntent): Promise<Judged> {
   if (!prepared.ok) return prepared;
   const { effects, path } = prepared.step;
   prepared.step.close();
-  if (effects.length > 0) return { ok: true, effects };
+  const by = bypassedBy(prepared.step);
+  if (effects.length > 0) return { ok: true, effects, ...by };
   // Bytes that are there already will be written again, perhaps not as they are: looked at afterwards all the same.
   const side = await sideAt(scene.world, path.key);
-  return { ok: true, effects: [{ key: path.key, relative: path.relative, before: side, after: side }] };
+  return {
+    ok: true,
+    effects: [{ key: path.key, relative: path.relative, before: side, after: side }],
+    ...by,
+  };
+}
+
+/** Of what a verdict tells, only this is about what another server does: our own ways of writing are not taken. */
+function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
+  const used = notices.filter((notice) => notice.kind === 'bypassed');
+  return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
 }
 
 async function announce(
   { world, ledger }: Scene,
   allowed: Allowed & { readonly intents: readonly ForeignIntent[]; release(): void },
 ): Promise<{ open: OpenChange; notices: readonly Notice[] }> {
-  const { intents, effects, notices, credits, release } = allowed;
+  const { intents, effects, bypassed, notices, credits, release } = allowed;
   const change = newChangeId();
   const [first] = effects;
   const [intent] = intents;
@@ -121,7 +149,8 @@ async function announce(
     change,
     effects,
   };
-  const open = { change, intents, entry, credits, release };
+  const bypasses = bypassEntries(bypassed, { session: ledger.session, atMs: entry.atMs, change });
+  const open = { change, intents, entry, bypasses, credits, release };
   try {
     await world.store.record({ announce: { change, entry, owner: world.owner } });
     for (const effect of effects) await keepBefore(world, effect);

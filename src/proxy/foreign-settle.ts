@@ -20,7 +20,8 @@ export async function settleForeign(scene: Scene, open: OpenChange, ending: Endi
   try {
     const effects = await effectsNow(scene, open.entry.effects ?? []);
     const entries = effects.length === 0 ? [] : [{ ...open.entry, atMs: world.now(), effects }];
-    if (open.recorded) await world.store.record({ entries, settle: [open.change] });
+    if (open.recorded)
+      await world.store.record({ entries: [...entries, ...open.bypasses], settle: [open.change] });
     if (ending !== 'done') {
       for (const { key } of open.entry.effects ?? []) await ledger.forget(key);
       return;

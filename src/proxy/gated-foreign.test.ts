@@ -272,3 +272,15 @@ describe('notes', () => {
     ]);
   });
 });
+
+it('what only the operator’s bypass let through is told, and the journal says so', async () => {
+  const { session, sessions, path } = await open({ policy: { bypass: ['*.txt'] } });
+  const outcome = await session.prepare([{ kind: 'write', path, content: 'new\n' }]);
+  if (!outcome.ok) throw new Error(outcome.refusal.code);
+  expect(outcome.notices).toEqual([{ kind: 'bypassed', glob: '*.txt' }]);
+  writeFileSync(path, 'new\n');
+  await session.settle(outcome.change, 'done');
+  const entries = await sessions.world.store.entries({ kinds: ['change', 'bypass'], order: 'oldest' });
+  const { change } = entries[0] ?? {};
+  expect(entries).toMatchObject([{ kind: 'change' }, { kind: 'bypass', path: 'a.txt', change }]);
+});

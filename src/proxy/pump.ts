@@ -77,7 +77,8 @@ export class Pump {
 
   /** A line from the server. Anything that is no message is not the client's business. */
   fromUpstream(line: Buffer): void {
-    if (line[0] === 0x7b || line[0] === 0x5b) this.received(Received.whole(line));
+    const message = Received.whole(line);
+    if (message.begins) this.received(message);
     else this.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
   }
 

@@ -1,6 +1,7 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import { isRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
+import { beginsMessage, isSpace } from './scan.ts';
 
 /** How much of a message's beginning and end is looked at; longer than any id that comes up. */
 const WINDOW = 256;
@@ -28,6 +29,13 @@ export class Received {
     const [only] = this.parts;
     this.#line ??= this.parts.length === 1 && only !== undefined ? only : Buffer.concat(this.parts);
     return this.#line;
+  }
+
+  /** It begins as a message does, after any white space. */
+  get begins(): boolean {
+    const [first] = this.parts;
+    if (beginsMessage(first?.[0])) return true;
+    return isSpace(first?.[0]) && beginsMessage(this.line.find((byte) => !isSpace(byte)));
   }
 
   /** The first bytes, for a cheap look. */

@@ -82,6 +82,19 @@ describe('Relay', () => {
     expect(said).toEqual(['not a message, dropped: Debug: x']);
   });
 
+  it.each([false, true])(
+    'a message may begin with white space, even in a piece of its own (holds: %s)',
+    (holds) => {
+      const { push, received, said } = relay({ holds, listens: false });
+      push(' \t');
+      push('{"a":1}\r\n \n  Debug: x\n');
+      expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([
+        [' \t{"a":1}\r', false],
+      ]);
+      expect(said).toEqual(['not a message, dropped: Debug: x']);
+    },
+  );
+
   it('tells of a message over the limit', () => {
     const { push, tooLong } = relay({ holds: false, listens: false });
     push(`{"a":"${'x'.repeat(100)}`);

@@ -1,5 +1,6 @@
 import type { LineWriter } from './lines.ts';
 import { Received } from './received.ts';
+import { beginsMessage, isSpace } from './scan.ts';
 
 const NEWLINE = 10;
 
@@ -61,7 +62,9 @@ export class Relay {
 
   #begin(first: number | undefined): Mode {
     this.#listening = this.#judge.listens;
-    if (first !== 0x7b && first !== 0x5b) return 'drop';
+    // What begins with white space shows only later whether it is a message.
+    if (isSpace(first)) return 'hold';
+    if (!beginsMessage(first)) return 'drop';
     return this.#judge.holds ? 'hold' : 'pass';
   }
 
@@ -77,14 +80,16 @@ export class Relay {
     this.#mode = undefined;
     this.#parts = [];
     this.#bytes = 0;
-    if (mode === 'drop') {
-      const text = Buffer.concat(parts).toString('utf8', 0, 200).trim();
-      if (text !== '') this.#judge.log(`not a message, dropped: ${text}`);
-      return;
-    }
     if (parts.length === 0) return;
     const last = parts.length - 1;
     const lines = parts.map((part, index) => (index === last ? part.subarray(0, -1) : part));
-    finished.push(new Received(lines, { forwarded: mode === 'pass' }));
+    const message = new Received(lines, { forwarded: mode === 'pass' });
+    if (mode === 'pass' || (mode === 'hold' && message.begins)) finished.push(message);
+    else this.#dropped(message);
+  }
+
+  #dropped({ line }: Received): void {
+    const text = line.toString('utf8', 0, 200).trim();
+    if (text !== '') this.#judge.log(`not a message, dropped: ${text}`);
   }
 }

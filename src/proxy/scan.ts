@@ -37,8 +37,18 @@ function stringAfterColon(line: Buffer, from: number): string | undefined | null
 
 function skipSpace(line: Buffer, from: number): number {
   let at = from;
-  while (line[at] === 0x20 || line[at] === 0x09 || line[at] === 0x0d) at++;
+  while (isSpace(line[at])) at++;
   return at;
+}
+
+/** White space that may stand within a line of JSON. */
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
+}
+
+/** A message is an object, or an array of them. */
+export function beginsMessage(byte: number | undefined): boolean {
+  return byte === 0x7b || byte === 0x5b;
 }
 
 const HEAD = /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*[,}]/;

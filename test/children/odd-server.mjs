@@ -30,6 +30,7 @@ const tools = {
     if (content === 'DIE') process.exit(3);
     if (content === 'HANG') return held.set(id, () => writeFileSync(path, 'late')) && undefined;
     if (content === 'TASK') return { task: { taskId: 't', status: 'working' } };
+    if (content === 'SPACED') process.stdout.write(' \t');
     writeFileSync(path, content);
     return text('ok');
   },

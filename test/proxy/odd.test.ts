@@ -213,6 +213,13 @@ describe('messages that are out of the ordinary', () => {
     expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
   });
 
+  it('an answer of the server may begin with white space', async () => {
+    const { client, path } = await open();
+    await client.call('read_text_file', { path });
+    expect((await client.call('write_file', { path, content: 'SPACED' })).ok).toBe(true);
+    expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
+  });
+
   it('a batch with a tool call in it is refused whole; one without passes', async () => {
     const { client, root } = await open();
     const path = join(root, 'batch.txt');

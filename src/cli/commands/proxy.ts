@@ -27,7 +27,7 @@ interface ProxyFlags extends StateFlags {
 export function defineProxy(cli: Cli): Command {
   const command = new Command('lookfirst proxy')
     .description(
-      'Puts the gate in front of any MCP server: everything passes, except blind and stale writes.',
+      'Puts the gate in front of any MCP server: everything passes, except blind and stale writes and what leads out of the root.',
     )
     .usage('--root DIR [options] -- COMMAND ARGS...')
     .argument('[command...]', 'the server to start and its arguments')

@@ -22,7 +22,7 @@ describe('whyNoEvent', () => {
     [{ kind: 'read', path: 'a', content: 5 }, 'content must be a string'],
     [{ kind: 'write', path: 'a', content: 5 }, 'content must be'],
     [{ kind: 'read', path: 'a', redacted: 'no' }, 'redacted must be true or false'],
-    [{ kind: 'read', path: 'a', range: [{ from: 1, to: 1 }] }, 'did you mean ranges?'],
+    [{ kind: 'read', path: 'a', range: [{ from: 1, to: 1 }] }, 'did you mean "ranges"?'],
     [{ kind: 'read', path: 'a', ranges: 5 }, 'ranges must be an array'],
     [{ kind: 'read', path: 'a', ranges: [null] }, 'ranges must be'],
     [{ kind: 'read', path: 'a', ranges: [{ from: 0, to: 2 }] }, 'ranges must be'],

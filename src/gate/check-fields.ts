@@ -62,6 +62,6 @@ export function whyNoFields(given: Readonly<Record<string, unknown>>, fields: Fi
 
 function unknownName(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
-  const hint = near === undefined ? '' : `; did you mean ${near}?`;
-  return `there is no ${JSON.stringify(name)}${hint}`;
+  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  return `there is no field ${JSON.stringify(name)}${hint}`;
 }

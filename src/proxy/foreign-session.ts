@@ -1,6 +1,6 @@
 import type { ForeignIntent } from '../dialect/servers/step.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../model/results.ts';
-import type { Outcome } from '../model/verdict.ts';
+import type { Action, Outcome } from '../model/verdict.ts';
 
 /**
  * What the proxy needs of a session: it never changes files itself, another server does. `prepare` and `settle` stand
@@ -10,8 +10,8 @@ export interface ForeignSession {
   readonly id: string;
   /** It may change nothing at all. */
   readonly readOnly: boolean;
-  /** Where a path leads, if the session may look there; at once if it can be told at once. Reads nothing. */
-  locate(path: string): Located | Promise<Located>;
+  /** Where a path leads, if the session may look there to do this; at once if it can be told at once. Reads nothing. */
+  locate(path: string, action: Action): Located | Promise<Located>;
   /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */
   spelt(path: string): string;
   /**

@@ -94,7 +94,7 @@ describe('a foreign read', () => {
       [60_000, 3],
     ]) {
       const { session, sessions, path } = await open({ policy: { ttlMs: ttlMs ?? 0 } });
-      const located = await session.locate(path);
+      const located = await session.locate(path, 'read');
       const key = located.ok ? located.key : '';
       // The first may fall into the tick in which the file was written, and is then looked at again.
       while ((await sessions.world.store.recall('test', key))?.racy !== false)
@@ -109,7 +109,7 @@ describe('a foreign read', () => {
 
   it('of other bytes than are there is not noted as whole', async () => {
     const { session, path } = await open();
-    const located = await session.locate(path);
+    const located = await session.locate(path, 'read');
     const key = located.ok ? located.key : '';
     expect(await session.sawWhole({ path, key }, { equals: () => false })).toBe(false);
   });
@@ -260,7 +260,7 @@ describe('notes', () => {
   it('and refusals of paths go into the journal', async () => {
     const { session, sessions } = await open();
     await session.note('let through: something');
-    expect(await session.locate('/etc/passwd')).toMatchObject({
+    expect(await session.locate('/etc/passwd', 'read')).toMatchObject({
       ok: false,
       refusal: { code: 'OUTSIDE_WORKSPACE' },
     });

@@ -6,7 +6,7 @@ import { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
-import { type Outcome, refused } from '../model/verdict.ts';
+import { type Action, type Outcome, refused } from '../model/verdict.ts';
 import { type OpenChange, prepareForeign } from './foreign-change.ts';
 import { foreignLocate } from './foreign-locate.ts';
 import type {
@@ -47,8 +47,8 @@ export class GatedForeign implements ForeignSession {
     this.#refusals = new Refusals(world, this.#ledger);
   }
 
-  locate(path: string): Located | Promise<Located> {
-    const outcome = foreignLocate(this.#world, path);
+  locate(path: string, action: Action): Located | Promise<Located> {
+    const outcome = foreignLocate(this.#world, path, action);
     if (outcome.ok) return outcome;
     return this.#refusals.record(outcome).then(({ refusal }) => refused(refusal));
   }

@@ -1,12 +1,12 @@
 import type { Call } from './call.ts';
 import type { ForeignSession, Located } from './foreign-session.ts';
-import { pathsOf } from './understand.ts';
+import { actionAt, pathsOf } from './understand.ts';
 
 /** Asks once for each path of a call: a refusal is journalled where it is given. */
 export function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
   const known = call.located.get(path);
   if (known !== undefined) return known;
-  const located = session.locate(path);
+  const located = session.locate(path, actionAt(call.understanding, path));
   call.located.set(path, located);
   return located;
 }

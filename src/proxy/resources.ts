@@ -31,7 +31,7 @@ export async function readResource(
     // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
-      const located = await session.locate(path);
+      const located = await session.locate(path, 'read');
       if (located.ok) continue;
       const text = inWords(located.refusal, options);
       return wire.toClient(errorLine(id, INVALID_PARAMS, text));

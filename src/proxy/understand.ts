@@ -3,6 +3,7 @@ import { interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts'
 import type { Arguments } from '../dialect/servers/rule-scope.ts';
 import type { Rule } from '../dialect/servers/server-table.ts';
 import type { ForeignIntent, ReadStep, Step } from '../dialect/servers/step.ts';
+import type { Action } from '../model/verdict.ts';
 import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './paths.ts';
 
@@ -78,6 +79,17 @@ export function intentsOf({ steps, place }: Understanding): ForeignIntent[] {
     if (intent.kind !== 'move') return [{ ...intent, path: place(intent.path) }];
     return [{ ...intent, source: place(intent.source), destination: place(intent.destination) }];
   });
+}
+
+/** What a call is about to do to a path, as the upstream reads it. */
+export function actionAt({ steps, place }: Understanding, path: string): Action {
+  for (const step of steps) {
+    if (step.does !== 'change' || !stepPaths(step).some((given) => place(given) === path)) continue;
+    const { kind } = step.intent;
+    if (kind === 'write') return 'overwrite';
+    return kind === 'touch' ? 'edit' : kind;
+  }
+  return 'read';
 }
 
 export function readsOf({ steps }: Understanding): ReadStep[] {

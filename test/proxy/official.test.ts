@@ -131,6 +131,17 @@ describe('the official server behind the gate', () => {
     expect(existsSync(path)).toBe(true);
   });
 
+  it.each([
+    ['read', 'read_text_file', { path: '/etc/x' }],
+    ['overwrite', 'write_file', { path: '/etc/x', content: '' }],
+    ['edit', 'edit_file', { path: '/etc/x', edits: [{ oldText: 'a', newText: 'b' }] }],
+    ['make the folder', 'create_directory', { path: '/etc/x' }],
+    ['move', 'move_file', { source: '/etc/x', destination: 'x' }],
+  ])('says of a path outside that it refuses to %s it', async (what, tool, args) => {
+    const { client } = open();
+    expect((await client.call(tool, args)).text).toContain(`refusing to ${what} /etc/x: it is outside`);
+  });
+
   it('lets the server itself say that something is not there', async () => {
     const { client, root } = open();
     const path = join(root, 'gone.txt');

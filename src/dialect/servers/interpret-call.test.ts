@@ -47,7 +47,11 @@ describe('the official server', () => {
     ['write_file', { path: 'a', content: 'x' }, [{ kind: 'write', path: 'a', content: 'x' }]],
     ['edit_file', { path: 'a', edits: [{ oldText: 'x', newText: 'y' }] }, [edit('a', ['x', 'y'])]],
     ['edit_file', { path: 'a', edits: [{ oldText: 'x', newText: 'y' }], dryRun: true }, [['look', 'a']]],
-    ['move_file', { source: 'a', destination: 'b' }, [{ kind: 'move', source: 'a', destination: 'b', overwrite: false }]],
+    [
+      'move_file',
+      { source: 'a', destination: 'b' },
+      [{ kind: 'move', source: 'a', destination: 'b', overwrite: false }],
+    ],
     ['create_directory', { path: 'd' }, [{ kind: 'mkdir', path: 'd' }]],
     ['list_directory', { path: 'd' }, [['list', 'd']]],
     ['search_files', { path: 'd', pattern: '*' }, [['look', 'd']]],

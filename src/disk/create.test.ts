@@ -19,6 +19,7 @@ describe('create', () => {
       ok: true,
       fingerprint: fingerprintOf(bytes),
       stamp: stampOf(lstatSync(join(disk.root, 'new'), { bigint: true })),
+      racy: expect.any(Boolean),
       mode: 0o666 & ~process.umask(),
       notices: [],
     });

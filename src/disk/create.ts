@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { at, type Place } from '../model/path.ts';
-import { type Committed, committed, type NewContent } from './committed.ts';
+import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
@@ -27,8 +27,9 @@ export async function create(
   try {
     const temp = await writeTemp(context, place, { bytes: file.bytes, like });
     try {
+      const hidesWrites = mayHideWrites(context, place, temp);
       return publish(context, { place, temp, intended: file.bytes })
-        ? committed(temp, file)
+        ? committed(temp, { content: file, hidesWrites })
         : conflict('exists');
     } finally {
       discardOurs(context, { place, temp, intended: file.bytes });

@@ -2,7 +2,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import type { FileKind, Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
-import { type Committed, committed, type NewContent } from './committed.ts';
+import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { publishByExchange } from './exchange.ts';
@@ -67,7 +67,8 @@ export async function replace(
 }
 
 function publish(context: DiskContext, publication: Publication, content: NewContent): Committed | Conflict {
-  const { temp, old, expected } = publication;
+  const { place, temp, old, expected } = publication;
+  let hidesWrites: boolean;
   let published: Published;
   try {
     context.trace?.('compare');
@@ -77,6 +78,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
       discard(temp);
       return conflict('changed');
     }
+    hidesWrites = mayHideWrites(context, place, temp);
     published = exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
   } catch (error) {
     discardOurs(context, publication);
@@ -86,7 +88,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  return { ...committed(temp, content), displaced: published.displaced, notices };
+  return { ...committed(temp, { content, hidesWrites }), displaced: published.displaced, notices };
 }
 
 function exchangeOrClaim(context: DiskContext, publication: Publication): Published {

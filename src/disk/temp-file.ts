@@ -40,6 +40,8 @@ export interface TempFile {
   readonly name: string;
   readonly fd: number;
   readonly ino: bigint;
+  /** As they were when its bytes had been written. */
+  readonly stats: BigIntStats;
   /** What could not be carried over from the file it will replace. */
   readonly notices: readonly Notice[];
 }
@@ -69,7 +71,7 @@ export async function writeTemp(
     const notices = applyLikeness(context, made, content.like);
     context.trace?.('temp-sync');
     await sync(context, fd, content.bytes.byteLength);
-    return { path, name, fd, ino: made.stats.ino, notices };
+    return { path, name, fd, ino: made.stats.ino, stats: made.stats, notices };
   } catch (error) {
     closeSync(fd);
     removeQuietly(context, path);

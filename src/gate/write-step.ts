@@ -70,7 +70,7 @@ export function writeStep(world: World, change: NewBytes): Step {
       sizeBytes: change.bytes.byteLength,
     }),
     run: async () => {
-      if (unchanged) return done(world, change, { fingerprint, stamp: before.stamp, notices: [] });
+      if (unchanged) return done(world, change, { ...before, notices: [] });
       try {
         const outcome = await commit(world, change, { place: place(), fingerprint });
         if (!outcome.ok) folders?.undo();
@@ -155,7 +155,7 @@ export function madeEffects(
 function done(
   world: World,
   change: NewBytes,
-  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'notices' | 'displaced'>,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
 ): Done {
   const { path } = change.located.place;
   const { coverage, totalLines, flags, how } = change.sighting;
@@ -170,7 +170,7 @@ function done(
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,
-    racy: true,
+    racy: outcome.racy,
     atMs: world.now(),
   };
   world.baselines.remember(outcome.fingerprint, change.bytes);

@@ -1,4 +1,3 @@
-import { constants as constantsOfBuffers } from 'node:buffer';
 import {
   type BigIntStats,
   close,
@@ -26,6 +25,8 @@ const closeAsync = promisify(close);
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 /** Below this a read costs less than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
+/** As much as one read can ask for, on every Node. */
+const MAX_BYTES = 2 ** 31 - 1;
 /** A file that changes during this many reads in a row is taken as it was last read, and marked racy. */
 const MAX_TRIES = 4;
 
@@ -152,7 +153,7 @@ async function readSettled(place: Place, limits: ReadLimits): Promise<Snapshot |
   try {
     for (let before = opened.stats, tries = 1; ; tries += 1) {
       const size = Number(before.size);
-      if (size > (limits.maxBytes ?? constantsOfBuffers.MAX_LENGTH)) return { problem: 'too-large', size };
+      if (size > (limits.maxBytes ?? MAX_BYTES)) return { problem: 'too-large', size };
       const racy = isRacy(limits, before, place);
       const bytes = size <= SYNC_BYTES ? readAllSync(fd, size) : await readAll(fd, size);
       const after = fstatSync(fd, { bigint: true });

@@ -7,7 +7,7 @@ import { fingerprintOf } from './hash.ts';
 import { modeOf, stampOf } from './stats.ts';
 import type { TempFile } from './temp-file.ts';
 
-/** Writing, syncing and comparing so much takes about as long as a tick of the clock. */
+/** Writing and comparing so much takes about as long as a tick of the clock. */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
 /** New bytes and, where the caller has it already, their fingerprint. */
@@ -30,10 +30,11 @@ export interface Committed {
 
 /**
  * Ask it just before a file is published: whether someone who writes into it then could leave it the time of our own
- * writing. Of little content it is taken to be so, for the clock has hardly moved on.
+ * writing. Of little content that was not synced it is taken to be so, for the clock has hardly moved on.
  */
 export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
-  return stats.size < WORTH_ASKING_BYTES || context.clock.isRacy(stats, `${dir.prefix}/.`);
+  const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;
+  return quick || context.clock.isRacy(stats, `${dir.prefix}/.`);
 }
 
 /** What a published file is known as: by the bytes intended, never by what a later look finds. */

@@ -21,7 +21,7 @@ const COPY_BYTES = 64 << 20;
 export function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;
   const kept: string[] = [];
-  let placed = temp.ino;
+  let placed = temp.stats.ino;
   for (let swaps = 0; swaps < MAX_SWAPS; swaps += 1) {
     const stranger = inodeAt(temp.path);
     if (stranger === undefined) break;

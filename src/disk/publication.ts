@@ -38,7 +38,7 @@ export function withdraw(context: DiskContext, publication: New): void {
     if (isMissing(error)) return;
     throw error;
   }
-  if (lstatSync(temp.path, { bigint: true }).ino === temp.ino) keepOurs(context, publication);
+  if (lstatSync(temp.path, { bigint: true }).ino === temp.stats.ino) keepOurs(context, publication);
   else if (!moveIfFree(temp.path, at(place))) retain(context, temp.path);
 }
 
@@ -48,7 +48,7 @@ export function withdraw(context: DiskContext, publication: New): void {
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
-  const named = lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino;
+  const named = lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino;
   const touched = !holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended });
   if (named) {
     const kept = touched ? retain(context, temp.path) : retainOrDrop(context, temp.path);
@@ -64,7 +64,7 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
  * is, and the next start moves it into our folder.
  */
 export function discardOurs(context: DiskContext, { temp, intended }: New): void {
-  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.ino) return;
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
   if (holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended })) unlinkSync(temp.path);
   else context.litter.doubt();
 }

@@ -39,7 +39,6 @@ export interface TempFile {
   readonly path: string;
   readonly name: string;
   readonly fd: number;
-  readonly ino: bigint;
   /** As they were when its bytes had been written. */
   readonly stats: BigIntStats;
   /** What could not be carried over from the file it will replace. */
@@ -71,7 +70,7 @@ export async function writeTemp(
     const notices = applyLikeness(context, made, content.like);
     context.trace?.('temp-sync');
     await sync(context, fd, content.bytes.byteLength);
-    return { path, name, fd, ino: made.stats.ino, stats: made.stats, notices };
+    return { path, name, fd, stats: made.stats, notices };
   } catch (error) {
     closeSync(fd);
     removeQuietly(context, path);
@@ -90,7 +89,8 @@ function removeQuietly(context: DiskContext, path: string): void {
 
 /** Removes our temporary file, and only that: the same name may hold the old file by now. */
 export function discard(temp: TempFile): void {
-  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.ino) unlinkSync(temp.path);
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
+    unlinkSync(temp.path);
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {

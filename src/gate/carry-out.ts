@@ -193,7 +193,7 @@ async function isReverted(step: Step): Promise<boolean> {
 
 function rootMoved(root: string): Fault {
   const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened, and nothing is changed in it: start again`;
-  return new Fault('IO_FAILED', message, { path: root, reason: 'moved' });
+  return new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
 }
 
 function notTakenBack({ path, code }: Refusal): Fault {

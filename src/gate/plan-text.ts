@@ -6,7 +6,7 @@ import type { MatchTier } from '../model/results.ts';
 import type { Change } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { insertAfterLine } from '../text/insert.ts';
-import { straightenQuotes } from '../text/quotes.ts';
+import { hasCurlyQuotes, straightenQuotes } from '../text/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
 import type { DecodedText } from '../text/unicode.ts';
@@ -31,9 +31,6 @@ export interface Style {
   readonly quotes: Policy['quotes'];
 }
 
-/** Quotes that may be made straight. */
-export const TYPOGRAPHIC: RegExp = /[\u2018\u2019\u201c\u201d\u2032\u2033\u00ab\u00bb]/;
-
 export type PlanFailure =
   | EditFailure
   | { readonly ok: false; readonly kind: 'not-text' }
@@ -48,8 +45,8 @@ export function planEdits(
 ): PlannedText | PlanFailure {
   // An anchor with such quotes shows that the file uses them on purpose.
   const straighten =
-    edits.some((edit) => TYPOGRAPHIC.test(edit.newString)) &&
-    !edits.some((edit) => TYPOGRAPHIC.test(edit.oldString));
+    edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
+    !edits.some((edit) => hasCurlyQuotes(edit.oldString));
   const spliced = straighten
     ? undefined
     : spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8' } : {});

@@ -3,9 +3,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
+import { hasCurlyQuotes } from '../text/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
-import { TYPOGRAPHIC } from './plan-text.ts';
 import { prepare } from './prepare.ts';
 import type { Denied } from './prepared.ts';
 import type { World } from './world.ts';
@@ -41,7 +41,7 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
 function isPlain({ content, expectedRevision, makeParents }: WriteIntent): boolean {
   if (expectedRevision !== undefined || makeParents === false) return false;
   if (typeof content !== 'string') return true;
-  return content.isWellFormed() && !TYPOGRAPHIC.test(content) && suspectLines(content).length === 0;
+  return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
 }
 
 async function vetInFull(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {

@@ -63,11 +63,13 @@ export function writeStep(world: World, change: NewBytes): Step {
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     notices: change.notices,
     preview: () => ({
-      diff: unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
-        maxLines: world.policy.maxDiffLines,
-      }).text,
       ...change.more,
       sizeBytes: change.bytes.byteLength,
+      diff:
+        change.more?.diff ??
+        unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
+          maxLines: world.policy.maxDiffLines,
+        }).text,
     }),
     run: async () => {
       if (unchanged) return done(world, change, { ...before, notices: [] });

@@ -15,11 +15,15 @@ describe('a tool that threw', () => {
   });
 
   it.each([
-    ['EACCES', 'ask_human', /^write_file could not change a\/b: no \[IO_FAILED\]\. .* Tell your user\.$/],
+    [
+      'EACCES',
+      'ask_human',
+      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Tell your user\.$/,
+    ],
     [
       'ENOENT',
       'read_again',
-      /^write_file could not change a\/b: no \[IO_FAILED\]\. .* Look at the file again/,
+      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Look at the file again/,
     ],
   ])('because the system said %s tells why, for the path that was asked for', (reason, next, said) => {
     const fault = new Fault('IO_FAILED', 'could not change a/b: no', { path: 'a/b', reason });

@@ -14,6 +14,7 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
   'ENOSPC',
   'EDQUOT',
   'EIO',
+  'ESTALE',
 ]);
 
 /**
@@ -30,7 +31,10 @@ export function failureResult(tool: string, error: unknown): ObjectResult {
   if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason)) {
     const next = FOR_A_PERSON.has(error.reason) ? 'ask_human' : 'read_again';
     const then = next === 'ask_human' ? 'Tell your user' : 'Look at the file again before you go on';
-    return failed(`${tool} ${error.message} [${code}]. Treat the call as refused. ${then}.`, { code, next });
+    return failed(`${tool} failed: ${error.message} [${code}]. Treat the call as refused. ${then}.`, {
+      code,
+      next,
+    });
   }
   // It says nothing about whether the change was made: look again.
   const text =

@@ -140,6 +140,7 @@ function skipSpace(line: Buffer, start: number): number {
   return at;
 }
 
+/** Unlike a line, a body that came over HTTP may hold newlines. */
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === 0x0a;
 }

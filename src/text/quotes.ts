@@ -52,6 +52,11 @@ export function straightenAll(text: string): Straightened {
   return straightenSpans(text, [{ start: 0, end: text.length }]);
 }
 
+/** Whether a text has any of the eight quotes of document D's table. */
+export function hasCurlyQuotes(text: string): boolean {
+  return text.search(SEED_QUOTES) !== -1;
+}
+
 /** The eight quotes of document D's table: how many there are, and at which bytes of the text's UTF-8. */
 export function detectCurlyQuotes(text: string): {
   readonly count: number;
@@ -87,7 +92,7 @@ function quotesIn(text: string, language: Language): QuoteGroup[] {
 }
 
 function hasQuotes(text: string, span: Span): boolean {
-  return text.slice(span.start, span.end).search(SEED_QUOTES) !== -1;
+  return hasCurlyQuotes(text.slice(span.start, span.end));
 }
 
 /** All of a group: one quote of a pair straightened alone would break what it belongs to. */

@@ -9,7 +9,7 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch, treeOf } from '../support/tree.ts';
 import { play, prepareTree } from './killable.ts';
 
-const MOVED = expect.objectContaining({ code: 'IO_FAILED', reason: 'moved' });
+const MOVED = expect.objectContaining({ code: 'IO_FAILED', reason: 'ESTALE' });
 const CHANGES: Readonly<Record<string, (session: GatedSession) => Promise<unknown>>> = {
   write: (session) => session.write('a.txt', 'three\n'),
   create: (session) => session.write('d/new.txt', 'new\n'),

@@ -32,7 +32,6 @@ export class Bearings {
   readonly #remote: boolean;
   #rootsGiven = false;
   #moved = false;
-  #edition = 0;
 
   constructor(where: Whereabouts) {
     this.#where = where;
@@ -41,7 +40,7 @@ export class Bearings {
 
   /** Grows whenever relative paths may have come to mean something else. */
   get edition(): number {
-    return this.#edition;
+    return Number(this.#rootsGiven) + Number(this.#moved);
   }
 
   /** Takes a request in which a client says what it is able to do. */
@@ -53,15 +52,12 @@ export class Bearings {
 
   /** The client names, or may name, the server's folders. */
   sawRoots(): void {
-    if (!this.#rootsGiven) this.#edition++;
     this.#rootsGiven = true;
   }
 
   /** A tool is called that may be one that moves the server. */
   sawCall(tool: string, table: ServerTable | undefined): void {
-    if (this.#moved || table?.elsewhere?.includes(tool) !== true) return;
-    this.#moved = true;
-    this.#edition++;
+    this.#moved ||= table?.elsewhere?.includes(tool) === true;
   }
 
   /** True when nothing needs to be looked at: the path says by itself where it leads, to whomever. */

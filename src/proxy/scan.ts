@@ -35,7 +35,8 @@ function stringAfterColon(line: Buffer, from: number): string | undefined | null
   return value.includes('\\') ? undefined : value;
 }
 
-function skipSpace(line: Buffer, from: number): number {
+/** The first place from here on that is no white space. */
+export function skipSpace(line: Buffer, from: number): number {
   let at = from;
   while (isSpace(line[at])) at++;
   return at;

@@ -1,3 +1,5 @@
+import { isSpace, skipSpace } from './scan.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -132,15 +134,4 @@ function skipString(line: Buffer, start: number): number {
     if ((quote - before) % 2 === 1) return quote + 1;
   }
   return line.length;
-}
-
-function skipSpace(line: Buffer, start: number): number {
-  let at = start;
-  while (isSpace(line[at])) at++;
-  return at;
-}
-
-/** Unlike a line, a body that came over HTTP may hold newlines. */
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === 0x0a;
 }

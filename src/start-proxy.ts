@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { optimiseEarly } from './cli/early-optimisation.ts';
 import { givenToken, tokenLine } from './cli/given-token.ts';
 import { keepOutOfReach } from './cli/policy-place.ts';
 import type { ProxyPlan } from './cli/proxy-plan.ts';
@@ -15,7 +14,6 @@ import { Sessions } from './session/sessions.ts';
 /** Brings the proxy together with a workspace and the choice of sessions, and runs it to its end. */
 export async function startProxy(plan: ProxyPlan): Promise<number> {
   const sessions = await Sessions.open(plan.workspace);
-  optimiseEarly();
   try {
     if (plan.policyPath !== undefined) keepOutOfReach(sessions, plan.policyPath);
     const { policy, workspace } = sessions.world;

@@ -2,7 +2,6 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
-import { optimiseEarly } from './early-optimisation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { givenToken, tokenLine } from './given-token.ts';
 import { keepOutOfReach } from './policy-place.ts';
@@ -110,7 +109,6 @@ async function planOf(
     output: process.stdout,
     signals: process,
     opened: (sessions) => {
-      optimiseEarly();
       if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
       if (request.http !== undefined) return;
       log(OPENED[dialect](sessions.world.workspace.roots));

@@ -3,11 +3,11 @@ import { givenToken, tokenLine } from './cli/given-token.ts';
 import { keepOutOfReach } from './cli/policy-place.ts';
 import type { ProxyPlan } from './cli/proxy-plan.ts';
 import type { JsonRecord } from './dialect/servers/json-value.ts';
+import { GatedForeign } from './gate/foreign/gated-foreign.ts';
 import { EndSignals } from './mcp/end-signals.ts';
 import { chooseSession, type SessionChoice } from './mcp/session-choice.ts';
 import { Fault } from './model/fault.ts';
 import { HTTP_SESSION } from './proxy/front-endpoint.ts';
-import { GatedForeign } from './proxy/gated-foreign.ts';
 import { runProxy } from './proxy/run-proxy.ts';
 import { Sessions } from './session/sessions.ts';
 

@@ -1,11 +1,11 @@
 import { fieldOf } from '../dialect/servers/json-value.ts';
 import { shownLines } from '../dialect/servers/shown-lines.ts';
+import type { ForeignSession } from '../gate/foreign/session.ts';
 import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';
 import { EscapedText } from './escaped-text.ts';
-import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { KnownAnswers } from './known-answers.ts';
 import { receiptsFor, withReceipts } from './receipts.ts';

@@ -1,9 +1,9 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Arguments } from '../dialect/servers/rule-scope.ts';
+import type { ForeignSession, Located } from '../gate/foreign/session.ts';
 import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
-import type { ForeignSession, Located } from './foreign-session.ts';
 import { idKey, paramsOf } from './rpc.ts';
 import { idIn } from './scan.ts';
 import type { Understanding } from './understand.ts';

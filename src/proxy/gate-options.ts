@@ -1,9 +1,9 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { ForeignSession } from '../gate/foreign/session.ts';
 import type { PresetName } from '../model/policy.ts';
 import { Catalogue } from './catalogue.ts';
-import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { remembered } from './remembered.ts';
 import { Turns } from './turns.ts';

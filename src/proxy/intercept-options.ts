@@ -1,10 +1,10 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import type { ForeignSession } from '../gate/foreign/session.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
-import type { ForeignSession } from './foreign-session.ts';
 import type { Turns } from './turns.ts';
 import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
 import type { AskedOnce, UnknownTools } from './unknown-tools.ts';

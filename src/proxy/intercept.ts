@@ -1,11 +1,11 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import type { Located } from '../gate/foreign/session.ts';
 import { Fault } from '../model/fault.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import type { Bearings } from './bearings.ts';
 import { type Call, idOfRequest, newCall } from './call.ts';
-import type { Located } from './foreign-session.ts';
 import { movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { keysOf, locate } from './locate.ts';

@@ -1,5 +1,5 @@
+import type { ForeignSession, Located } from '../gate/foreign/session.ts';
 import type { Call } from './call.ts';
-import type { ForeignSession, Located } from './foreign-session.ts';
 import { actionAt, pathsOf } from './understand.ts';
 
 /** Asks once for each path of a call: a refusal is journalled where it is given. */

@@ -1,7 +1,7 @@
 import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import { shownLines } from '../dialect/servers/shown-lines.ts';
+import type { ForeignSession } from '../gate/foreign/session.ts';
 import { isRecord } from '../model/record.ts';
-import type { ForeignSession } from './foreign-session.ts';
 import { resultLine } from './rpc.ts';
 import { readsOf, type Understanding } from './understand.ts';
 

@@ -1,6 +1,6 @@
+import type { ForeignSession } from '../gate/foreign/session.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Call } from './call.ts';
-import type { ForeignSession } from './foreign-session.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { commandOf } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';

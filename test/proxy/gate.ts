@@ -1,5 +1,5 @@
+import { GatedForeign } from '../../src/gate/foreign/gated-foreign.ts';
 import type { Session } from '../../src/model/session.ts';
-import { GatedForeign } from '../../src/proxy/gated-foreign.ts';
 import { Sessions, type WorkspaceOptions } from '../../src/session/sessions.ts';
 
 /** A real gate on a folder, with its own state, for a proxy under test. */

@@ -1,13 +1,13 @@
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
-import { creditFor } from '../gate/cure.ts';
-import { outsideChange } from '../gate/outside-change.ts';
-import type { World } from '../gate/world.ts';
-import type { Effect } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
-import { sameFingerprint } from '../model/fingerprint.ts';
-import type { Notice } from '../model/results.ts';
-import type { Sighting } from '../model/sighting.ts';
-import type { Scene } from './foreign-shown.ts';
+import { readSnapshot, type Snapshot } from '../../disk/read.ts';
+import type { Effect } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
+import type { Notice } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { creditFor } from '../cure.ts';
+import { outsideChange } from '../outside-change.ts';
+import type { World } from '../world.ts';
+import type { Scene } from './shown.ts';
 
 /**
  * Keeps the bytes that a change would destroy. A copy, never a link: the other server may write into the very file.

@@ -1,15 +1,15 @@
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import { sideAt } from '../gate/side-at.ts';
-import { ABSENT } from '../gate/sides.ts';
-import { readTree, type TreeNode } from '../gate/tree.ts';
-import { witness } from '../gate/witness.ts';
-import type { World } from '../gate/world.ts';
-import { sameSide } from '../journal/side.ts';
-import type { Effect } from '../model/entry.ts';
-import type { WitnessEvent } from '../model/results.ts';
-import type { OpenChange } from './foreign-change.ts';
-import type { Ending } from './foreign-session.ts';
-import type { Scene } from './foreign-shown.ts';
+import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import { sameSide } from '../../journal/side.ts';
+import type { Effect } from '../../model/entry.ts';
+import type { WitnessEvent } from '../../model/results.ts';
+import { sideAt } from '../side-at.ts';
+import { ABSENT } from '../sides.ts';
+import { readTree, type TreeNode } from '../tree.ts';
+import { witness } from '../witness.ts';
+import type { World } from '../world.ts';
+import type { OpenChange } from './change.ts';
+import type { Ending } from './session.ts';
+import type { Scene } from './shown.ts';
 
 /** A folder with more in it than this is recorded alone: it can then be taken back only by hand. */
 const MAX_MADE = 10_000;

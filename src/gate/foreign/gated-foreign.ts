@@ -1,26 +1,19 @@
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import { Refusals } from '../gate/refusals.ts';
-import { witness } from '../gate/witness.ts';
-import type { World } from '../gate/world.ts';
-import { Ledger } from '../ledger/ledger.ts';
-import { Fault } from '../model/fault.ts';
-import type { Notice, StatusResult, WitnessEvent } from '../model/results.ts';
-import type { Session } from '../model/session.ts';
-import { type Action, type Outcome, refused } from '../model/verdict.ts';
-import { type OpenChange, prepareForeign } from './foreign-change.ts';
-import { foreignLocate } from './foreign-locate.ts';
-import type {
-  Ending,
-  ForeignSession,
-  GuessedEvent,
-  ListingEvent,
-  Located,
-  ShownBytes,
-} from './foreign-session.ts';
-import { settleForeign } from './foreign-settle.ts';
-import { witnessShown } from './foreign-shown.ts';
-import { speltPath } from './foreign-spelling.ts';
-import { sawWhole } from './foreign-whole.ts';
+import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import { Ledger } from '../../ledger/ledger.ts';
+import { Fault } from '../../model/fault.ts';
+import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
+import type { Session } from '../../model/session.ts';
+import { type Action, type Outcome, refused } from '../../model/verdict.ts';
+import { Refusals } from '../refusals.ts';
+import { witness } from '../witness.ts';
+import type { World } from '../world.ts';
+import { type OpenChange, prepareForeign } from './change.ts';
+import { foreignLocate } from './locate.ts';
+import type { Ending, ForeignSession, GuessedEvent, ListingEvent, Located, ShownBytes } from './session.ts';
+import { settleForeign } from './settle.ts';
+import { witnessShown } from './shown.ts';
+import { speltPath } from './spelling.ts';
+import { sawWhole } from './whole.ts';
 
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 

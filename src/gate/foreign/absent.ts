@@ -1,10 +1,10 @@
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import { prepare } from '../gate/prepare.ts';
-import type { Denied } from '../gate/prepared.ts';
-import { ABSENT } from '../gate/sides.ts';
-import type { World } from '../gate/world.ts';
-import type { Effect } from '../model/entry.ts';
-import type { Scene } from './foreign-shown.ts';
+import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { Effect } from '../../model/entry.ts';
+import { prepare } from '../prepare.ts';
+import type { Denied } from '../prepared.ts';
+import { ABSENT } from '../sides.ts';
+import type { World } from '../world.ts';
+import type { Scene } from './shown.ts';
 
 /**
  * Where nothing is there to be edited, deleted or moved, nothing can be destroyed: whether that is a mistake is the other

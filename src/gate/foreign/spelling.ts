@@ -1,5 +1,5 @@
-import { listUnsorted } from '../disk/list.ts';
-import type { World } from '../gate/world.ts';
+import { listUnsorted } from '../../disk/list.ts';
+import type { World } from '../world.ts';
 
 /**
  * The path as its names are spelt on disk, for a server that takes a name that is not there for the one that is the same

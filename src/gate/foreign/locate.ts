@@ -1,7 +1,7 @@
-import { kindOf } from '../disk/stats.ts';
-import type { World } from '../gate/world.ts';
-import type { FileKind } from '../model/path.ts';
-import { type Action, type Outcome, refused } from '../model/verdict.ts';
+import { kindOf } from '../../disk/stats.ts';
+import type { FileKind } from '../../model/path.ts';
+import { type Action, type Outcome, refused } from '../../model/verdict.ts';
+import type { World } from '../world.ts';
 
 /** Kinds whose opening waits for somebody, or does something: a server that reads one may hang for good. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);

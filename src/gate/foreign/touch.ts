@@ -1,14 +1,14 @@
-import type { TouchIntent } from '../dialect/servers/step.ts';
-import { cure } from '../gate/cure.ts';
-import { look, type View } from '../gate/look.ts';
-import { type Denied, no } from '../gate/prepared.ts';
-import { ABSENT, sideOf } from '../gate/sides.ts';
-import { judge } from '../judge/judge.ts';
-import type { LineRange } from '../model/coverage.ts';
-import type { Effect } from '../model/entry.ts';
-import type { Refusal } from '../model/verdict.ts';
-import { countLines } from '../text/byte-lines.ts';
-import type { Scene } from './foreign-shown.ts';
+import type { TouchIntent } from '../../dialect/servers/step.ts';
+import { judge } from '../../judge/judge.ts';
+import type { LineRange } from '../../model/coverage.ts';
+import type { Effect } from '../../model/entry.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { countLines } from '../../text/byte-lines.ts';
+import { cure } from '../cure.ts';
+import { look, type View } from '../look.ts';
+import { type Denied, no } from '../prepared.ts';
+import { ABSENT, sideOf } from '../sides.ts';
+import type { Scene } from './shown.ts';
 
 /**
  * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,

@@ -1,12 +1,12 @@
-import { readSnapshot } from '../disk/read.ts';
-import { trusted } from '../gate/look.ts';
-import { WHOLE } from '../model/coverage.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import { countLines } from '../text/byte-lines.ts';
-import { looksBinary } from '../text/unicode.ts';
-import type { ShownBytes } from './foreign-session.ts';
-import { recordView, type Scene } from './foreign-shown.ts';
+import { readSnapshot } from '../../disk/read.ts';
+import { WHOLE } from '../../model/coverage.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import { countLines } from '../../text/byte-lines.ts';
+import { looksBinary } from '../../text/unicode.ts';
+import { trusted } from '../look.ts';
+import type { ShownBytes } from './session.ts';
+import { recordView, type Scene } from './shown.ts';
 
 /** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */
 export async function sawWhole(

@@ -1,21 +1,21 @@
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import { bypassEntries } from '../gate/bypass-entries.ts';
-import { newChangeId } from '../gate/carry-out.ts';
-import { keysOf } from '../gate/keys.ts';
-import { prepare } from '../gate/prepare.ts';
-import type { Denied } from '../gate/prepared.ts';
-import { sideAt } from '../gate/side-at.ts';
-import type { Step } from '../gate/step.ts';
-import type { Effect, NewEntry } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
-import type { FileIntent } from '../model/intent.ts';
-import type { Notice } from '../model/results.ts';
-import type { Sighting } from '../model/sighting.ts';
-import type { Action } from '../model/verdict.ts';
-import { effectsWhereNothingIs } from './foreign-absent.ts';
-import { changedElsewhere, keepBefore } from './foreign-bytes.ts';
-import type { Scene } from './foreign-shown.ts';
-import { judgeTouch } from './foreign-touch.ts';
+import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { Effect, NewEntry } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import type { FileIntent } from '../../model/intent.ts';
+import type { Notice } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import type { Action } from '../../model/verdict.ts';
+import { bypassEntries } from '../bypass-entries.ts';
+import { newChangeId } from '../carry-out.ts';
+import { keysOf } from '../keys.ts';
+import { prepare } from '../prepare.ts';
+import type { Denied } from '../prepared.ts';
+import { sideAt } from '../side-at.ts';
+import type { Step } from '../step.ts';
+import { effectsWhereNothingIs } from './absent.ts';
+import { changedElsewhere, keepBefore } from './bytes.ts';
+import type { Scene } from './shown.ts';
+import { judgeTouch } from './touch.ts';
 
 /** A change that another server is making; its files are locked for everyone who shares our state. */
 export interface OpenChange {

@@ -1,6 +1,6 @@
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import type { Notice, StatusResult, WitnessEvent } from '../model/results.ts';
-import type { Action, Outcome } from '../model/verdict.ts';
+import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
+import type { Action, Outcome } from '../../model/verdict.ts';
 
 /**
  * What the proxy needs of a session: it never changes files itself, another server does. `prepare` and `settle` stand

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openSession } from '../dist/index.js';
 import { openStore } from '../dist/store/open-store.js';
-import { loadSqlite } from '../dist/store/sqlite-driver.js';
+import { loadSqlite } from '../dist/store/sqlite/driver.js';
 import { interleaved } from './measure.mjs';
 
 const ENTRIES = 100_000;

@@ -208,7 +208,7 @@ async function diffRows() {
 
 /** What one remembered file costs, without the bytes kept for diffs. */
 async function memoryRows(root, home) {
-  const { MemoryStore } = await import('../dist/store/memory.js');
+  const { MemoryStore } = await import('../dist/store/memory/memory-store.js');
   const { NO_FLAGS } = await import('../dist/model/sighting.js');
   const store = new MemoryStore();
   const count = 20_000;

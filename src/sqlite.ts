@@ -1,2 +1,2 @@
-export { openSqliteStore } from './store/sqlite.ts';
+export { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 export type { EntryFilter, Store, Writes } from './store/store.ts';

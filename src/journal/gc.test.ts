@@ -11,10 +11,10 @@ import {
 } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import { FileImages } from '../store/image-files.ts';
-import { MemoryImages } from '../store/image-memory.ts';
+import { FileImages } from '../store/images/file-images.ts';
 import type { Images } from '../store/images.ts';
-import { MemoryStore } from '../store/memory.ts';
+import { MemoryImages } from '../store/memory/memory-images.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import { collectGarbage, type GcProgress } from './gc.ts';
 import { type GcLimits, type GcPlan, planGc } from './gc-plan.ts';
 import { verifyChain } from './verify.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
-import { MemoryStore } from '../store/memory.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { EntryFilter } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changeEntry, effect, file, ROOT, readEntry } from '../../test/store/samples.ts';
-import { MemoryStore } from '../store/memory.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import { entriesForUndo } from './undo-entries.ts';
 import { planUndo } from './undo-plan.ts';
 import type { UndoTarget } from './undo-selection.ts';

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { changeEntry, effect, file, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { MemoryStore } from '../store/memory.ts';
-import { openSqliteStore } from '../store/sqlite.ts';
-import { loadSqlite } from '../store/sqlite-driver.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
+import { loadSqlite } from '../store/sqlite/driver.ts';
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { verifyChain } from './verify.ts';
 

@@ -5,7 +5,7 @@ import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { MemoryStore } from '../store/memory.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { Store, Writes } from '../store/store.ts';
 import { Ledger } from './ledger.ts';
 

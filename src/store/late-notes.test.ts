@@ -5,8 +5,8 @@ import { BARE_SIGHTING, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { Fault } from '../model/fault.ts';
 import { LateNotes } from './late-notes.ts';
-import { MemoryStore } from './memory.ts';
-import { openSqliteStore } from './sqlite.ts';
+import { MemoryStore } from './memory/memory-store.ts';
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Notes, Writes } from './store.ts';
 
 const NEVER_MS = 2 ** 30;

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { Fault } from '../model/fault.ts';
-import { MemoryStore } from './memory.ts';
+import { MemoryStore } from './memory/memory-store.ts';
 import type { Store } from './store.ts';
 
 /** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
@@ -13,6 +13,6 @@ export async function openStore(url: string): Promise<Store> {
       `unknown store ${JSON.stringify(url)}: use memory: or sqlite: with an absolute path, as in sqlite:/home/me/state.db`,
     );
   // Loaded only when asked for: a store in memory must not need a database driver.
-  const { openSqliteStore } = await import('./sqlite.ts');
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return openSqliteStore(file);
 }

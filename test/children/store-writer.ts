@@ -1,5 +1,5 @@
 // Records as fast as it can into a shared database. What `record` has acknowledged is told to the parent at once.
-import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
 
 interface Settings {

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { treeOf } from '../support/tree.ts';

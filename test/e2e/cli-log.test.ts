@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
-import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
-import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { desk, ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

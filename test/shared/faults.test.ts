@@ -7,7 +7,7 @@ import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
-import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { asNobody } from '../support/nobody.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { verifyChain } from '../../src/journal/verify.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { loadSqlite } from '../../src/store/sqlite-driver.ts';
+import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 import { random } from './random.ts';
@@ -217,7 +217,7 @@ async function checkDatabase({ home }: Scratch): Promise<string[]> {
   const db = (await loadSqlite())(file);
   const checked = JSON.stringify(db.prepare('pragma integrity_check').all());
   db.close();
-  const { openSqliteStore } = await import('../../src/store/sqlite.ts');
+  const { openSqliteStore } = await import('../../src/store/sqlite/sqlite-store.ts');
   const store = await openSqliteStore(file);
   const chain = await verifyChain(store);
   await store.close();

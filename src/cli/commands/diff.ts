@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
-import { FileImages } from '../../store/image-files.ts';
+import { FileImages } from '../../store/images/file-images.ts';
 import type { Images } from '../../store/images.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import { changedWhileKept, damagedImage, missingImage } from './image-fault.ts';
-import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
+import { Fault } from '../../model/fault.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts';
+import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
 
 /** Images of a store in memory; gone when the process ends. */
 export class MemoryImages implements Images {

@@ -1,12 +1,13 @@
 import { createHash, hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import type { Durability } from '../model/policy.ts';
-import { beginsWith, readStart, SMALL_BYTES, startChunks } from './image-bytes.ts';
-import { changedWhileKept, damagedImage, missingImage, notKeepable } from './image-fault.ts';
+import { errnoOf } from '../../model/errno.ts';
+import { Fault } from '../../model/fault.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { Durability } from '../../model/policy.ts';
+import { changedWhileKept, damagedImage, missingImage, notKeepable } from '../image-fault.ts';
+import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
+import { beginsWith, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
 import {
   COPY_MODE,
   ImageFolder,
@@ -18,10 +19,9 @@ import {
   tryReplace,
   writeNew,
   writeNewSmall,
-} from './image-folder.ts';
-import { removeImages } from './image-removal.ts';
-import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from './images.ts';
+} from './folder.ts';
 import { setAsideLate } from './late-image.ts';
+import { removeImages } from './removal.ts';
 import { keepTwin } from './twin-image.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */

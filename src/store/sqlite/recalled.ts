@@ -1,4 +1,4 @@
-import type { Sighting } from '../model/sighting.ts';
+import type { Sighting } from '../../model/sighting.ts';
 
 /** Sightings that need not be looked up again. */
 const MAX_RECALLED = 1000;

@@ -1,10 +1,10 @@
-import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
-import type { SessionRecord } from '../model/session-record.ts';
-import type { Sighting } from '../model/sighting.ts';
-import { CHAIN_START, chainOn } from './chain.ts';
-import { matches } from './entry-match.ts';
-import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
+import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { CHAIN_START, chainOn } from '../chain.ts';
+import { matches } from '../entry-match.ts';
+import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from '../store.ts';
 
 /** The reference store: what every other store must answer like. Gone when the process ends. */
 export class MemoryStore implements Store {

@@ -1,16 +1,9 @@
 import type { Stats } from 'node:fs';
-import { isTaken } from '../model/errno.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import { beginsWith } from './image-bytes.ts';
-import {
-  type ImageFolder,
-  isLongUnwritten,
-  removeIfThere,
-  setAside,
-  statsOf,
-  tryLink,
-} from './image-folder.ts';
-import type { LateImage } from './images.ts';
+import { isTaken } from '../../model/errno.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { LateImage } from '../images.ts';
+import { beginsWith } from './bytes.ts';
+import { type ImageFolder, isLongUnwritten, removeIfThere, setAside, statsOf, tryLink } from './folder.ts';
 
 /** Whoever has a replaced file open for longer than this does not write to it by accident. */
 const KEPT_MS = 24 * 3_600_000;

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chainOf, killedWriters, startWriters, type Told } from '../../test/store/writers.ts';
-import { scratch } from '../../test/support/tree.ts';
-import { openSqliteStore } from './sqlite.ts';
+import { chainOf, killedWriters, startWriters, type Told } from '../../../test/store/writers.ts';
+import { scratch } from '../../../test/support/tree.ts';
+import { openSqliteStore } from './sqlite-store.ts';
 
 describe('several processes on one database', () => {
   it('4 × 2,000 records interleaved: none is lost, doubled or out of the chain', async () => {

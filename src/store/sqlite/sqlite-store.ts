@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs';
-import type { Entry, PendingChange } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
-import type { SessionRecord } from '../model/session-record.ts';
-import type { Sighting } from '../model/sighting.ts';
-import { linkAfter } from './chain.ts';
-import { LateNotes } from './late-notes.ts';
-import { Recalled } from './recalled.ts';
-import { sightingFrom, sightingText } from './sighting-text.ts';
-import type { SqliteDatabase, SqliteStatement } from './sqlite-driver.ts';
+import type { Entry, PendingChange } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { linkAfter } from '../chain.ts';
+import { column, fromColumn } from '../column-text.ts';
+import { LateNotes } from '../late-notes.ts';
+import { sightingFrom, sightingText } from '../sighting-text.ts';
+import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from '../store.ts';
+import { openDatabase } from './database.ts';
+import type { SqliteDatabase, SqliteStatement } from './driver.ts';
 import {
   entriesQuery,
   entryFrom,
@@ -15,11 +17,9 @@ import {
   INSERT_ENTRY,
   SELECT_ENTRY,
   touchedKeys,
-} from './sqlite-entries.ts';
-import { storeFault } from './sqlite-fault.ts';
-import { openDatabase } from './sqlite-open.ts';
-import { column, fromColumn } from './sqlite-text.ts';
-import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
+} from './entry-rows.ts';
+import { storeFault } from './fault.ts';
+import { Recalled } from './recalled.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;

@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { isMissing } from '../model/errno.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
+import { isMissing } from '../../model/errno.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
 
 /** Above this the thread pool is worth its delay, and memory its saving. */
 export const SMALL_BYTES: number = 1 << 20;

@@ -23,10 +23,10 @@ import {
   imagesConformance,
   listed,
   NOTHING_NEEDED,
-} from '../../test/store/images-conformance.ts';
-import { scratch } from '../../test/support/tree.ts';
-import { FileImages } from './image-files.ts';
-import type { Images, LateImage } from './images.ts';
+} from '../../../test/store/images-conformance.ts';
+import { scratch } from '../../../test/support/tree.ts';
+import type { Images, LateImage } from '../images.ts';
+import { FileImages } from './file-images.ts';
 
 for (const durability of ['full', 'file', 'none'] as const)
   imagesConformance(`images in files (${durability})`, (home) => new FileImages(home, { durability }));

@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
-import type { Durability } from '../model/policy.ts';
+import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
+import type { Durability } from '../../model/policy.ts';
+import { isAlive, ownerOfThisProcess } from '../owner.ts';
 import { sync } from './durable.ts';
-import { isAlive, ownerOfThisProcess } from './owner.ts';
 
 /** Only our own copies have it; a retained inode keeps the mode it had in the workspace. */
 export const COPY_MODE = 0o400;

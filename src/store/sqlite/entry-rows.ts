@@ -1,8 +1,8 @@
-import type { Entry, NewEntry } from '../model/entry.ts';
-import { ancestorsOf, keysOf, plainKey } from './entry-match.ts';
-import type { SqlValue } from './sqlite-driver.ts';
-import { column, fromColumn } from './sqlite-text.ts';
-import type { ChainLink, EntryFilter } from './store.ts';
+import type { Entry, NewEntry } from '../../model/entry.ts';
+import { column, fromColumn } from '../column-text.ts';
+import { ancestorsOf, keysOf, plainKey } from '../entry-match.ts';
+import type { ChainLink, EntryFilter } from '../store.ts';
+import type { SqlValue } from './driver.ts';
 
 export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';

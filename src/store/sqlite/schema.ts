@@ -1,6 +1,6 @@
-import { Fault } from '../model/fault.ts';
-import { CHAIN_START } from './chain.ts';
-import type { SqliteDatabase } from './sqlite-driver.ts';
+import { Fault } from '../../model/fault.ts';
+import { CHAIN_START } from '../chain.ts';
+import type { SqliteDatabase } from './driver.ts';
 
 /**
  * Migration n brings a database from version n to n + 1. Append-only: a released one is never edited.

@@ -1,10 +1,10 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Fault } from '../model/fault.ts';
-import { makeFolder } from './make-folder.ts';
-import { loadSqlite, type SqliteDatabase } from './sqlite-driver.ts';
-import { isBusy, storeFault } from './sqlite-fault.ts';
-import { migrate } from './sqlite-schema.ts';
+import { Fault } from '../../model/fault.ts';
+import { makeFolder } from '../make-folder.ts';
+import { loadSqlite, type SqliteDatabase } from './driver.ts';
+import { isBusy, storeFault } from './fault.ts';
+import { migrate } from './schema.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** 16 MB: a record dirties few and often the same pages, so fewer checkpoints copy much less. */

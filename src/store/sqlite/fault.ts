@@ -1,4 +1,4 @@
-import { Fault } from '../model/fault.ts';
+import { Fault } from '../../model/fault.ts';
 
 /** SQLite's result code, its own words for it, and ours. */
 const CAUSES: readonly (readonly [code: number, words: RegExp, sentence: string])[] = [

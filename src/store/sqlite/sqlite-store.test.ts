@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { storeConformance } from '../../test/store/conformance.ts';
+import { storeConformance } from '../../../test/store/conformance.ts';
 import {
   BARE_SIGHTING,
   changeEntry,
@@ -10,12 +10,12 @@ import {
   pendingChange,
   ROOT,
   readEntry,
-} from '../../test/store/samples.ts';
-import { startChild } from '../../test/support/child.ts';
-import { scratch } from '../../test/support/tree.ts';
-import { openSqliteStore } from './sqlite.ts';
-import { loadSqlite } from './sqlite-driver.ts';
-import { migrate } from './sqlite-schema.ts';
+} from '../../../test/store/samples.ts';
+import { startChild } from '../../../test/support/child.ts';
+import { scratch } from '../../../test/support/tree.ts';
+import { loadSqlite } from './driver.ts';
+import { migrate } from './schema.ts';
+import { openSqliteStore } from './sqlite-store.ts';
 
 storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));
 

@@ -1,6 +1,7 @@
-import { isMissing } from '../model/errno.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import { beginsWith, startChunks } from './image-bytes.ts';
+import { isMissing } from '../../model/errno.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { LateImage } from '../images.ts';
+import { beginsWith, startChunks } from './bytes.ts';
 import {
   COPY_MODE,
   type ImageFolder,
@@ -11,8 +12,7 @@ import {
   shardOf,
   statsOf,
   writeNew,
-} from './image-folder.ts';
-import type { LateImage } from './images.ts';
+} from './folder.ts';
 import { setAsideLateTwins } from './twin-image.ts';
 
 /** Finds what programs have written into displaced files that they still had open, and puts it aside under names of its own. */

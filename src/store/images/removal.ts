@@ -1,12 +1,5 @@
-import {
-  type ImageFolder,
-  moveUnlessTaken,
-  removeIfThere,
-  setAside,
-  shardOf,
-  statsOf,
-} from './image-folder.ts';
-import type { ImageUsage } from './images.ts';
+import type { ImageUsage } from '../images.ts';
+import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, shardOf, statsOf } from './folder.ts';
 
 /**
  * Takes images out of sight, asks once more which of them are needed, puts those back and removes the others.

@@ -1,4 +1,4 @@
-import { Fault } from '../model/fault.ts';
+import { Fault } from '../../model/fault.ts';
 
 export type SqlValue = string | number | null;
 

@@ -1,5 +1,5 @@
 import { Gate } from '../gate/gate.ts';
-import { undo } from '../gate/undo.ts';
+import { undo } from '../gate/undo/undo.ts';
 import type { World } from '../gate/world.ts';
 import type { Transcript } from '../history/derive.ts';
 import { Ledger } from '../ledger/ledger.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { undo as undoThroughGate } from '../../gate/undo.ts';
+import { undo as undoThroughGate } from '../../gate/undo/undo.ts';
 import type { World } from '../../gate/world.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { Fault } from '../../model/fault.ts';

@@ -1,19 +1,19 @@
-import { entriesForUndo, newestSelected } from '../journal/undo-entries.ts';
-import { planUndo, type UndoPlan, type UndoPlans } from '../journal/undo-plan.ts';
-import type { UndoTarget } from '../journal/undo-selection.ts';
-import type { UndoStep } from '../journal/undo-steps.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { ChangeResult, UndoneFile, UndoResult } from '../model/results.ts';
-import type { UndoSelection } from '../model/session.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { carryOut } from './carry-out.ts';
-import { missingFolder, notLocked } from './keys.ts';
-import { lockKeys } from './recover.ts';
-import { restoreStep } from './restore-step.ts';
-import type { Step } from './step.ts';
-import { checkSteps, type Found, presentBytes } from './undo-check.ts';
-import { foldersInUse, isFolderToGo, previewDiff } from './undo-preview.ts';
-import type { World } from './world.ts';
+import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
+import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
+import type { UndoTarget } from '../../journal/undo-selection.ts';
+import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
+import type { UndoSelection } from '../../model/session.ts';
+import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { carryOut } from '../carry-out.ts';
+import { missingFolder, notLocked } from '../keys.ts';
+import { lockKeys } from '../recover.ts';
+import { restoreStep } from '../restore-step.ts';
+import type { Step } from '../step.ts';
+import type { World } from '../world.ts';
+import { checkSteps, type Found, presentBytes } from './check.ts';
+import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 
 /**
  * Takes recorded changes back, through the same steps, locks and journal as any change. It touches nothing that was not

@@ -1,15 +1,15 @@
-import { fingerprintOf } from '../disk/hash.ts';
-import type { Snapshot } from '../disk/read.ts';
-import { sameContent } from '../journal/side.ts';
-import type { UndoStep } from '../journal/undo-steps.ts';
-import type { Side } from '../model/entry.ts';
-import type { UndoSelection } from '../model/session.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { decodeText } from '../text/decode.ts';
-import { merge3 } from '../text/merge.ts';
-import { unifiedDiff } from '../text/unified.ts';
-import { sideOfLocated } from './side-at.ts';
-import type { World } from './world.ts';
+import { fingerprintOf } from '../../disk/hash.ts';
+import type { Snapshot } from '../../disk/read.ts';
+import { sameContent } from '../../journal/side.ts';
+import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { Side } from '../../model/entry.ts';
+import type { UndoSelection } from '../../model/session.ts';
+import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { decodeText } from '../../text/decode.ts';
+import { merge3 } from '../../text/merge.ts';
+import { unifiedDiff } from '../../text/unified.ts';
+import { sideOfLocated } from '../side-at.ts';
+import type { World } from '../world.ts';
 
 /** A step that can be taken, and the bytes that are there now. */
 export interface Found {

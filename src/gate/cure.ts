@@ -1,5 +1,4 @@
 import type { Snapshot } from '../disk/read.ts';
-import { revisionOf } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { View } from './look.ts';
@@ -26,7 +25,7 @@ export async function cure(
   const detail = {
     ...refused.refusal.detail,
     ...(change.diff === '' ? {} : { diff: change.diff }),
-    ...(whole ? { revision: revisionOf(snapshot.fingerprint) } : {}),
+    ...(whole ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
   };
   const refusal = { ...refused.refusal, detail };
   // A change too large to show anything of what is there now gives no credit; only a read helps then.

@@ -3,7 +3,7 @@ import { isReadOnly, kindOf } from '../disk/stats.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { revisionOf, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -71,7 +71,7 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   const known = countingSighting(sighting);
   // Only a glance trusts the stamp.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
-  const read = await readBytes(world, session, { located, known, action: request.action });
+  const read = await readBytes(world, session, { located, known, request });
   return { ...view, snapshot: read.snapshot, facts: { ...facts, freshness: undefined, ...read.facts } };
 }
 
@@ -133,20 +133,29 @@ function mayRead(world: World, facts: Facts, known: Sighting | undefined): boole
 async function readBytes(
   world: World,
   session: string,
-  { located, known, action }: { located: Found; known: Sighting | undefined; action: JudgedAction },
+  { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
   // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
+  const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const limits = { clock: undefined, seen: located.stats, known: sparing };
   const snapshot = rememberedSnapshot(world, located, sparing) ?? (await readSnapshot(located.place, limits));
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
   }
-  const currentRevision = revisionOf(snapshot.fingerprint);
-  if (known === undefined) return { snapshot, facts: { currentRevision } };
-  if (isAsSeen(known, snapshot)) return { snapshot, facts: { currentRevision, freshness: 'same' } };
+  const current = {
+    currentHash: snapshot.fingerprint.sha256,
+    currentRevision: needsRevision(request, known) ? world.revisionOf(snapshot.fingerprint) : undefined,
+  };
+  if (known === undefined) return { snapshot, facts: current };
+  if (isAsSeen(known, snapshot)) return { snapshot, facts: { ...current, freshness: 'same' } };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
-  return { snapshot, facts: { currentRevision, freshness: 'changed', writer } };
+  return { snapshot, facts: { ...current, freshness: 'changed', writer } };
+}
+
+/** The rules compare revisions only with one that the caller sent, and show one only to a repeated refusal. */
+function needsRevision({ expectedRevision }: LookRequest, known: Sighting | undefined): boolean {
+  return expectedRevision !== undefined || known?.refusedContent !== undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { DiskContext } from '../disk/context.ts';
 import type { Locks } from '../lock/locks.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Images } from '../store/images.ts';
+import type { RevisionOf } from '../store/revisions.ts';
 import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
@@ -15,6 +16,7 @@ export interface World {
   readonly images: Images;
   readonly policy: Policy;
   readonly baselines: Baselines;
+  readonly revisionOf: RevisionOf;
   /** Names this process among all that share the store. */
   readonly owner: string;
   isAlive(owner: string): boolean;

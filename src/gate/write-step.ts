@@ -7,7 +7,7 @@ import { remove } from '../disk/remove.ts';
 import { type Conflict, replace } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
 import type { Effect } from '../model/entry.ts';
-import { type Fingerprint, revisionOf } from '../model/fingerprint.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -183,7 +183,7 @@ function done(
       changed,
       created: change.before === undefined,
       sizeBytes: change.bytes.byteLength,
-      ...(whole ? { revision: revisionOf(outcome.fingerprint) } : {}),
+      ...(whole ? { revision: world.revisionOf(outcome.fingerprint) } : {}),
       ...change.more,
       notices: [...change.notices, ...outcome.notices],
     },

@@ -1,5 +1,5 @@
 import { type Coverage, type LineRange, linesCoverage, unionCoverage } from '../model/coverage.ts';
-import { type Fingerprint, revisionOf, type Stamp, sameFingerprint } from '../model/fingerprint.ts';
+import { type Fingerprint, type Stamp, sameFingerprint } from '../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { decodeText } from '../text/decode.ts';
 import type { HistorySighting } from './history-sighting.ts';
@@ -10,6 +10,8 @@ export interface DiskFile {
   /** The file's key; default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
+  /** The revision of these bytes in this state; without it receipts confirm nothing. */
+  readonly revision?: string;
   readonly totalLines: number;
   /** Without them only receipts and hashes of the whole file can be compared. */
   readonly bytes?: Uint8Array;
@@ -63,7 +65,7 @@ function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedTe
     return [{ coverage: linesCoverage([{ from: 1, to: totalLines }], totalLines), ...clean }];
   const ranges = compared === undefined ? [] : compared.rangesShown(sighting);
   if (ranges.length > 0) return [{ coverage: linesCoverage(ranges, totalLines), ...clean }];
-  if (revision === undefined || revision !== revisionOf(disk.fingerprint)) return [];
+  if (revision === undefined || revision !== disk.revision) return [];
   return coverage.kind === 'none' ? [] : [{ coverage: bounded(coverage, totalLines), clamped, redacted }];
 }
 

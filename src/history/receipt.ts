@@ -18,13 +18,14 @@ export interface Receipted {
   readonly clamped: boolean;
 }
 
+/** Receipts of version 1 had 32 digits; they are recognised as receipts and confirm nothing. */
 const RECEIPT =
-  /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{32}))?\]$/;
+  /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;
 const CLAMPED = /: only the beginning is shown\b/;
 /** A read of many files has one receipt for each; more lines than this are no list of ours. */
 const MAX_LINES = 1000;
-const CHANGED = /^\[revision ([0-9a-f]{32})[ \]]/;
+const CHANGED = /^\[revision ([0-9a-f]{12}(?:[0-9a-f]{20})?)[ \]]/;
 
 /** Takes the receipts off the end of a result. Anyone can write such a line, so the caller compares the path with the call's. */
 export function takeReceipts(text: string): Receipted {
@@ -55,8 +56,8 @@ export function changedRevision(text: string, path: string): string | undefined 
   if (!first.startsWith('changed ')) return undefined;
   const ending = ` ${path}, revision `;
   for (const row of [second, ...more]) {
-    const at = row.length - ending.length - 32;
-    if (row.startsWith('- ') && at > 0 && row.startsWith(ending, at)) return hexOf(row.slice(-32));
+    const at = row.lastIndexOf(ending);
+    if (row.startsWith('- ') && at > 0) return hexOf(row.slice(at + ending.length));
   }
   return undefined;
 }
@@ -79,7 +80,7 @@ function unquoted(path: string): string {
 }
 
 function hexOf(text: string): string | undefined {
-  return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
+  return /^[0-9a-f]{12}(?:[0-9a-f]{20})?$/.test(text) ? text : undefined;
 }
 
 function withoutNewlines(text: string): number {

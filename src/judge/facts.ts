@@ -69,6 +69,9 @@ export interface Facts {
   readonly errno?: string | undefined;
   /** The modification time is later than the sighting's; for `freshness: mtime`. */
   readonly mtimeNewer?: boolean | undefined;
+  /** SHA-256 of the bytes there now, lower-case hex. */
+  readonly currentHash?: string | undefined;
+  /** Revision of the bytes there now; present when the caller sent one, or its last content was refused as STALE. */
   readonly currentRevision?: string | undefined;
   readonly expectedRevision?: string | undefined;
   readonly totalLines?: number | undefined;

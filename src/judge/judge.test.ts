@@ -124,7 +124,7 @@ describe('the first rule that refuses wins', () => {
       { target: { ...FILE, binary: true } },
       { placeholder: 'x' },
       { touched: [{ from: 1, to: 2 }] },
-      { contentHash: 'aa'.repeat(32), currentRevision: 'aa'.repeat(16) },
+      { contentHash: 'aa'.repeat(32), currentHash: 'aa'.repeat(32) },
       { totalLines: 3 },
     ])
       expect(judge(facts({ ...unseen, ...derived }), policy())).toEqual(answer);

@@ -69,8 +69,8 @@ describe('every result', () => {
     const read = await call('read_file', { path: 'a.txt' });
     expect(read).toMatchObject({
       isError: false,
-      text: expect.stringMatching(/^1\tone\n\[read a\.txt lines 1-1 of 1 revision [0-9a-f]{32}\]$/),
-      outcome: { ok: true, path: 'a.txt', complete: true, revision: expect.stringMatching(/^[0-9a-f]{32}$/) },
+      text: expect.stringMatching(/^1\tone\n\[read a\.txt lines 1-1 of 1 revision [0-9a-f]{12}\]$/),
+      outcome: { ok: true, path: 'a.txt', complete: true, revision: expect.stringMatching(/^[0-9a-f]{12}$/) },
     });
     expect(read.result).not.toHaveProperty('structuredContent');
     expect(await call('write_file', { path: 'a.txt', content: 'two\n' })).toMatchObject({

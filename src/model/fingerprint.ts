@@ -27,8 +27,3 @@ export function sameStamp(a: Stamp, b: Stamp): boolean {
     a.dev === b.dev
   );
 }
-
-/** The token that stands for exact bytes outside of any session: 128 bits of their SHA-256. */
-export function revisionOf(fingerprint: Fingerprint): string {
-  return fingerprint.sha256.slice(0, 32);
-}

@@ -18,6 +18,7 @@ import { MemoryImages } from '../store/memory/memory-images.ts';
 import { openStore } from '../store/open-store.ts';
 import { isAlive, ownerOfThisProcess } from '../store/owner.ts';
 import { prepareHome } from '../store/prepare-home.ts';
+import { openRevisions } from '../store/revisions.ts';
 import type { Guarantee } from '../workspace/guarantee.ts';
 import { Workspace } from '../workspace/workspace.ts';
 
@@ -97,6 +98,7 @@ async function assemble(
     images,
     policy,
     baselines,
+    revisionOf: openRevisions(home),
     owner,
     isAlive,
     cleanUp: () => {

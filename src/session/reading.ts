@@ -2,7 +2,6 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { revisionOf } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -69,14 +68,14 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
 
 /** What the session gets of a read, now that this is `known`: whether it has seen the whole file, and its proof. */
 export function readResult(
-  { path }: Reading,
+  { path, world }: Reading,
   { result }: Shown,
   { coverage, fingerprint, flags }: Sighting,
 ): { ok: true } & ReadResult {
   const complete = coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
   // Added to the same object: copying it would make its text, which not everyone needs.
   return complete
-    ? Object.assign(result, { ok: true as const, path, complete, revision: revisionOf(fingerprint) })
+    ? Object.assign(result, { ok: true as const, path, complete, revision: world.revisionOf(fingerprint) })
     : Object.assign(result, { ok: true as const, path, complete });
 }
 

@@ -83,6 +83,7 @@ async function joined(world: World, views: readonly HistorySighting[]): Promise<
     const disk = {
       key: located.place.path.key,
       fingerprint,
+      revision: world.revisionOf(fingerprint),
       totalLines: countLines(bytes),
       bytes,
       stamp,

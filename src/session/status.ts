@@ -2,7 +2,6 @@ import { look } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { rangesOf } from '../model/coverage.ts';
-import { revisionOf } from '../model/fingerprint.ts';
 import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -18,7 +17,7 @@ export async function status(
 ): Promise<Outcome<StatusResult>> {
   if (path !== undefined) {
     const file = await fileStatus(world, ledger, path);
-    return file.ok ? { ok: true, files: [file.file] } : file;
+    return file.ok ? { ok: true, files: [{ ...file.file, ...revisionSeen(world, file.sighting) }] } : file;
   }
   const seen = [...(await ledger.all())].sort((a, b) => b.atMs - a.atMs).slice(0, MAX_FILES);
   const files: FileStatus[] = [];
@@ -34,7 +33,7 @@ async function fileStatus(
   world: World,
   ledger: Ledger,
   path: string,
-): Promise<Outcome<{ file: FileStatus }>> {
+): Promise<Outcome<{ file: FileStatus; sighting: Sighting | undefined }>> {
   const outcome = await look(world, ledger, { path, action: 'edit', depth: 'glance' });
   if (!outcome.ok)
     return outcome.refusal.action === 'edit'
@@ -52,7 +51,7 @@ async function fileStatus(
       ? {}
       : { lastChange: { change: last.change, session: last.session, atMs: last.atMs } }),
   };
-  return { ok: true, file };
+  return { ok: true, file, sighting: view.sighting };
 }
 
 function freshness(
@@ -70,8 +69,7 @@ function freshness(
 function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'freshness'> {
   if (sighting === undefined || sighting.tombstone === true || sighting.coverage.kind === 'none')
     return { seen: 'nothing' };
-  const { coverage, totalLines, fingerprint, flags } = sighting;
-  // No proof for what was not shown as it is: whoever has the revision may overwrite.
+  const { coverage, totalLines, flags } = sighting;
   const whole = coverage.kind === 'whole' && showsAll(flags);
   return {
     seen: whole ? 'whole' : 'some',
@@ -80,8 +78,14 @@ function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'fres
     ...(totalLines === undefined ? {} : { totalLines }),
     seenAtMs: sighting.atMs,
     how: sighting.how,
-    ...(whole && fingerprint !== undefined ? { revision: revisionOf(fingerprint) } : {}),
   };
+}
+
+/** A revision licenses an overwrite, so a session gets it only for bytes it was shown whole, and one file at a time. */
+function revisionSeen(world: World, sighting: Sighting | undefined): Pick<FileStatus, 'revision'> {
+  if (sighting?.fingerprint === undefined || sighting.tombstone === true) return {};
+  const whole = sighting.coverage.kind === 'whole' && showsAll(sighting.flags);
+  return whole ? { revision: world.revisionOf(sighting.fingerprint) } : {};
 }
 
 function butOf({ clamped, redacted, notText }: SightingFlags): Pick<FileStatus, 'but'> {

@@ -25,7 +25,7 @@ describe('receipts', () => {
     const part = await client.call('read_text_file', { path, head: 2 });
     expect(part.text).toContain(`[read ${path} lines 1-2 of 3]`);
     const whole = await client.call('read_text_file', { path });
-    expect(whole.text).toMatch(/\[read .*a\.txt lines 1-3 of 3 revision [0-9a-f]{32}\]$/);
+    expect(whole.text).toMatch(/\[read .*a\.txt lines 1-3 of 3 revision [0-9a-f]{12}\]$/);
     expect(whole.answer.result.structuredContent.content).toMatch(/^one\ntwo\nthree\n\n\[read /);
     const many = await client.call('read_multiple_files', { paths: [path, path] });
     expect(many.text.match(/\[read /g)).toHaveLength(2);

@@ -7,8 +7,8 @@ import { oldLeftovers } from '../../src/gate/leftovers.ts';
 import { collectGarbage } from '../../src/journal/gc.ts';
 import { planGc } from '../../src/journal/gc-plan.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import { revisionOf } from '../../src/model/fingerprint.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { openRevisions } from '../../src/store/revisions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
 
@@ -25,7 +25,8 @@ async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promi
   const fd = openSync(join(t.root, 'a.txt'), 'r+');
   onTestFinished(() => closeSync(fd));
   if (how === 'read') await ok(t.session.read('a.txt'));
-  const proof = how === 'read' ? {} : { expectedRevision: revisionOf(fingerprintOf(Buffer.from('one\n'))) };
+  const proof =
+    how === 'read' ? {} : { expectedRevision: openRevisions(t.home)(fingerprintOf(Buffer.from('one\n'))) };
   const { change = '' } = await ok(t.session.write('a.txt', 'two\n', proof));
   return {
     ...t,

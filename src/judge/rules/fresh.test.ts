@@ -43,13 +43,13 @@ describe('fresh', () => {
     ['other content', { sighting: refusedBefore, contentHash: 'ef'.repeat(32) }, {}, 'pass'],
     [
       'refused content that is by now what is there',
-      { sighting: refusedBefore, contentHash: HASH, currentRevision: HASH.slice(0, 32) },
+      { sighting: refusedBefore, contentHash: HASH, currentHash: HASH },
       {},
       'pass',
     ],
     [
       'a changed file, but the new content is what is there',
-      { freshness: 'changed', contentHash: HASH, currentRevision: HASH.slice(0, 32) },
+      { freshness: 'changed', contentHash: HASH, currentHash: HASH },
       {},
       'pass',
     ],
@@ -90,8 +90,8 @@ describe('fresh', () => {
   });
 
   it('refused content sent again is told the revision that would let it pass, if all of the file was seen', () => {
-    const given = { sighting: refusedBefore, contentHash: HASH };
-    const revision = 'aa'.repeat(16);
+    const revision = '0123456789ab';
+    const given = { sighting: refusedBefore, contentHash: HASH, currentRevision: revision };
     expect(fresh(facts(given), policy())).toMatchObject({
       refusal: { detail: { reason: 'repeated', revision } },
     });

@@ -1,4 +1,3 @@
-import { revisionOf } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
@@ -53,7 +52,7 @@ function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ru
   const detail = {
     reason,
     // Whoever repeats itself has been shown all there is, and may say so with the revision.
-    revision: reason === 'repeated' && facts.freshness === 'same' ? revisionSeen(sighting) : undefined,
+    revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
     seenMtimeMs: seenMtimeMs(sighting),
@@ -62,9 +61,8 @@ function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ru
   return no(facts, { code: 'STALE', next: 'read_again', detail });
 }
 
-function revisionSeen({ coverage, fingerprint, flags }: Sighting): string | undefined {
-  const all = coverage.kind === 'whole' && showsAll(flags);
-  return all && fingerprint !== undefined ? revisionOf(fingerprint) : undefined;
+function hasSeenAll({ freshness }: Facts, { coverage, flags }: Sighting): boolean {
+  return freshness === 'same' && coverage.kind === 'whole' && showsAll(flags);
 }
 
 function unknown(facts: Facts, sighting: Sighting, policy: Policy): Ruling {

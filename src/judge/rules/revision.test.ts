@@ -20,18 +20,36 @@ describe('revision', () => {
     ],
     [
       'another one, but the session knows what is there and brings just that',
-      { expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', freshness: 'same' },
+      {
+        expectedRevision: 'r0',
+        currentRevision: 'r1',
+        contentHash: 'h1',
+        currentHash: 'h1',
+        freshness: 'same',
+      },
       'pass',
     ],
     [
       'another one, and what is there, unseen',
-      { expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', sighting: undefined },
+      {
+        expectedRevision: 'r0',
+        currentRevision: 'r1',
+        contentHash: 'h1',
+        currentHash: 'h1',
+        sighting: undefined,
+      },
       'REVISION_MISMATCH',
     ],
     [
       'another one, and what is there, of which only a part was seen',
       {
-        ...{ expectedRevision: 'r0', currentRevision: 'r1', contentHash: 'r1…', freshness: 'same' },
+        ...{
+          expectedRevision: 'r0',
+          currentRevision: 'r1',
+          contentHash: 'h1',
+          currentHash: 'h1',
+          freshness: 'same',
+        },
         sighting: sighting({ coverage: NOTHING }),
       },
       'REVISION_MISMATCH',

@@ -1,4 +1,4 @@
-import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
 import type { WorkspaceOptions } from '../session/sessions.ts';
 
 /** What `lookfirst proxy` was asked for, in the words of whoever runs it; `main.ts` brings the two together. */

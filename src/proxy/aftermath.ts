@@ -1,7 +1,6 @@
-import { fieldOf } from '../dialect/servers/json-value.ts';
-import { shownLines } from '../dialect/servers/shown-lines.ts';
+import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';

@@ -1,6 +1,5 @@
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Fault } from '../model/fault.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';

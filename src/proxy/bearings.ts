@@ -1,8 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import type { ServerTable } from '../dialect/servers/server-table.ts';
-import { isRecord } from '../model/record.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { folderOf, keepsFolder } from './launch.ts';
 import { isFileAddress, isHomePath, upstreamPath } from './paths.ts';
 import { metaOf, paramsOf } from './rpc.ts';

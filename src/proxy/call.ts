@@ -1,7 +1,6 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import type { Arguments } from '../dialect/servers/rule-scope.ts';
+import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import type { ForeignSession, Located } from '../gate/foreign/session.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
 import { idKey, paramsOf } from './rpc.ts';

@@ -1,9 +1,8 @@
-import type { ToolTraits } from '../dialect/servers/infer-rules.ts';
-import { fieldOf } from '../dialect/servers/json-value.ts';
-import { recognise } from '../dialect/servers/known-servers.ts';
-import type { Rule, ServerTable, ToolWords } from '../dialect/servers/server-table.ts';
-import { guessWords } from '../dialect/servers/tool-words.ts';
-import { isRecord } from '../model/record.ts';
+import type { ToolTraits } from '../dialect/calls/infer.ts';
+import { recognise } from '../dialect/calls/servers/known-servers.ts';
+import type { Rule, ServerTable, ToolWords } from '../dialect/calls/table.ts';
+import { guessWords } from '../dialect/calls/tool-words.ts';
+import { fieldOf, isRecord } from '../model/record.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 

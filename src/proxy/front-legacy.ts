@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { FrontConnection } from './front-connection.ts';
 import { openStream, Reply, reject, writeEvent } from './front-reply.ts';
 import { errorLine, INTERNAL_ERROR, idKey, metaOf, parseLine } from './rpc.ts';

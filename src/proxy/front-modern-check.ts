@@ -1,5 +1,4 @@
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { type HeaderParameter, headerMismatch, headerParameters } from './http-headers.ts';
 import { INVALID_PARAMS, isModern, metaOf, paramsOf } from './rpc.ts';
 

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { FrontConnection } from './front-connection.ts';
 import { ModernCheck, type Problem } from './front-modern-check.ts';
 import { Reply } from './front-reply.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { FrontConnection } from './front-connection.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { LegacyClient } from './front-legacy.ts';

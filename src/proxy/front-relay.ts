@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { addressOf } from './front-address.ts';
 import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
 import { reject } from './front-reply.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
+import { fieldOf, type JsonRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
 
 /** A client must not wait for headers for long; then they go out, and the answer comes as an event. */

@@ -1,8 +1,8 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
-import type { ServerTable } from '../dialect/servers/server-table.ts';
+import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
 import type { PresetName } from '../model/policy.ts';
+import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { remembered } from './remembered.ts';

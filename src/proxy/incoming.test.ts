@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { KNOWN_SERVERS } from '../dialect/servers/known-servers.ts';
-import { readUserTables } from '../dialect/servers/user-table.ts';
+import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
+import { readUserTables } from '../dialect/calls/user-table.ts';
 import { Bearings, type Whereabouts } from './bearings.ts';
 import { Catalogue } from './catalogue.ts';
 import { readCall } from './incoming.ts';

@@ -1,5 +1,5 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { pathArguments } from '../dialect/servers/path-arguments.ts';
+import { pathArguments } from '../dialect/calls/path-arguments.ts';
+import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Bearings } from './bearings.ts';
 import { type Call, toolOf } from './call.ts';

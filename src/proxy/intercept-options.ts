@@ -1,6 +1,6 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
 import type { PresetName } from '../model/policy.ts';
+import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { Whereabouts } from './bearings.ts';

@@ -1,6 +1,6 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { Located } from '../gate/foreign/session.ts';
 import { Fault } from '../model/fault.ts';
+import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';

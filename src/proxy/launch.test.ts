@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FAST_FILESYSTEM } from '../dialect/servers/fast-filesystem.ts';
-import { OFFICIAL_FILESYSTEM } from '../dialect/servers/official-filesystem.ts';
-import { SERENA } from '../dialect/servers/serena.ts';
+import { FAST_FILESYSTEM } from '../dialect/calls/servers/fast-filesystem.ts';
+import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/official-filesystem.ts';
+import { SERENA } from '../dialect/calls/servers/serena.ts';
 import { folderOf, keepsFolder } from './launch.ts';
 
 const launch = (line: string) => {

@@ -1,5 +1,5 @@
 import { basename, isAbsolute, resolve } from 'node:path';
-import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
 
 /** How a server is started. */
 export interface Launch {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
 
 /** How the upstream server reads a path. */
 export interface PathReading {

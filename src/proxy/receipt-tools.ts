@@ -1,7 +1,6 @@
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import type { Rule } from '../dialect/servers/server-table.ts';
-import type { ForeignIntent } from '../dialect/servers/step.ts';
-import { isRecord } from '../model/record.ts';
+import type { Rule } from '../dialect/calls/table.ts';
+import type { ForeignIntent } from '../dialect/calls/touch.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from './rpc.ts';
 
 /** The argument that takes a receipt's revision back. */

@@ -1,7 +1,6 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { shownLines } from '../dialect/servers/shown-lines.ts';
+import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { resultLine } from './rpc.ts';
 import { readsOf, type Understanding } from './understand.ts';
 

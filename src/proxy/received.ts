@@ -1,5 +1,4 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
 import { beginsMessage, isSpace } from './scan.ts';
 

@@ -1,5 +1,5 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { JsonRecord } from '../model/record.ts';
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 

@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
+import type { JsonRecord } from '../model/record.ts';
 import { idOfRequest } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { upstreamPath } from './paths.ts';

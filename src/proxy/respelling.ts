@@ -1,4 +1,4 @@
-import type { ServerTable } from '../dialect/servers/server-table.ts';
+import type { ServerTable } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
 import { changes, givenPaths, pathsOf, type Understanding } from './understand.ts';
 

@@ -1,5 +1,4 @@
-import type { JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 
 /** Present in every request of the 2026-07-28 revision and in none before it. */
 const MODERN = 'io.modelcontextprotocol/protocolVersion';

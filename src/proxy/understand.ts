@@ -1,8 +1,8 @@
-import { inferRules } from '../dialect/servers/infer-rules.ts';
-import { interpretCall, isHarmless } from '../dialect/servers/interpret-call.ts';
-import type { Arguments } from '../dialect/servers/rule-scope.ts';
-import type { Rule } from '../dialect/servers/server-table.ts';
-import type { ForeignIntent, ReadStep, Step } from '../dialect/servers/step.ts';
+import { inferRules } from '../dialect/calls/infer.ts';
+import { interpretCall, isHarmless } from '../dialect/calls/interpret.ts';
+import type { Arguments } from '../dialect/calls/rule-scope.ts';
+import type { Rule } from '../dialect/calls/table.ts';
+import type { ForeignIntent, ReadStep, Step } from '../dialect/calls/touch.ts';
 import type { Action } from '../model/verdict.ts';
 import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './paths.ts';

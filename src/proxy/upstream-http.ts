@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { fieldOf, type JsonRecord } from '../dialect/servers/json-value.ts';
-import { isRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { bodyOf, type Exchange, HttpClient, mediaType } from './http-exchange.ts';
 import { type HeaderParameter, type Headers, headerParameters, modernHeaders } from './http-headers.ts';
 import { ServerStream } from './http-stream.ts';

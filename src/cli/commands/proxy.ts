@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ProxySettings, parsePolicyFile } from '../../config/policy-file.ts';
-import type { ServerTable } from '../../dialect/servers/server-table.ts';
-import { readUserTables } from '../../dialect/servers/user-table.ts';
+import type { ServerTable } from '../../dialect/calls/table.ts';
+import { readUserTables } from '../../dialect/calls/user-table.ts';
 import { Fault } from '../../model/fault.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';

@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import type { Effect } from '../../model/entry.ts';
 import { prepare } from '../prepare.ts';
 import type { Denied } from '../prepared.ts';

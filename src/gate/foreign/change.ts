@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import type { Effect, NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { FileIntent } from '../../model/intent.ts';

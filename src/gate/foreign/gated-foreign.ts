@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';

@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../dialect/servers/step.ts';
+import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import { sameSide } from '../../journal/side.ts';
 import type { Effect } from '../../model/entry.ts';
 import type { WitnessEvent } from '../../model/results.ts';

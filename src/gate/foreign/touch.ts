@@ -1,4 +1,4 @@
-import type { TouchIntent } from '../../dialect/servers/step.ts';
+import type { TouchIntent } from '../../dialect/calls/touch.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';

@@ -1,4 +1,4 @@
-import type { Rule, ServerTable } from './server-table.ts';
+import type { Rule, ServerTable } from '../table.ts';
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'path' }];
 const APPEND = { argument: 'append', is: [true] } as const;

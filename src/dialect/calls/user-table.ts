@@ -1,7 +1,6 @@
-import { isRecord } from '../../model/record.ts';
-import type { JsonRecord } from './json-value.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { ruleProblems } from './rule-shape.ts';
-import type { Rule, ServerTable, ToolWords } from './server-table.ts';
+import type { Rule, ServerTable, ToolWords } from './table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';
 
 /** A user's tables, or every reason why they are none. */

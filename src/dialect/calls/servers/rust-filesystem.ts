@@ -1,5 +1,5 @@
+import type { Rule, ServerTable } from '../table.ts';
 import { OFFICIAL_FILESYSTEM } from './official-filesystem.ts';
-import type { Rule, ServerTable } from './server-table.ts';
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'path' }];
 const LOOK_BELOW: readonly Rule[] = [{ does: 'look', path: 'root_path' }];

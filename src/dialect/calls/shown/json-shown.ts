@@ -1,6 +1,6 @@
+import { fieldOf } from '../../../model/record.ts';
+import type { JsonShape } from '../table.ts';
 import { delivered, type ShownLines } from './delivered.ts';
-import { fieldOf } from './json-value.ts';
-import type { JsonShape } from './server-table.ts';
 
 /** The lines of one file in a result that is JSON. */
 export function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { interpretCall, isHarmless } from './interpret-call.ts';
-import { KNOWN_SERVERS } from './known-servers.ts';
+import { interpretCall, isHarmless } from './interpret.ts';
+import { KNOWN_SERVERS } from './servers/known-servers.ts';
 
 /** What a call to a tool of a known server does, in short. */
 function does(server: string, tool: string, args: object): unknown[] {

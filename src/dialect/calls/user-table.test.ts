@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KNOWN_SERVERS } from './known-servers.ts';
+import { KNOWN_SERVERS } from './servers/known-servers.ts';
 import { readUserTables } from './user-table.ts';
 
 describe('a user’s tables', () => {

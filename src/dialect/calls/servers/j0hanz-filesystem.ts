@@ -1,4 +1,4 @@
-import type { EditArguments, Rule, ServerTable } from './server-table.ts';
+import type { EditArguments, Rule, ServerTable } from '../table.ts';
 
 const LOOK: readonly Rule[] = [
   { does: 'look', path: 'path' },

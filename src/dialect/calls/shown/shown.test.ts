@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { interpretCall } from './interpret-call.ts';
-import { KNOWN_SERVERS } from './known-servers.ts';
-import type { Shown } from './server-table.ts';
-import { shownLines } from './shown-lines.ts';
-import type { AskedLines, ReadStep } from './step.ts';
+import { interpretCall } from '../interpret.ts';
+import { KNOWN_SERVERS } from '../servers/known-servers.ts';
+import type { Shown } from '../table.ts';
+import type { AskedLines, ReadStep } from '../touch.ts';
+import { shownLines } from './shown.ts';
 
 const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadStep => ({
   does: 'read',

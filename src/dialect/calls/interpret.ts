@@ -2,8 +2,8 @@ import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { askedLines, touchedLines } from './asked-lines.ts';
 import { type Arguments, holds, scopesOf } from './rule-scope.ts';
-import type { EditArguments, Rule } from './server-table.ts';
-import type { Step } from './step.ts';
+import type { EditArguments, Rule } from './table.ts';
+import type { Step } from './touch.ts';
 
 /**
  * What a call does, by the rules of its tool. No step at all means that no rule found its arguments: the caller must

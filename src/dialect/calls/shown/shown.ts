@@ -1,11 +1,10 @@
-import type { LineRange } from '../../model/coverage.ts';
-import { isRecord } from '../../model/record.ts';
+import type { LineRange } from '../../../model/coverage.ts';
+import { isRecord, type JsonRecord } from '../../../model/record.ts';
+import type { Shown } from '../table.ts';
+import type { AskedLines, ReadStep } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
 import { jsonShown } from './json-shown.ts';
-import type { JsonRecord } from './json-value.ts';
 import { sectionsShown } from './sections-shown.ts';
-import type { Shown } from './server-table.ts';
-import type { AskedLines, ReadStep } from './step.ts';
 import { undecorated } from './undecorated.ts';
 
 /**

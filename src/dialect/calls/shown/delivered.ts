@@ -1,5 +1,5 @@
-import type { LineRange } from '../../model/coverage.ts';
-import type { AskedLines } from './step.ts';
+import type { LineRange } from '../../../model/coverage.ts';
+import type { AskedLines } from '../touch.ts';
 
 /** What a result showed of one file. */
 export interface ShownLines {

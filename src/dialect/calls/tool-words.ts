@@ -1,4 +1,4 @@
-import type { ToolWords } from './server-table.ts';
+import type { ToolWords } from './table.ts';
 import { tendencyOf } from './tool-name.ts';
 
 /** Words for a server of which nothing is known. */

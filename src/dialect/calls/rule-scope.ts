@@ -1,6 +1,5 @@
-import { isRecord } from '../../model/record.ts';
-import type { JsonRecord } from './json-value.ts';
-import type { ArgumentIs, Rule } from './server-table.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
+import type { ArgumentIs, Rule } from './table.ts';
 
 /** The arguments of a tool call. */
 export type Arguments = JsonRecord;

@@ -1,6 +1,6 @@
+import type { Decoration, SectionMarks } from '../table.ts';
+import type { ReadStep } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
-import type { Decoration, SectionMarks } from './server-table.ts';
-import type { ReadStep } from './step.ts';
 import { undecorated } from './undecorated.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { LineRange } from '../../model/coverage.ts';
-import type { LineArguments } from './server-table.ts';
-import type { AskedLines } from './step.ts';
+import type { LineArguments } from './table.ts';
+import type { AskedLines } from './touch.ts';
 
 type Scope = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { LineRange } from '../../model/coverage.ts';
 import type { FileIntent } from '../../model/intent.ts';
-import type { Shown } from './server-table.ts';
+import type { Shown } from './table.ts';
 
 /** One thing a tool call will do. Paths are as the caller wrote them. */
 export type Step =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inferRules } from './infer-rules.ts';
+import { inferRules } from './infer.ts';
 import { tendencyOf } from './tool-name.ts';
 
 describe('inferRules', () => {

@@ -1,3 +1,4 @@
+import type { ServerTable } from '../table.ts';
 import { DESKTOP_COMMANDER } from './desktop-commander.ts';
 import { FAST_FILESYSTEM } from './fast-filesystem.ts';
 import { J0HANZ_FILESYSTEM } from './j0hanz-filesystem.ts';
@@ -5,7 +6,6 @@ import { MARK3LABS_FILESYSTEM } from './mark3labs-filesystem.ts';
 import { OFFICIAL_FILESYSTEM } from './official-filesystem.ts';
 import { RUST_FILESYSTEM } from './rust-filesystem.ts';
 import { SERENA } from './serena.ts';
-import type { ServerTable } from './server-table.ts';
 import { TEXT_EDITOR } from './text-editor.ts';
 
 /** Servers whose tools we know. */

@@ -1,5 +1,4 @@
-import { isRecord } from '../../model/record.ts';
-import type { JsonRecord } from './json-value.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
 
 type Check = (value: unknown) => boolean;
 interface Shape {

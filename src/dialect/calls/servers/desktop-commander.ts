@@ -1,4 +1,4 @@
-import type { Rule, ServerTable } from './server-table.ts';
+import type { Rule, ServerTable } from '../table.ts';
 
 const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
 const UNKNOWN: readonly Rule[] = [{ does: 'unknown' }];

@@ -1,5 +1,5 @@
 import { type Arguments, scopesOf, whereIs } from './rule-scope.ts';
-import type { Rule } from './server-table.ts';
+import type { Rule } from './table.ts';
 
 /** A path among the arguments of a call. */
 export interface PathArgument {

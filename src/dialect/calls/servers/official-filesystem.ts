@@ -1,4 +1,4 @@
-import type { Rule, ServerTable, Shown } from './server-table.ts';
+import type { Rule, ServerTable, Shown } from '../table.ts';
 
 const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },

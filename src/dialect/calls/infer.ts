@@ -1,6 +1,5 @@
-import { isRecord } from '../../model/record.ts';
-import type { JsonRecord } from './json-value.ts';
-import type { EditArguments, Rule } from './server-table.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
+import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-name.ts';
 
 /** What a server says of a tool. Hints are untrusted: they may make us stricter, and they spare only a question. */

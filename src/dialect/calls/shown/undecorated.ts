@@ -1,4 +1,4 @@
-import type { Decoration } from './server-table.ts';
+import type { Decoration } from '../table.ts';
 
 /** The text without what the server put around it. */
 export function undecorated(text: string, decoration: Decoration): string {

@@ -1,4 +1,4 @@
-import type { LineArguments, Rule, ServerTable } from './server-table.ts';
+import type { LineArguments, Rule, ServerTable } from '../table.ts';
 
 const RANGES: LineArguments = { each: 'ranges', from: 'start', to: 'end' };
 const PATCHES: LineArguments = { each: 'patches', from: 'start', to: 'end' };

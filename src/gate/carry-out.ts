@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Effect, NewEntry, PendingChange, Undone } from '../model/entry.ts';
+import type { Effect, NewEntry, Undone } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
-import type { Writes } from '../store/store.ts';
+import { announce, newChangeId, type Settlement, settle } from './announce.ts';
 import { bypassEntries } from './bypass-entries.ts';
 import { conflictRefusal } from './conflict-refusal.ts';
-import { keepImages } from './keep-images.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -37,7 +34,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
     refusal = await runAll(work.steps, done);
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done) };
-      const recorded = await settle(world, ledger, { done, entry: settled, announced });
+      const recorded = await settle(world, ledger, settlementOf(done, settled, announced));
       // Without effects there is no entry, and nothing that the id could stand for.
       const id = settled.effects?.length === 0 ? {} : { change };
       const results = done.map(({ outcome }) => resultOf(outcome, id, recorded));
@@ -80,17 +77,11 @@ function once(effects: readonly Effect[]): readonly Effect[] {
   });
 }
 
-/** Short enough to type after `lookfirst undo`. */
-export function newChangeId(): string {
-  // Randomness in advance makes a UUID a hundred times as fast as asking for a few bytes.
-  return `c${randomUUID().replace('-', '').slice(0, 10)}`;
-}
-
 function entryOf(
   world: World,
   ledger: Ledger,
   { work, change, effects }: { work: Work; change: string; effects: readonly Effect[] },
-): NewEntry {
+): NewEntry & { readonly change: string } {
   const [first] = work.steps;
   return {
     kind: 'change',
@@ -111,17 +102,6 @@ function undoneFields(undone: Undone): Pick<NewEntry, 'undoes' | 'undone'> {
   return { undone, ...(newest === undefined ? {} : { undoes: newest }) };
 }
 
-/** False if the journal could not be written and the policy lets changes go on without it. */
-async function announce(world: World, pending: PendingChange): Promise<boolean> {
-  try {
-    await world.store.record({ announce: pending });
-    return true;
-  } catch (error) {
-    if (world.policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
-    return false;
-  }
-}
-
 /** The effects as they turned out. A folder that stayed because someone needs it was not taken back. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
@@ -130,37 +110,25 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/** Images, sightings and the entry. False if they could not be written and the policy lets changes go on without. */
-async function settle(
-  world: World,
-  ledger: Ledger,
-  { done, entry, announced }: { done: readonly DoneStep[]; entry: NewEntry; announced: boolean },
-): Promise<boolean> {
+function settlementOf(
+  done: readonly DoneStep[],
+  entry: NewEntry & { readonly change: string },
+  announced: boolean,
+): Settlement {
   const outcomes = done.map(({ outcome }) => outcome);
-  const { change, session } = entry;
+  const { change, session, atMs } = entry;
   const bypassed = bypassEntries(
     done.map(({ step }) => step),
-    { session, atMs: entry.atMs, ...(change === undefined ? {} : { change }) },
+    { session, atMs, change },
   );
-  const entries = entry.effects?.length === 0 ? bypassed : [entry, ...bypassed];
-  const settled = change === undefined ? [] : [change];
-  const journal: Writes = announced ? { entries, settle: settled } : {};
-  const atMs = world.now();
-  const gone = outcomes.flatMap(({ tombstones }) =>
-    tombstones.map((key) => ledger.tombstoneWrites(key, atMs)),
-  );
-  try {
-    await keepImages(
-      world,
-      outcomes.flatMap((outcome) => outcome.displaced),
-    );
-    const sightings = outcomes.flatMap((outcome) => outcome.sightings);
-    await ledger.record(sightings, joinWrites(journal, ...gone));
-    return announced;
-  } catch (error) {
-    if (world.policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
-    return false;
-  }
+  return {
+    change,
+    announced,
+    entries: entry.effects?.length === 0 ? bypassed : [entry, ...bypassed],
+    displaced: outcomes.flatMap((outcome) => outcome.displaced),
+    sightings: outcomes.flatMap((outcome) => outcome.sightings),
+    tombstones: outcomes.flatMap((outcome) => outcome.tombstones),
+  };
 }
 
 /**

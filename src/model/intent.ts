@@ -1,3 +1,5 @@
+import type { LineRange } from './coverage.ts';
+
 /** One replacement inside a file. */
 export interface Edit {
   readonly oldString: string;
@@ -50,4 +52,17 @@ export interface ApplyIntent {
   readonly kind: 'apply';
   readonly changes: readonly FileIntent[];
   readonly dryRun?: boolean;
+}
+
+/** A change that another program wants to make, as far as its call tells. */
+export type ForeignIntent = FileIntent | TouchIntent;
+
+/**
+ * A change inside a file whose text only the other program knows: by symbol, pattern or line number. Creating the file
+ * needs nothing. An existing file must have been seen in those lines (all of it, without `lines`) and be unchanged since.
+ */
+export interface TouchIntent {
+  readonly kind: 'touch';
+  readonly path: string;
+  readonly lines?: readonly LineRange[];
 }

@@ -1,5 +1,5 @@
 import type { Rule } from '../dialect/calls/table.ts';
-import type { ForeignIntent } from '../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from './rpc.ts';
 

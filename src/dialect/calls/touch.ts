@@ -1,5 +1,4 @@
-import type { LineRange } from '../../model/coverage.ts';
-import type { FileIntent } from '../../model/intent.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import type { Shown } from './table.ts';
 
 /** One thing a tool call will do. Paths are as the caller wrote them. */
@@ -24,19 +23,6 @@ export type Step =
 export interface AskedLines {
   readonly from: number;
   readonly to: number | undefined;
-}
-
-/** A change another program wants to make, as far as its call tells. */
-export type ForeignIntent = FileIntent | TouchIntent;
-
-/**
- * A change inside a file whose text only the other program knows: by symbol, pattern or line number. Creating the file
- * needs nothing; an existing one must have been seen in those lines (all of it, without `lines`) and be as it was seen.
- */
-export interface TouchIntent {
-  readonly kind: 'touch';
-  readonly path: string;
-  readonly lines?: readonly LineRange[];
 }
 
 export type ReadStep = Extract<Step, { readonly does: 'read' }>;

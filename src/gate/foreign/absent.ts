@@ -1,5 +1,5 @@
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import type { Effect } from '../../model/entry.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import { prepare } from '../prepare.ts';
 import type { Denied } from '../prepared.ts';
 import { ABSENT } from '../sides.ts';

@@ -1,12 +1,11 @@
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import type { Effect, NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import type { FileIntent } from '../../model/intent.ts';
+import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Action } from '../../model/verdict.ts';
+import { newChangeId } from '../announce.ts';
 import { bypassEntries } from '../bypass-entries.ts';
-import { newChangeId } from '../carry-out.ts';
 import { keysOf } from '../keys.ts';
 import { prepare } from '../prepare.ts';
 import type { Denied } from '../prepared.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import { Sessions, type WorkspaceOptions } from '../../session/sessions.ts';
 import { GatedForeign } from './gated-foreign.ts';
 

@@ -1,6 +1,6 @@
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { Fault } from '../../model/fault.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { Session } from '../../model/session.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';

@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { Action, Outcome } from '../../model/verdict.ts';
 

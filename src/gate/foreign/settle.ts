@@ -1,6 +1,6 @@
-import type { ForeignIntent } from '../../dialect/calls/touch.ts';
 import { sameSide } from '../../journal/side.ts';
 import type { Effect } from '../../model/entry.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import type { WitnessEvent } from '../../model/results.ts';
 import { sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';

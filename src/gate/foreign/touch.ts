@@ -1,7 +1,7 @@
-import type { TouchIntent } from '../../dialect/calls/touch.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
+import type { TouchIntent } from '../../model/intent.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
 import { cure } from '../cure.ts';

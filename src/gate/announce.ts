@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { joinWrites } from '../ledger/join-writes.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NewEntry, PendingChange } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Writes } from '../store/store.ts';
+import { keepImages } from './keep-images.ts';
+import type { Displaced } from './step.ts';
+import type { World } from './world.ts';
+
+/** Short enough to type after `lookfirst undo`. */
+export function newChangeId(): string {
+  // `randomUUID` takes from a pool of random bytes: a hundred times as fast as asking for a few bytes.
+  return `c${randomUUID().replace('-', '').slice(0, 10)}`;
+}
+
+/**
+ * Stores a change before anything is touched, so that another process can settle it if this one dies. Every change is
+ * announced here, whether the gate or another program makes it. False: the journal could not be written, and the policy
+ * lets changes go on without it.
+ */
+export async function announce(
+  world: World,
+  pending: PendingChange,
+  entries: readonly NewEntry[] = [],
+): Promise<boolean> {
+  try {
+    await world.store.record({ announce: pending, ...(entries.length === 0 ? {} : { entries }) });
+    return true;
+  } catch (error) {
+    return goOnUnrecorded(world, error);
+  }
+}
+
+/** An announced change as it turned out. */
+export interface Settlement {
+  readonly change: string;
+  /** False: nothing was announced, so nothing is written to the journal. */
+  readonly announced: boolean;
+  readonly entries: readonly NewEntry[];
+  /** Files that left the workspace, to be kept as before-images. */
+  readonly displaced?: readonly Displaced[];
+  /** What the session knows afterwards. */
+  readonly sightings: readonly Sighting[];
+  /** Keys of files that the session knows to be gone. */
+  readonly tombstones: readonly string[];
+}
+
+/**
+ * Ends an announcement: images first, then entries and sightings in one transaction. False: they could not be written,
+ * and the policy lets changes go on without them. Call it under the locks of the change.
+ */
+export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
+  const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
+  const journal: Writes = announced ? { entries, settle: [change] } : {};
+  const atMs = world.now();
+  const gone = tombstones.map((key) => ledger.tombstoneWrites(key, atMs));
+  try {
+    await keepImages(world, displaced);
+    await ledger.record(sightings, joinWrites(journal, ...gone));
+    return announced;
+  } catch (error) {
+    return goOnUnrecorded(world, error);
+  }
+}
+
+function goOnUnrecorded({ policy }: World, error: unknown): false {
+  if (policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
+  return false;
+}

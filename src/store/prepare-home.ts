@@ -7,7 +7,7 @@ import { makeFolder } from './make-folder.ts';
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** What we keep in our folder. */
-const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock)$)/;
+const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock|layers|outputs)$)/;
 
 /**
  * Makes our state folder, private to its user, and returns its canonical path. A folder that holds more than our state

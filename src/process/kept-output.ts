@@ -1,0 +1,156 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isMissing } from '../model/errno.ts';
+import { isRecord } from '../model/record.ts';
+import { KEPT_MS } from './layer.ts';
+
+/** Bytes of one command's output that are kept on disk; what comes later is counted and dropped. */
+const MAX_KEPT_BYTES = 64 << 20;
+/** Shown at most: the beginning says what was started, the end how it went. */
+const HEAD_BYTES = 10_000;
+const TAIL_BYTES = 20_000;
+
+/** A command's output, bounded for an answer. */
+export interface ShownOutput {
+  /** All of it, or its beginning. */
+  readonly head: string;
+  /** Its end; absent if `head` is all of it. */
+  readonly tail?: string;
+  readonly bytes: number;
+  /** Bytes between head and tail. */
+  readonly cutBytes: number;
+  /** The id under which all of it can be read; absent if nothing was cut. */
+  readonly kept?: string;
+}
+
+/** Collects what a command prints: head and tail in memory, and all of it in a file once it no longer fits an answer. */
+export class KeptOutput {
+  readonly #home: string;
+  readonly #id: string;
+  readonly #session: string;
+  #bytes = 0;
+  /** Until the bound is passed: everything. Afterwards: the beginning. */
+  #head: Buffer[] = [];
+  #tail = Buffer.alloc(0);
+  #fd: number | undefined;
+
+  constructor(home: string, { id, session }: { readonly id: string; readonly session: string }) {
+    this.#home = home;
+    this.#id = id;
+    this.#session = session;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.byteLength;
+    if (this.#fd === undefined && this.#bytes <= HEAD_BYTES + TAIL_BYTES) {
+      this.#head.push(chunk);
+      return;
+    }
+    if (this.#fd === undefined) this.#overflow(chunk);
+    else this.#continue(chunk);
+  }
+
+  /** Ends the file and returns what an answer shows. */
+  end(): ShownOutput {
+    const bytes = this.#bytes;
+    if (this.#fd === undefined)
+      return { head: Buffer.concat(this.#head).toString('utf8'), bytes, cutBytes: 0 };
+    closeSync(this.#fd);
+    const head = upToLine(Buffer.concat(this.#head));
+    const tail = fromLine(this.#tail);
+    return {
+      head: head.toString('utf8'),
+      tail: tail.toString('utf8'),
+      bytes,
+      cutBytes: bytes - head.byteLength - tail.byteLength,
+      kept: this.#id,
+    };
+  }
+
+  #overflow(chunk: Buffer): void {
+    const all = Buffer.concat([...this.#head, chunk]);
+    const folder = join(this.#home, 'outputs');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const owner = JSON.stringify({ session: this.#session });
+    const ownerFd = openSync(join(folder, `${this.#id}.json`), 'wx', 0o600);
+    writeSync(ownerFd, owner);
+    closeSync(ownerFd);
+    this.#fd = openSync(join(folder, this.#id), 'wx', 0o600);
+    this.#head = [Buffer.from(all.subarray(0, HEAD_BYTES))];
+    this.#keep(all, 0);
+    this.#tail = Buffer.from(all.subarray(HEAD_BYTES)).subarray(-TAIL_BYTES);
+  }
+
+  #continue(chunk: Buffer): void {
+    this.#keep(chunk, this.#bytes - chunk.byteLength);
+    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-TAIL_BYTES);
+  }
+
+  #keep(bytes: Buffer, already: number): void {
+    const room = MAX_KEPT_BYTES - already;
+    if (this.#fd === undefined || room <= 0) return;
+    const part = bytes.subarray(0, room);
+    for (let done = 0; done < part.byteLength; ) done += writeSync(this.#fd, part, done);
+  }
+}
+
+/** Without the part of a line at its end; all of it if it is one line. */
+function upToLine(bytes: Buffer): Buffer {
+  const end = bytes.lastIndexOf(0x0a);
+  return end < 0 ? bytes : bytes.subarray(0, end + 1);
+}
+
+function fromLine(bytes: Buffer): Buffer {
+  const start = bytes.indexOf(0x0a);
+  return start < 0 || start === bytes.byteLength - 1 ? bytes : bytes.subarray(start + 1);
+}
+
+/** The kept output of one of this session's commands; undefined if there is none with this id. */
+export function readKeptOutput(
+  home: string,
+  { id, session }: { readonly id: string; readonly session: string },
+): Buffer | undefined {
+  if (!/^[a-z0-9]+$/.test(id)) return undefined;
+  const file = join(home, 'outputs', id);
+  try {
+    const owner: unknown = JSON.parse(readFileSync(`${file}.json`, 'utf8'));
+    if (!isRecord(owner) || owner['session'] !== session) return undefined;
+    return readFileSync(file);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Removes outputs that are older than a kept layer may be; returns how many. */
+export function expireOutputs(home: string, nowMs: number): number {
+  const folder = join(home, 'outputs');
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+  let removed = 0;
+  for (const name of names) {
+    const path = join(folder, name);
+    if (nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < KEPT_MS) continue;
+    rmSync(path, { force: true });
+    if (!name.endsWith('.json')) removed += 1;
+  }
+  return removed;
+}

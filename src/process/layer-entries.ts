@@ -1,0 +1,100 @@
+import { chmodSync, closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
+import type { FileKind } from '../model/path.ts';
+
+/** Reads extended attributes of an open file; part of `fs-native-extensions`. */
+export interface AttributeReader {
+  getAttrSync(fd: number, name: string): Buffer | null;
+}
+
+/** What an overlay holds at one name. `copied`: the name existed in the workspace when the command first changed it. */
+export type LayerEntry =
+  | { readonly kind: 'gone'; readonly relative: string }
+  | {
+      readonly kind: 'folder';
+      readonly relative: string;
+      readonly mode: number;
+      readonly copied: boolean;
+      /** Everything that the workspace's folder holds is gone, unless the layer has it. */
+      readonly opaque: boolean;
+    }
+  | {
+      readonly kind: 'file';
+      readonly relative: string;
+      readonly mode: number;
+      readonly size: number;
+      readonly copied: boolean;
+      /** Where its bytes are. */
+      readonly path: string;
+    }
+  | { readonly kind: 'link'; readonly relative: string; readonly target: string }
+  | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind };
+
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
+
+/**
+ * Everything an overlay's upper folder holds, each folder before what is in it. No link is followed. Files and folders that
+ * their owner may not read become readable here; the modes in the entries are those that the command gave them.
+ */
+export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
+  yield* entriesIn({ upper, attributes }, '');
+}
+
+interface Reading {
+  readonly upper: string;
+  readonly attributes: AttributeReader;
+}
+
+function* entriesIn(reading: Reading, folder: string): Generator<LayerEntry> {
+  const names = readdirSync(join(reading.upper, folder)).sort();
+  for (const name of names) {
+    const relative = folder === '' ? name : `${folder}/${name}`;
+    const entry = entryAt(reading, relative);
+    yield entry;
+    if (entry.kind === 'folder') yield* entriesIn(reading, relative);
+  }
+}
+
+function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
+  const path = join(upper, relative);
+  const stats = lstatSync(path);
+  const mode = stats.mode & 0o7777;
+  if (stats.isDirectory()) {
+    const [opaque, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FOLDER });
+    return { kind: 'folder', relative, mode, copied: origin !== null, opaque: opaque?.toString() === 'y' };
+  }
+  if (stats.isFile()) {
+    const [, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FILE });
+    return { kind: 'file', relative, mode, size: stats.size, copied: origin !== null, path };
+  }
+  if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
+  // The kernel lets no command make this device: only the overlay itself does, for a name that was removed.
+  if (stats.isCharacterDevice() && stats.rdev === 0) return { kind: 'gone', relative };
+  const special = stats.isFIFO() ? 'fifo' : stats.isSocket() ? 'socket' : 'device';
+  return { kind: 'special', relative, special };
+}
+
+function readAttributes(
+  attributes: AttributeReader,
+  { path, mode, flags }: { path: string; mode: number; flags: number },
+): readonly (Buffer | null)[] {
+  const fd = openOwned(path, mode, flags);
+  try {
+    return ['user.overlay.opaque', 'user.overlay.origin'].map((name) => attributes.getAttrSync(fd, name));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens what this user owns, whatever its permissions: the layer is ours, and the entry has the mode already. */
+function openOwned(path: string, mode: number, flags: number): number {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error;
+    chmodSync(path, (mode & 0o777) | 0o700);
+    return openSync(path, flags);
+  }
+}

@@ -1,0 +1,148 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, isMissing } from '../model/errno.ts';
+import { isRecord } from '../model/record.ts';
+
+/** A layer that was kept after a conflict can be applied for this long. */
+export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
+/** Longer than any command may run: what is older and not kept belongs to a process that died. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/** What a kept layer needs besides its files, so that another process can apply it. */
+export interface LayerRecord {
+  readonly session: string;
+  readonly command: string;
+  /** Folders under the layer, in the order of their numbers. */
+  readonly layered: readonly string[];
+  /** Anything in the workspace that changed after this moment changed while the command ran; see `Layer.beganNs`. */
+  readonly beganNs: bigint;
+}
+
+/** A folder of our state in which one command's writes are collected. Its command has ended or not begun. */
+export interface Layer {
+  readonly id: string;
+  readonly folder: string;
+  readonly layered: readonly string[];
+  /** A file whose ctime is later than this was changed after the layer was made. One that is not was changed before. */
+  readonly beganNs: bigint;
+}
+
+/** Makes the folders for a layer over each of `layered`, and waits for the kernel's clock to tick. */
+export function makeLayer(home: string, id: string, layered: readonly string[]): Layer {
+  const folder = join(home, 'layers', id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [index, path] of layered.entries()) {
+    symlinkSync(path, join(folder, `low-${index}`));
+    // The layer's root takes the place of the workspace's root and must have its permissions.
+    mkdirSync(join(folder, `up-${index}`), { mode: 0o700 });
+    chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
+    mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
+  }
+  return { id, folder, layered, beganNs: tick(folder) };
+}
+
+/** Makes the place by way of which a real folder is bound into the sandbox. */
+export function makePassage(layer: Layer, index: number): void {
+  mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
+}
+
+/** The folder that holds what was written over the Nth layered folder. */
+export function upperFolder(layer: Layer, index: number): string {
+  return join(layer.folder, `up-${index}`);
+}
+
+/**
+ * The time of the kernel's clock for files before its next tick. Files have the time of the last tick, so a write of a
+ * moment ago and one of the next moment could show the same time without this wait of a few milliseconds.
+ */
+function tick(folder: string): bigint {
+  const first = touched(folder);
+  while (touched(folder) <= first);
+  return first;
+}
+
+function touched(folder: string): bigint {
+  const now = new Date();
+  utimesSync(folder, now, now);
+  return statSync(folder, { bigint: true }).ctimeNs;
+}
+
+/** Keeps a layer for `openLayer`. */
+export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'command'>): void {
+  const { layered, beganNs } = layer;
+  const text = JSON.stringify({ ...record, layered, beganNs: String(beganNs) });
+  writeFileSync(join(layer.folder, 'layer.json'), text, { mode: 0o600 });
+}
+
+/** A kept layer and its record; undefined if there is none with this id. */
+export function openLayer(home: string, id: string): (Layer & LayerRecord) | undefined {
+  if (!/^[a-z0-9]+$/.test(id)) return undefined;
+  const folder = join(home, 'layers', id);
+  let text: string;
+  try {
+    text = readFileSync(join(folder, 'layer.json'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  const record: unknown = JSON.parse(text);
+  if (!isRecord(record) || !Array.isArray(record['layered'])) return undefined;
+  return {
+    id,
+    folder,
+    layered: record['layered'].map(String),
+    session: String(record['session']),
+    command: String(record['command']),
+    beganNs: BigInt(String(record['beganNs'])),
+  };
+}
+
+/** Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. */
+export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
+  removeTree(folder);
+}
+
+/** Removes layers whose time is over; returns how many. */
+export function expireLayers(home: string, nowMs: number): number {
+  let removed = 0;
+  for (const name of namesIn(join(home, 'layers'))) {
+    const folder = join(home, 'layers', name);
+    const isKept = namesIn(folder).includes('layer.json');
+    const limitMs = isKept ? KEPT_MS : ABANDONED_MS;
+    if (nowMs - (lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < limitMs) continue;
+    removeTree(folder);
+    removed += 1;
+  }
+  return removed;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error) || errnoOf(error) === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
+function removeTree(folder: string): void {
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) removeTree(path);
+    else unlinkSync(path);
+  }
+  rmdirSync(folder);
+}

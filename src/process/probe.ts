@@ -1,0 +1,169 @@
+import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { makeLayer, removeLayer, upperFolder } from './layer.ts';
+import type { AttributeReader } from './layer-entries.ts';
+import { layerEntries } from './layer-entries.ts';
+import { runSandboxed } from './run-sandboxed.ts';
+import type { SandboxTools } from './sandbox.ts';
+
+/** Whether commands can be run here, and if not, what is missing and how to get it. */
+export type Probe =
+  | { readonly ok: true; readonly tools: SandboxTools; readonly attributes: AttributeReader }
+  | { readonly ok: false; readonly missing: string; readonly cure: string };
+
+export interface ProbeOptions {
+  /** Our state folder, in which layers are made. */
+  readonly home: string;
+  readonly platform: string;
+  readonly path: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly attributes: AttributeReader | undefined;
+  /** Names the throw-away layer. */
+  readonly id: string;
+}
+
+const OVERLAY_MAGIC = 0x794c7630;
+const TIMEOUT_MS = 20_000;
+
+/** Builds a sandbox over a throw-away folder, lets a command make, change and remove files in it, and reads its layer. */
+export async function probe(options: ProbeOptions): Promise<Probe> {
+  if (options.platform !== 'linux') {
+    return no(
+      `commands need Linux: ${options.platform} has no overlay file system`,
+      'run Lookfirst on Linux, or under WSL 2 on Windows',
+    );
+  }
+  const { attributes } = options;
+  if (attributes === undefined) {
+    return no(
+      'extended attributes cannot be read here, so deletions in a layer would be missed',
+      'install the optional package fs-native-extensions (npm install without --omit=optional)',
+    );
+  }
+  const programs = findAll(options.path);
+  if ('missing' in programs) return programs;
+  const failures: string[] = [];
+  for (const namespace of options.uid === 0 ? (['root', 'user'] as const) : (['user'] as const)) {
+    const tools = { ...programs, namespace, uid: options.uid, gid: options.gid };
+    const failure = await attempt(tools, options, attributes);
+    if (failure === undefined) return { ok: true, tools, attributes };
+    failures.push(failure);
+  }
+  return explain(failures.join('; '), options.home);
+}
+
+function no(missing: string, cure: string): Extract<Probe, { ok: false }> {
+  return { ok: false, missing, cure };
+}
+
+type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit'>;
+
+function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
+  const bwrap = find('bwrap', path);
+  if (bwrap === undefined) {
+    return no(
+      'bubblewrap (the program bwrap) is not installed',
+      'install it: apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap or apk add bubblewrap',
+    );
+  }
+  const [unshare, mount, prlimit] = ['unshare', 'mount', 'prlimit'].map((name) => find(name, path));
+  if (unshare === undefined || mount === undefined || prlimit === undefined)
+    return no('unshare, mount or prlimit is not installed', 'install util-linux');
+  return { bwrap, unshare, mount, prlimit };
+}
+
+/** Also where administrators' programs are: a user's PATH often lacks them. */
+function find(name: string, path: string): string | undefined {
+  const folders = [...path.split(delimiter), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
+  return folders
+    .filter((folder) => isAbsolute(folder))
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const TRIAL = 'mkdir d && echo x > d/f && rm -r gone && mkdir gone';
+
+/** Undefined if it works; else what failed. */
+async function attempt(
+  tools: SandboxTools,
+  { home, id }: ProbeOptions,
+  attributes: AttributeReader,
+): Promise<string | undefined> {
+  const trial = join(home, 'layers', `${id}${tools.namespace}`);
+  const workspace = join(trial, 'workspace');
+  mkdirSync(join(workspace, 'gone', 'inner'), { recursive: true, mode: 0o700 });
+  try {
+    const layer = makeLayer(trial, 'trial', [workspace]);
+    const end = await runSandboxed(
+      tools,
+      {
+        profile: { kind: 'undo' },
+        layer: layer.folder,
+        layered: [workspace],
+        boundThrough: [],
+        hidden: [],
+        cwd: workspace,
+        command: ['/bin/sh', '-c', TRIAL],
+        streams: 'one',
+      },
+      { env: { PATH: '/usr/bin:/bin' }, timeoutMs: TIMEOUT_MS, output: () => {} },
+    );
+    if (end.kind === 'not-started') return end.reason;
+    if (end.kind === 'ended') return 'a trial command did not end';
+    if (end.code !== 0) return `a trial command ended with ${end.code}`;
+    const entries = [...layerEntries(upperFolder(layer, 0), attributes)];
+    const found = entries.map((entry) => `${entry.kind} ${entry.relative}`).join(', ');
+    if (found !== 'folder d, file d/f, folder gone') return `the layer of a trial command holds ${found}`;
+    const gone = entries.at(-1);
+    return gone?.kind === 'folder' && gone.opaque
+      ? undefined
+      : 'the layer does not say that a folder was replaced';
+  } finally {
+    removeLayer({ folder: trial });
+  }
+}
+
+function explain(failure: string, home: string): Probe {
+  if (/unshare|uid_map|setting up uid map|Creating new namespace|No permissions/i.test(failure)) {
+    return no(`this user may not create namespaces (${failure})`, namespaceCure());
+  }
+  if (statfsSync(home).type === OVERLAY_MAGIC) {
+    return no(
+      `the state folder ${home} is itself on an overlay file system, as in a container (${failure})`,
+      'set LOOKFIRST_HOME to a folder on a volume or a tmpfs',
+    );
+  }
+  return no(
+    `an overlay cannot be mounted (${failure})`,
+    'Linux 5.11 or newer is needed, and a state folder (LOOKFIRST_HOME) on a local file system with extended attributes',
+  );
+}
+
+function namespaceCure(): string {
+  if (read('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
+    return 'AppArmor forbids user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile that allows bwrap and unshare';
+  }
+  if (read('/proc/sys/kernel/unprivileged_userns_clone') === '0')
+    return 'allow user namespaces: sysctl kernel.unprivileged_userns_clone=1';
+  if (read('/proc/sys/user/max_user_namespaces') === '0')
+    return 'allow user namespaces: sysctl user.max_user_namespaces=10000';
+  return 'in a container, allow namespaces (for Docker: --security-opt seccomp=unconfined, or --cap-add SYS_ADMIN)';
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,266 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sandboxHere } from '../../test/support/sandbox.ts';
+import { loadNative } from '../disk/native.ts';
+import { removeLayer, upperFolder } from './layer.ts';
+import { type LayerEntry, layerEntries } from './layer-entries.ts';
+import { type CommandRequest, type CommandRun, Processes } from './processes.ts';
+import type { Profile } from './sandbox.ts';
+
+const here = await sandboxHere();
+const attributes = loadNative();
+
+const LIMITS = { timeoutMs: 20_000, maxProcesses: 200, memoryBytes: 1 << 30, fileBytes: 1 << 24 };
+const UNDO: Profile = { kind: 'undo' };
+const CONFINE: Profile = { kind: 'confine', network: 'off', limits: LIMITS };
+
+let home: string;
+let workspace: string;
+let count = 0;
+
+beforeEach(() => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-process-')));
+  home = join(base, 'state');
+  workspace = join(base, 'work, space:1');
+  mkdirSync(home, { mode: 0o700 });
+  mkdirSync(workspace);
+});
+
+afterEach(() => removeLayer({ folder: join(home, '..') }));
+
+function put(path: string, text = `${path}\n`): void {
+  mkdirSync(join(workspace, path, '..'), { recursive: true });
+  writeFileSync(join(workspace, path), text);
+}
+
+async function run(
+  script: string,
+  more: Partial<CommandRequest> & { readonly processes?: Processes } = {},
+): Promise<CommandRun> {
+  if (here === undefined) throw new Error('no sandbox');
+  const { processes = new Processes({ home, env: process.env, attributes }), ...request } = more;
+  count += 1;
+  return processes.run(
+    {
+      id: `r${count}`,
+      session: 's',
+      profile: UNDO,
+      layered: [workspace],
+      boundThrough: [],
+      cwd: workspace,
+      command: ['/bin/sh', '-c', script],
+      hide: [],
+      env: [],
+      timeoutMs: 20_000,
+      output: 'kept',
+      ...request,
+    },
+    here,
+  );
+}
+
+function described(entry: LayerEntry): string {
+  switch (entry.kind) {
+    case 'gone':
+      return `- ${entry.relative}`;
+    case 'folder':
+      return `${entry.copied ? '' : '+'}${entry.relative}/${entry.opaque ? ' opaque' : ''} ${entry.mode.toString(8)}`;
+    case 'file':
+      return `${entry.copied ? '' : '+'}${entry.relative} ${entry.mode.toString(8)} ${entry.size}`;
+    case 'link':
+      return `${entry.relative} -> ${entry.target}`;
+    case 'special':
+      return `${entry.relative} ${entry.special}`;
+    default:
+      return entry satisfies never;
+  }
+}
+
+describe.skipIf(here === undefined)('the entries of a layer', () => {
+  it.each<[string, string, readonly string[]]>([
+    ['a new file', 'echo x > n', ['+n 644 2']],
+    ['an empty file', ': > n', ['+n 644 0']],
+    ['a changed file', 'echo x >> a', ['a 644 4']],
+    ['a file written with the same bytes', 'echo a > a', ['a 644 2']],
+    ['a changed mode', 'chmod 600 a', ['a 600 2']],
+    ['a file that its owner may not read', 'chmod 0 a', ['a 0 2']],
+    ['a removed file', 'rm a', ['- a']],
+    ['a file replaced by rename', 'echo new > t && mv t a', ['+a 644 4']],
+    ['a new folder', 'mkdir n && echo x > n/f', ['+n/ 755', '+n/f 644 2']],
+    ['a change in a folder', 'echo x > d/f', ['d/ 755', 'd/f 644 2']],
+    ['a removed folder', 'rm -r d', ['- d']],
+    ['a folder made again', 'rm -r d && mkdir d && echo x > d/g', ['+d/ opaque 755', '+d/g 644 2']],
+    ['a renamed folder', 'mv d e', ['- d', '+e/ 755', '+e/f 644 4']],
+    ['a folder without permissions', 'mkdir n && echo x > n/f && chmod 0 n', ['+n/ 0', '+n/f 644 2']],
+    ['a file that became a folder', 'rm a && mkdir a', ['+a/ opaque 755']],
+    ['a folder that became a file', 'rm -r d && echo x > d', ['+d 644 2']],
+    ['a new link', 'ln -s /etc/passwd l', ['l -> /etc/passwd']],
+    ['a file that became a link', 'ln -sf /etc/passwd a', ['a -> /etc/passwd']],
+    ['a link to a folder outside', 'ln -s /etc e', ['e -> /etc']],
+    ['a FIFO', 'mkfifo p', ['p fifo']],
+    ['a name with a newline', "echo x > 'a\nb'", ['+a\nb 644 2']],
+    ['nothing', 'true', []],
+  ])('%s', async (_what, script, expected) => {
+    put('a', 'a\n');
+    put('d/f', 'd/f\n');
+    const { layer, end } = await run(`umask 022; ${script}`);
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+    if (attributes === undefined) throw new Error('no attributes');
+    const entries = [...layerEntries(upperFolder(layer, 0), attributes)].map(described);
+    expect(entries).toEqual(expected);
+    expect(readFileSync(join(workspace, 'a'), 'utf8')).toBe('a\n');
+    expect(readdirSync(workspace)).toEqual(['a', 'd']);
+  });
+});
+
+describe.skipIf(here === undefined).each([
+  ['undo', UNDO],
+  ['confine', CONFINE],
+] as const)('a command in the profile %s', (_name, profile) => {
+  it('changes nothing in the workspace', async () => {
+    put('a');
+    const { end, output } = await run('echo x > a; cat a; echo bad >&2; exit 7', { profile });
+    expect(end).toEqual({ kind: 'exited', code: 7 });
+    expect(output).toEqual({ head: 'x\nbad\n', bytes: 6, cutBytes: 0 });
+    expect(readFileSync(join(workspace, 'a'), 'utf8')).toBe('a\n');
+  });
+
+  it('does not see the state folder', async () => {
+    writeFileSync(join(home, 'lookfirst.db'), 'private');
+    const { output } = await run(`ls -A '${home}'; echo x > '${home}/y' || echo no`, { profile });
+    expect(output.head).toMatch(/no\n$/);
+    expect(output.head).not.toContain('lookfirst.db');
+    expect(existsSync(join(home, 'y'))).toBe(false);
+  });
+
+  it('ends with everything it started', async () => {
+    const { end } = await run('(while :; do echo x >> tick; sleep 0.01; done) & exit 0', { profile });
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+
+  it('is ended by its time limit', async () => {
+    const { end } = await run('echo begun; sleep 1000', { profile, timeoutMs: 300 });
+    expect(end).toEqual({ kind: 'ended', why: 'timeout' });
+  });
+
+  it('is ended by its caller', async () => {
+    const aborter = new AbortController();
+    const { end, output } = await run('echo begun; sleep 1000', {
+      profile,
+      signal: aborter.signal,
+      onOutput: () => aborter.abort(),
+    });
+    expect(end).toEqual({ kind: 'ended', why: 'cancelled' });
+    expect(output.head).toBe('begun\n');
+  });
+
+  it('reaches the real folders that are bound through', async () => {
+    put('node_modules/a');
+    const { layer } = await run('echo x > node_modules/b; echo y > c', {
+      profile,
+      boundThrough: [join(workspace, 'node_modules')],
+    });
+    expect(readdirSync(join(workspace, 'node_modules'))).toEqual(['a', 'b']);
+    expect(readdirSync(upperFolder(layer, 0))).toEqual(['c']);
+  });
+
+  it('has two layers where one folder lies in another', async () => {
+    put('inner/a');
+    const { layer } = await run('echo x > inner/b; echo y > c', {
+      profile,
+      layered: [workspace, join(workspace, 'inner')],
+    });
+    expect(readdirSync(upperFolder(layer, 0))).toEqual(['c']);
+    expect(readdirSync(upperFolder(layer, 1))).toEqual(['b']);
+  });
+});
+
+describe.skipIf(here === undefined)('a confined command', () => {
+  it('can change nothing outside the workspace', async () => {
+    const outside = join(workspace, '..', 'outside');
+    mkdirSync(outside);
+    const { output } = await run(`echo x > '${outside}/f' || echo no; echo y > /tmp/mine && ls /tmp/mine`, {
+      profile: CONFINE,
+    });
+    expect(output.head).toContain('no\n/tmp/mine\n');
+    expect(readdirSync(outside)).toEqual([]);
+    expect(existsSync('/tmp/mine')).toBe(false);
+  });
+
+  it('has no network, no capabilities, and few variables', async () => {
+    const processes = new Processes({ home, env: { ...process.env, API_TOKEN: 't', KEEP: 'k' }, attributes });
+    const script = 'cat /proc/net/dev | tail -n +3 | grep -v lo: ; grep CapEff /proc/self/status; env';
+    const { output } = await run(script, { profile: CONFINE, processes, env: ['KEEP'] });
+    expect(output.head).toMatch(/^CapEff:\t0+\n/);
+    expect(output.head).toContain('KEEP=k');
+    expect(output.head).not.toContain('API_TOKEN');
+  });
+
+  it('does not see what the policy hides', async () => {
+    const outside = join(workspace, '..', 'outside');
+    mkdirSync(join(outside, '.ssh'), { recursive: true });
+    writeFileSync(join(outside, '.ssh', 'id'), 'secret');
+    writeFileSync(join(outside, '.netrc'), 'secret');
+    const { output } = await run(`cat '${outside}/.netrc' '${outside}/.ssh/id'; ls -A '${outside}/.ssh'`, {
+      profile: CONFINE,
+      hide: [join(outside, '.ssh'), join(outside, '.netrc'), join(outside, 'missing')],
+    });
+    expect(output.head).not.toContain('secret');
+  });
+
+  it('cannot write a file beyond the limit', async () => {
+    const { output } = await run('head -c 30000000 /dev/zero > big; stat -c %s big', { profile: CONFINE });
+    expect(output.head).toContain(`${1 << 24}\n`);
+  });
+});
+
+describe.skipIf(here === undefined)('the undo profile', () => {
+  it('leaves environment, home and /tmp as they are', async () => {
+    const outside = join(workspace, '..', 'outside');
+    mkdirSync(outside);
+    const processes = new Processes({ home, env: { ...process.env, API_TOKEN: 't' }, attributes });
+    const { output } = await run(`echo $API_TOKEN > '${outside}/f'; id -u`, { processes });
+    expect(readFileSync(join(outside, 'f'), 'utf8')).toBe('t\n');
+    expect(output.head).toBe(`${process.getuid?.()}\n`);
+  });
+});
+
+describe.skipIf(here === undefined)('long output', () => {
+  it('is shown as head and tail, and kept whole for its session', async () => {
+    const processes = new Processes({ home, env: process.env, attributes });
+    const { output } = await run('seq 1 100000', { processes });
+    expect(output.head.startsWith('1\n2\n')).toBe(true);
+    expect(output.tail?.endsWith('99999\n100000\n')).toBe(true);
+    const whole = execFileSync('seq', ['1', '100000']);
+    expect(output.bytes).toBe(whole.byteLength);
+    expect(output.head.length + (output.tail?.length ?? 0) + output.cutBytes).toBe(output.bytes);
+    expect(processes.output(output.kept ?? '', 's')?.equals(whole)).toBe(true);
+    expect(processes.output(output.kept ?? '', 'another')).toBeUndefined();
+    expect(processes.output('../lookfirst.db', 's')).toBeUndefined();
+  });
+});
+
+describe('the probe', () => {
+  it('says what is missing and how to get it', async () => {
+    const probe = await new Processes({ home, env: process.env, attributes: undefined }).probe();
+    expect(probe).toMatchObject({ ok: false, missing: expect.stringContaining('attributes') });
+  });
+
+  it('leaves nothing behind', async () => {
+    const processes = new Processes({ home, env: process.env, attributes });
+    expect(await processes.probe()).toBe(await processes.probe());
+    expect(existsSync(join(home, 'layers')) ? readdirSync(join(home, 'layers')) : []).toEqual([]);
+  });
+});

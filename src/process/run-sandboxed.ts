@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { Fault } from '../model/fault.ts';
+import { type SandboxPlan, type SandboxTools, STATUS_FD, sandboxArgv } from './sandbox.ts';
+
+/** How a command ended. `ended`: it was killed, and what it did must not count. */
+export type CommandEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'ended'; readonly why: 'timeout' | 'cancelled' }
+  /** The sandbox could not be built; the command was not started. */
+  | { readonly kind: 'not-started'; readonly reason: string };
+
+export interface RunOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Undefined: as long as it takes. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** `inherit`: the command has this process's own input and output. Otherwise it has no input. */
+  readonly output: 'inherit' | ((chunk: Buffer) => void);
+}
+
+/** What bubblewrap and mount say is kept up to here; they fail with one line. */
+const MAX_REASON_CHARS = 2000;
+
+/**
+ * Runs a plan to its end. When this resolves, no process of the command is left, and nobody writes to its layer any more:
+ * the command's processes live in a namespace that ends with its first process.
+ */
+export async function runSandboxed(
+  tools: SandboxTools,
+  plan: SandboxPlan,
+  options: RunOptions,
+): Promise<CommandEnd> {
+  if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
+  const [program = '', ...args] = sandboxArgv(tools, plan);
+  const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
+  const child = spawn(program, args, {
+    cwd: plan.layer,
+    env: { ...options.env },
+    stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe'],
+  });
+  let why: 'timeout' | 'cancelled' | undefined;
+  const end = (reason: 'timeout' | 'cancelled'): void => {
+    why ??= reason;
+    // Bubblewrap dies, and with it the namespace's first process and everything in it.
+    child.kill('SIGKILL');
+  };
+  const cancel = (): void => end('cancelled');
+  options.signal?.addEventListener('abort', cancel, { once: true });
+  const timer =
+    options.timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), options.timeoutMs);
+  let status = '';
+  let reason = '';
+  const statusPipe = child.stdio[STATUS_FD] as Readable;
+  statusPipe.on('data', (chunk: Buffer) => {
+    status += chunk.toString('utf8');
+  });
+  if (options.output !== 'inherit') child.stdout?.on('data', options.output);
+  child.stderr?.on('data', (chunk: Buffer) => {
+    if (reason.length < MAX_REASON_CHARS) reason += chunk.toString('utf8');
+  });
+  try {
+    const [code, signal] = await closed(child);
+    if (why !== undefined) return { kind: 'ended', why };
+    if (!status.includes('child-pid')) return { kind: 'not-started', reason: reasonOf(reason, code) };
+    return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener('abort', cancel);
+  }
+}
+
+function closed(child: ReturnType<typeof spawn>): Promise<readonly [number | null, string | null]> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => {
+      reject(new Fault('IO_FAILED', `the sandbox could not be started: ${error.message}`, { cause: error }));
+    });
+    // Not `exit`: the pipes end with the last process that holds them.
+    child.once('close', (code, signal) => resolve([code, signal]));
+  });
+}
+
+function reasonOf(text: string, code: number | null): string {
+  const line = text.trim().split('\n').at(-1) ?? '';
+  return line === '' ? `the sandbox ended with ${code ?? 'a signal'} before the command began` : line;
+}

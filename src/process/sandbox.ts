@@ -1,0 +1,155 @@
+/** Limits of one command. Times are wall-clock; memory counts per process. */
+export interface CommandLimits {
+  readonly timeoutMs: number;
+  readonly maxProcesses: number;
+  readonly memoryBytes: number;
+  readonly fileBytes: number;
+}
+
+/**
+ * How far a command is kept from the machine. `undo`: only the workspace folders are layered, everything else is as it is.
+ * `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities, limits, and no network unless asked for.
+ */
+export type Profile =
+  | { readonly kind: 'undo' }
+  | { readonly kind: 'confine'; readonly network: 'on' | 'off'; readonly limits: CommandLimits };
+
+/** Absolute paths of the programs that build a sandbox, and how this user may mount. */
+export interface SandboxTools {
+  readonly unshare: string;
+  readonly mount: string;
+  readonly bwrap: string;
+  readonly prlimit: string;
+  /** `root`: this process may mount by itself. `user`: it needs a user namespace. */
+  readonly namespace: 'root' | 'user';
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** A path that the command must not see: an empty folder or an empty file takes its place. */
+export interface HiddenPath {
+  readonly path: string;
+  readonly kind: 'folder' | 'file';
+}
+
+/** One command in one sandbox. Every path is absolute and canonical. */
+export interface SandboxPlan {
+  readonly profile: Profile;
+  /** The layer's folder; it holds `low-N`, `up-N`, `work-N` and `through-N`. */
+  readonly layer: string;
+  /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
+  readonly layered: readonly string[];
+  /** Folders below a layered one that stay the real ones. The Nth is bound by way of `through-N`. */
+  readonly boundThrough: readonly string[];
+  readonly hidden: readonly HiddenPath[];
+  readonly cwd: string;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  /** `one`: standard error joins standard output. `two`: both stay as they are. */
+  readonly streams: 'one' | 'two';
+}
+
+/** The descriptor on which bubblewrap reports that the command was started. */
+export const STATUS_FD = 3;
+
+/**
+ * The program and arguments that run a plan: a mount namespace, one overlay per layered folder, then bubblewrap.
+ * The shell script holds no path: relative names lead to the layer, and everything else is an argument.
+ */
+export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly string[] {
+  const through = plan.boundThrough.map(
+    (_path, index) => `"$1" -i --bind "\${${index + 2}}" through-${index}`,
+  );
+  const overlays = plan.layered.map((_path, index) => {
+    const target = `"\${${index + 2 + plan.boundThrough.length}}"`;
+    return `"$1" -i -t overlay overlay -o lowerdir=low-${index},upperdir=up-${index},workdir=work-${index},userxattr,volatile ${target}`;
+  });
+  const paths = [...plan.boundThrough, ...plan.layered];
+  const script = [...through, ...overlays, `shift ${paths.length + 1}`, 'exec "$@"'].join(' && ');
+  const namespace = tools.namespace === 'root' ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
+  return [
+    tools.unshare,
+    ...namespace,
+    '--',
+    '/bin/sh',
+    '-c',
+    script,
+    'sh',
+    tools.mount,
+    ...paths,
+    tools.bwrap,
+    ...bwrapArguments(tools, plan),
+    '--',
+    ...limited(tools, plan),
+  ];
+}
+
+function bwrapArguments(tools: SandboxTools, plan: SandboxPlan): string[] {
+  const { profile } = plan;
+  const common = ['--die-with-parent', '--unshare-pid', '--json-status-fd', String(STATUS_FD)];
+  return [
+    ...common,
+    ...(profile.kind === 'undo' ? undoArguments(tools) : confineArguments(tools, profile.network)),
+    ...plan.layered.flatMap((path) => (profile.kind === 'undo' ? [] : ['--bind', path, path])),
+    ...plan.boundThrough.flatMap((path, index) => ['--bind', `${plan.layer}/through-${index}`, path]),
+    ...plan.hidden.flatMap(hiding),
+    '--chdir',
+    plan.cwd,
+  ];
+}
+
+/** The user's own identity: the namespace that mounts runs as its root. */
+function ownIdentity(tools: SandboxTools): string[] {
+  return ['--unshare-user', '--uid', String(tools.uid), '--gid', String(tools.gid), '--cap-drop', 'ALL'];
+}
+
+function undoArguments(tools: SandboxTools): string[] {
+  // Root stays root: in a user namespace it could not change the files of other users.
+  const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
+  return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
+}
+
+function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] {
+  return [
+    ...ownIdentity(tools),
+    ...(network === 'off' ? ['--unshare-net'] : []),
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
+    '--new-session',
+    '--ro-bind',
+    '/',
+    '/',
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
+    // Sockets of the machine's services live here; a read-only mount does not keep a program from connecting to one.
+    '--tmpfs',
+    '/run',
+    '--tmpfs',
+    '/tmp',
+    '--tmpfs',
+    '/var/tmp',
+  ];
+}
+
+function hiding({ path, kind }: HiddenPath): string[] {
+  return kind === 'folder' ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
+}
+
+function limited(tools: SandboxTools, { profile, command, streams }: SandboxPlan): readonly string[] {
+  const joined = streams === 'one' ? ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh', ...command] : command;
+  if (profile.kind === 'undo') return joined;
+  const { maxProcesses, memoryBytes, fileBytes } = profile.limits;
+  return [
+    tools.prlimit,
+    `--nproc=${maxProcesses}`,
+    // Address space would also count what a program only reserves, which is gigabytes for Node and Java.
+    `--data=${memoryBytes}`,
+    `--fsize=${fileBytes}`,
+    '--core=0',
+    '--',
+    ...joined,
+  ];
+}

@@ -1,0 +1,20 @@
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadNative } from '../../src/disk/native.ts';
+import { removeLayer } from '../../src/process/layer.ts';
+import type { Probe } from '../../src/process/probe.ts';
+import { Processes } from '../../src/process/processes.ts';
+
+/** What this machine says about sandboxes. Under CI a machine without one is a failure; elsewhere tests skip with one line. */
+export async function sandboxHere(): Promise<Extract<Probe, { ok: true }> | undefined> {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-probe-')));
+  mkdirSync(home, { recursive: true });
+  const probe = await new Processes({ home, env: process.env, attributes: loadNative() }).probe();
+  removeLayer({ folder: home });
+  if (probe.ok) return probe;
+  const line = `no sandbox here: ${probe.missing}; ${probe.cure}`;
+  if (process.env['CI'] === 'true') throw new Error(line);
+  process.stderr.write(`skipped: ${line}\n`);
+  return undefined;
+}

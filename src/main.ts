@@ -23,7 +23,7 @@ async function run(): Promise<number> {
     cwd: process.cwd(),
     platform,
     self: [execPath, argv[1] ?? ''],
-    runProxy: async (plan) => (await import('./start-proxy.ts')).startProxy(plan),
+    runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
   });
 }
 

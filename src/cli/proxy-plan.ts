@@ -1,25 +1,28 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { WorkspaceOptions } from '../session/sessions.ts';
+import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 
-/** What `lookfirst proxy` was asked for, in the words of whoever runs it; `main.ts` brings the two together. */
+/** What `lookfirst proxy` was asked to do; `main.ts` hands it to the proxy. */
 export interface ProxyPlan {
   readonly workspace: WorkspaceOptions;
-  /** The policy file that was named. */
-  readonly policyPath?: string;
+  /** Called with the open workspace before the server is started. */
+  readonly opened: (sessions: Sessions) => void;
   /** The server to stand before: a command line, or an address. */
   readonly command: readonly string[];
   readonly url?: string;
   /** Sent with every request to `url`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Offer HTTP instead of stdio, on this port or any free one. */
-  readonly http?: { readonly port?: number };
+  readonly http?: {
+    readonly port?: number;
+    readonly token: string | undefined;
+    readonly listening: (front: { readonly url: string; readonly token: string }) => void;
+  };
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;
   /** The user's own tables of tools; tried before the known ones. */
   readonly tables: readonly ServerTable[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: (line: string) => void;
 }
 
 /** Runs a proxy to its end; resolves to what the process ends with. */

@@ -1,5 +1,5 @@
 import type { ReadResult } from '../model/results.ts';
-import type { Rendered, Words } from './words.ts';
+import type { RenderContext, Rendered } from './render.ts';
 
 /** How a dialect shows a file: its lines, then `foot`. Kept apart from text so that lines may also be shown from bytes. */
 export interface ReadStyle {
@@ -9,14 +9,14 @@ export interface ReadStyle {
    */
   readonly lines: 'numbered' | 'padded' | 'raw' | 'joined';
   /** What follows the lines, with the newline before it if it needs one. */
-  foot(result: ReadResult, words: Words): string;
+  foot(result: ReadResult, context: RenderContext): string;
   /** A file that is not text. */
-  other(result: ReadResult, words: Words): Rendered;
+  other(result: ReadResult, context: RenderContext): Rendered;
 }
 
 /** A file's lines and foot as one text. */
-export function readText(result: ReadResult, style: ReadStyle, words: Words): string {
-  return linesText(result, style.lines) + style.foot(result, words);
+export function readText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
+  return linesText(result, style.lines) + style.foot(result, context);
 }
 
 function linesText(result: ReadResult, lines: ReadStyle['lines']): string {

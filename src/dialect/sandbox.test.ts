@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN_WORDS as W } from '../../test/support/plain-words.ts';
+import { RENDER_CONTEXT as W } from '../../test/support/render-context.ts';
 import type { ReadResult } from '../model/results.ts';
 import { readText } from './read-style.ts';
 import { SANDBOX } from './sandbox.ts';

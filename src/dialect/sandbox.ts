@@ -1,8 +1,10 @@
 import type { ReadResult } from '../model/results.ts';
+import { pathText } from '../report/bounded.ts';
+import { byteSize } from '../report/byte-size.ts';
+import { noticeTexts } from '../report/describe-notice.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import type { ReadStyle } from './read-style.ts';
 import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
-import type { Words } from './words.ts';
 
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
@@ -14,9 +16,9 @@ const READ_STYLE: ReadStyle = {
   other: described,
 };
 
-function described(result: ReadResult, words: Words): string {
+function described(result: ReadResult): string {
   const mimeType = result.media?.mimeType ?? 'application/octet-stream';
-  return `${words.path(result.path)} is not text: ${mimeType}, ${words.size(result.sizeBytes)}`;
+  return `${pathText(result.path)} is not text: ${mimeType}, ${byteSize(result.sizeBytes)}`;
 }
 
 const SANDBOX_TOOLS: readonly Tool[] = [
@@ -63,10 +65,10 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ file_path: path, content }) => ({
       kind: 'write',
       operation: { path, content },
-      render: (result, words) =>
+      render: (result, context) =>
         withNotices(
-          `wrote ${result.sizeBytes} bytes to ${words.path(path)}`,
-          words.notices(result.notices, path),
+          `wrote ${result.sizeBytes} bytes to ${pathText(path)}`,
+          noticeTexts(result.notices, path, context),
         ),
     }),
   }),
@@ -92,10 +94,10 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       return {
         kind: 'edit',
         operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
-        render: (result, words) =>
+        render: (result, context) =>
           withNotices(
-            `replaced ${result.replaced ?? 0} occurrence(s) in ${words.path(path)}`,
-            words.notices(result.notices, path),
+            `replaced ${result.replaced ?? 0} occurrence(s) in ${pathText(path)}`,
+            noticeTexts(result.notices, path, context),
           ),
       };
     },
@@ -121,11 +123,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ limit, ...find }) => ({
       kind: 'find',
       operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
-      render: (result, words) =>
-        withCut(
-          result.paths.map((path) => words.path(path)),
-          result,
-        ),
+      render: (result) => withCut(result.paths.map(pathText), result),
     }),
   }),
   tool({
@@ -156,7 +154,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
       operation: { ...search, mode: MODES[mode], ...given({ ignoreCase, limit: atLeastOne(head) }) },
-      render: (result, words) => withCut(hitRows(result, words), result),
+      render: (result) => withCut(hitRows(result), result),
     }),
   }),
 ];
@@ -182,6 +180,14 @@ function withNotices(done: string, notices: readonly string[]): string {
 export const SANDBOX: Dialect = {
   name: 'sandbox',
   tools: SANDBOX_TOOLS,
+  names: {
+    read: 'Read',
+    write: 'Write',
+    edit: 'Edit',
+    find: 'Glob',
+    search: 'Grep',
+    arguments: { path: 'file_path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
+  },
   terms: {},
   instructions:
     'Files here change only after you have looked. Read a file before Write or Edit; a new file needs no Read. ' +

@@ -1,9 +1,10 @@
 import type { Refusal } from '../model/verdict.ts';
+import type { ToolNames } from '../report/tool-names.ts';
 import type { DialectName } from './dialect-name.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
 import type { ReadStyle } from './read-style.ts';
+import type { RenderContext, Rendered } from './render.ts';
 import type { ObjectSchema, ValueOf } from './schema.ts';
-import type { Rendered, Words } from './words.ts';
 
 /** Hints for clients; every tool gives all four, for the defaults are pessimistic. */
 export interface Annotations {
@@ -31,13 +32,13 @@ interface CallBase<K extends OperationKind> {
   readonly kind: K;
   readonly operation: Operations[K];
   /** What this dialect says before a refusal's own words, if anything. */
-  readonly foreword?: (refusal: Refusal, words: Words) => string | undefined;
+  readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;
 }
 
 type CallOf<K extends OperationKind> = CallBase<K> &
   (K extends 'read'
     ? { readonly style: ReadStyle }
-    : { readonly render: (result: Results[K], words: Words) => Rendered });
+    : { readonly render: (result: Results[K], context: RenderContext) => Rendered });
 
 /** One call of a tool, translated: what to do, and how to tell its result. */
 export type Call = { [K in OperationKind]: CallOf<K> }[OperationKind];
@@ -77,6 +78,8 @@ export interface Dialect {
   readonly name: DialectName;
   /** In the order they are listed. */
   readonly tools: readonly Tool[];
+  /** What refusals call the tools. */
+  readonly names: ToolNames;
   /** This dialect's words for arguments that refusals name by those of the default dialect. */
   readonly terms: Readonly<Record<string, string>>;
   /** The teaching text for clients that show it to their model; the first 512 characters say all that matters. */

@@ -1,7 +1,7 @@
 import { isRecord } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
 import type { Access, ReadAccess, SearchAccess, WriteAccess } from './access.ts';
-import { type JsonObject, objectsIn, parseJson, stringIn } from './json-value.ts';
+import { type JsonRecord, objectsIn, parseJson, stringIn } from './json-value.ts';
 import { askedLines } from './line-arguments.ts';
 import { patchedFiles } from './patch-text.ts';
 import { enterDirectory } from './paths.ts';
@@ -34,7 +34,7 @@ export function accessesOf(call: ToolCall, cwd: string | undefined, locate: Loca
 }
 
 interface Scene {
-  readonly args: JsonObject;
+  readonly args: JsonRecord;
   readonly cwd: string | undefined;
   readonly locate: Locate;
 }
@@ -67,7 +67,7 @@ function accessesByKind(kind: ToolKind, scene: Scene): readonly Access[] {
 }
 
 /** A patch may come as bare text instead of an object. */
-function argumentsOf(args: unknown, kind: ToolKind): JsonObject | undefined {
+function argumentsOf(args: unknown, kind: ToolKind): JsonRecord | undefined {
   if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;
   const parsed = parseJson(args);
@@ -77,7 +77,7 @@ function argumentsOf(args: unknown, kind: ToolKind): JsonObject | undefined {
 
 const PATH_NAMES = ['path', 'file_path', 'filePath', 'absolute_path', 'target_file', 'filename', 'file'];
 
-function pathIn(args: JsonObject): string | undefined {
+function pathIn(args: JsonRecord): string | undefined {
   for (const name of PATH_NAMES) {
     const path = stringIn(args, name);
     if (path !== undefined) return path;
@@ -85,7 +85,7 @@ function pathIn(args: JsonObject): string | undefined {
   return undefined;
 }
 
-function contentIn(args: JsonObject): string | undefined {
+function contentIn(args: JsonRecord): string | undefined {
   return stringIn(args, 'content') ?? stringIn(args, 'contents') ?? stringIn(args, 'file_text');
 }
 

@@ -10,7 +10,7 @@ import { LANGCHAIN } from './formats/langchain.ts';
 import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
-import type { JsonObject } from './json-value.ts';
+import type { JsonRecord } from './json-value.ts';
 
 /** Those with the plainest marks first, for one record may carry the marks of two. */
 const FORMATS: readonly Format[] = [
@@ -34,7 +34,7 @@ export function formatNamed(name: string): Format {
 }
 
 /** The format whose mark a record carries, or undefined if it carries none for certain. */
-export function formatOfRecord(record: JsonObject): Format | undefined {
+export function formatOfRecord(record: JsonRecord): Format | undefined {
   return FORMATS.find((format) => format.claim(record) === 'sure');
 }
 

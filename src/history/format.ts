@@ -1,5 +1,5 @@
 import type { Fold } from './fold.ts';
-import type { JsonObject } from './json-value.ts';
+import type { JsonRecord } from './json-value.ts';
 
 export const FORMAT_NAMES = [
   'thread-events',
@@ -26,13 +26,13 @@ export function strongest(claims: readonly Claim[]): Claim {
 /** One shape of transcript. */
 export interface Format {
   readonly name: FormatName;
-  claim(record: JsonObject): Claim;
+  claim(record: JsonRecord): Claim;
   open(fold: Fold): Reader;
 }
 
 /** Reads the records of one transcript, in order, into a fold. Never throws for what a record holds. */
 export interface Reader {
-  read(record: JsonObject): void;
+  read(record: JsonRecord): void;
   /**
    * Looks at a line of JSON without parsing it and says whether it must be read. Everything unexpected must be; a line
    * that need not be may still move the reader's state on.

@@ -7,7 +7,7 @@ import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { FormatName, Reader } from './format.ts';
 import type { HistoryOptions, HistorySighting, Skipped } from './history-sighting.ts';
-import { type JsonObject, parseJson } from './json-value.ts';
+import { type JsonRecord, parseJson } from './json-value.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 
@@ -41,7 +41,7 @@ export class HistoryIndex {
   #format: FormatName | undefined;
   #reader: Reader | undefined;
   /** Records read before the format was clear. */
-  #undecided: JsonObject[] = [];
+  #undecided: JsonRecord[] = [];
   #records = 0;
   /** The last line was not whole when the bytes ended. */
   #incomplete = false;
@@ -178,7 +178,7 @@ export class HistoryIndex {
     else this.#tryToOpen(record);
   }
 
-  #tryToOpen(record: JsonObject): void {
+  #tryToOpen(record: JsonRecord): void {
     this.#undecided.push(record);
     const format = formatOfRecord(record);
     if (format !== undefined) this.#open(format.name);

@@ -1,4 +1,4 @@
-import { integerIn, type JsonObject } from './json-value.ts';
+import { integerIn, type JsonRecord } from './json-value.ts';
 
 /** Lines a call asks for; see ReadAccess. */
 export interface AskedLines {
@@ -7,12 +7,12 @@ export interface AskedLines {
 }
 
 /** The lines in a read's arguments, under any of their usual names; nothing when it asks for all of the file. */
-export function askedLines(args: JsonObject): AskedLines {
+export function askedLines(args: JsonRecord): AskedLines {
   return byViewRange(args) ?? byHeadOrTail(args) ?? byEnds(args) ?? byCount(args);
 }
 
 /** `view_range: [a, b]`, b = -1 being the end. */
-function byViewRange(args: JsonObject): AskedLines | undefined {
+function byViewRange(args: JsonRecord): AskedLines | undefined {
   const range = args['view_range'] ?? args['viewRange'];
   if (!Array.isArray(range)) return undefined;
   const [from, to] = range;
@@ -24,21 +24,21 @@ function byViewRange(args: JsonObject): AskedLines | undefined {
 }
 
 /** 0 is "not given" to the tools that have these. */
-function byHeadOrTail(args: JsonObject): AskedLines | undefined {
+function byHeadOrTail(args: JsonRecord): AskedLines | undefined {
   const head = integerIn(args, 'head');
   if (head !== undefined && head > 0) return { from: 1, to: head };
   const tail = integerIn(args, 'tail');
   return tail !== undefined && tail > 0 ? { from: -tail } : undefined;
 }
 
-function byEnds(args: JsonObject): AskedLines | undefined {
+function byEnds(args: JsonRecord): AskedLines | undefined {
   const from = integerIn(args, 'start_line') ?? integerIn(args, 'startLine');
   const to = integerIn(args, 'end_line') ?? integerIn(args, 'endLine');
   if (from === undefined && to === undefined) return undefined;
   return { from: Math.max(1, from ?? 1), ...(to === undefined || to < 1 ? {} : { to }) };
 }
 
-function byCount(args: JsonObject): AskedLines {
+function byCount(args: JsonRecord): AskedLines {
   const offset = integerIn(args, 'offset');
   const limit = integerIn(args, 'limit');
   if (offset === undefined && limit === undefined) return {};

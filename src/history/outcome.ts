@@ -1,10 +1,10 @@
 import { isRecord } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
-import { type JsonObject, objectIn, stringIn } from './json-value.ts';
+import { type JsonRecord, objectIn, stringIn } from './json-value.ts';
 import type { ToolResult } from './tool-result.ts';
 
 /** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */
-export function outcomeIn(result: JsonObject): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
+export function outcomeIn(result: JsonRecord): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
   const outcome = objectIn(objectIn(result, '_meta') ?? {}, OUTCOME_KEY);
   if (!isRecord(outcome)) return {};
   if (outcome['ok'] !== true) return { refused: true };

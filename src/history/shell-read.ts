@@ -1,5 +1,5 @@
 import { isRecord } from '../model/record.ts';
-import type { JsonObject } from './json-value.ts';
+import type { JsonRecord } from './json-value.ts';
 import { simpleWords } from './shell-words.ts';
 
 /** A command that prints lines of one file and nothing else. */
@@ -38,7 +38,7 @@ export function shellRead(command: string | readonly string[]): ShellRead | unde
 }
 
 /** The command in the arguments of a shell tool, under any of its usual names. */
-export function commandIn(args: JsonObject): string | readonly string[] | undefined {
+export function commandIn(args: JsonRecord): string | readonly string[] | undefined {
   const action = args['action'];
   const command = args['command'] ?? args['cmd'] ?? (isRecord(action) ? action['command'] : undefined);
   if (typeof command === 'string') return command;

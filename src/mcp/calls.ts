@@ -1,11 +1,15 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import { describe, failureResult } from '../tools/failure.ts';
+import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
+import type { ToolResult } from '../tools/tool-result.ts';
 import { metaOf } from './envelope.ts';
-import { describe, failureResult } from './failure.ts';
 import { isRequestId, type Request, type RequestId } from './message.ts';
 import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
+import type { Era, Implementation } from './protocol.ts';
 import { invalidParams } from './protocol.ts';
-import type { Era, Implementation, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
 
 /** The peer of one call: in which era it spoke, and who it says it is. */
 export interface Caller {
@@ -77,7 +81,7 @@ export class Calls {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #target(params: JsonObject): { name: string; args: JsonObject } {
+  #target(params: JsonRecord): { name: string; args: JsonRecord } {
     const { name, arguments: args = {} } = params;
     if (typeof name !== 'string') throw invalidParams('Invalid tools/call request: name must be a string');
     if (!isRecord(args)) throw invalidParams('Invalid tools/call request: arguments must be an object');
@@ -103,7 +107,7 @@ export class Calls {
 /** One call's surroundings. Its signal is made when someone asks for it, which a short call never does. */
 class RunningCall implements ToolContext {
   readonly request: Request;
-  readonly meta: JsonObject;
+  readonly meta: JsonRecord;
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint = undefined;

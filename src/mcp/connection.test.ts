@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
+import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { Connection } from './connection.ts';
-import type { ToolContext, ToolHost } from './tool-host.ts';
 
 const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -26,12 +27,12 @@ function open() {
     call: async (name, args, context) => {
       if (name === 'fail') throw new Error('/secret/path');
       if (name === 'hold') await new Promise<void>((finish) => held.set(args['key'], { finish, context }));
-      const { era, clientInfo, meta } = context;
+      const { clientInfo, meta } = context;
       return {
         kind: 'object',
         result: {
           content: [{ type: 'text', text: JSON.stringify(args) }],
-          _meta: { era, clientInfo, token: meta['progressToken'] },
+          _meta: { clientInfo, token: meta['progressToken'] },
         },
       };
     },
@@ -118,7 +119,7 @@ describe('the legacy era', () => {
       {
         result: {
           content: [{ text: '{"a":1}' }],
-          _meta: { era: 'legacy', clientInfo: { name: 'c', version: '1' } },
+          _meta: { clientInfo: { name: 'c', version: '1' } },
         },
       },
     ],
@@ -219,7 +220,7 @@ describe('the modern era', () => {
     expect(answer()).toMatchObject({
       result: {
         ...stamp,
-        _meta: { ...stamp._meta, era: 'modern', clientInfo: { name: 'client', version: '9' } },
+        _meta: { ...stamp._meta, clientInfo: { name: 'client', version: '9' } },
       },
     });
   });

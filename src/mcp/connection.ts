@@ -1,9 +1,12 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { type Caller, Calls } from './calls.ts';
 import { type Envelope, envelopeOf, implementationOf } from './envelope.ts';
 import { isRequestId, type Message, type Request, type RequestId, readLine, readMessage } from './message.ts';
 import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
+import type { Implementation } from './protocol.ts';
 import {
   BATCH_VERSION,
   CAPABILITIES,
@@ -18,7 +21,6 @@ import {
   SUBSCRIPTION_ID_KEY,
   unsupportedVersion,
 } from './protocol.ts';
-import type { Implementation, JsonObject, ToolHost } from './tool-host.ts';
 
 /** Lists never change while the server runs, but another start may have other tools: clients should ask each time. */
 const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
@@ -169,7 +171,7 @@ export class Connection {
     }
   }
 
-  #initialize(params: JsonObject): JsonObject {
+  #initialize(params: JsonRecord): JsonRecord {
     const requested = params['protocolVersion'];
     if (typeof requested !== 'string')
       throw invalidParams('Invalid initialize request: protocolVersion must be a string');
@@ -200,7 +202,7 @@ export class Connection {
   }
 
   /** Nothing a client can subscribe to ever happens here; the request stays open until either side ends it. */
-  #listen(id: RequestId, params: JsonObject): Parts {
+  #listen(id: RequestId, params: JsonRecord): Parts {
     if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
@@ -210,7 +212,7 @@ export class Connection {
     return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
   }
 
-  #modernResult(result: JsonObject): JsonObject {
+  #modernResult(result: JsonRecord): JsonRecord {
     return complete(result, { era: 'modern', info: this.#host.info });
   }
 }

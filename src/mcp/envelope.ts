@@ -1,4 +1,6 @@
+import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import type { Implementation } from './protocol.ts';
 import {
   CLIENT_CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
@@ -8,7 +10,6 @@ import {
   type RpcError,
   unsupportedVersion,
 } from './protocol.ts';
-import type { Implementation, JsonObject } from './tool-host.ts';
 
 /** What a request says about itself in `_meta`, as revision 2026-07-28 asks of every request. */
 export type Envelope =
@@ -18,7 +19,7 @@ export type Envelope =
   | { readonly kind: 'invalid'; readonly error: RpcError };
 
 /** Reads the envelope. A claim that is present and wrong is an error, never a message of the older kind. */
-export function envelopeOf(params: JsonObject): Envelope {
+export function envelopeOf(params: JsonRecord): Envelope {
   const meta = metaOf(params);
   if (!(PROTOCOL_VERSION_KEY in meta)) return { kind: 'none' };
   const version = meta[PROTOCOL_VERSION_KEY];
@@ -38,7 +39,7 @@ export function envelopeOf(params: JsonObject): Envelope {
 }
 
 /** The `_meta` of a request, `{}` if it has none. */
-export function metaOf(params: JsonObject): JsonObject {
+export function metaOf(params: JsonRecord): JsonRecord {
   const meta = params['_meta'];
   return isRecord(meta) ? meta : {};
 }

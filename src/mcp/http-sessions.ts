@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { type Rejection, reject } from './http-answer.ts';
 import { sdkServer } from './sdk-server.ts';
-import type { ToolHost } from './tool-host.ts';
 
 export interface SessionLimits {
   /** A session without any open request is forgotten after this. */

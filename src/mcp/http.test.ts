@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { type HttpOptions, newToken, serveHttp } from './http.ts';
-import type { ToolHost } from './tool-host.ts';
 
 const TOKEN = 'token-for-tests';
 const ACCEPT = 'application/json, text/event-stream';

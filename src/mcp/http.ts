@@ -17,10 +17,10 @@ import {
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { checkToken, readJson, reject } from './http-answer.ts';
 import { HttpSessions, type SessionLimits } from './http-sessions.ts';
 import { sdkServer } from './sdk-server.ts';
-import type { ToolHost } from './tool-host.ts';
 
 const PATH = '/mcp';
 const MAX_BODY_BYTES = 64 << 20;

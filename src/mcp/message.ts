@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
 import { invalidParams, invalidRequest, parseError, type RpcError } from './protocol.ts';
-import type { JsonObject } from './tool-host.ts';
 
 export type RequestId = string | number;
 
@@ -9,13 +9,13 @@ export interface Request {
   readonly kind: 'request';
   readonly id: RequestId;
   readonly method: string;
-  readonly params: JsonObject;
+  readonly params: JsonRecord;
 }
 
 interface Notification {
   readonly kind: 'notification';
   readonly method: string;
-  readonly params: JsonObject;
+  readonly params: JsonRecord;
 }
 
 /** One JSON-RPC message, or what to answer because it is none. */

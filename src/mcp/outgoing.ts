@@ -1,7 +1,9 @@
-import type { Escaped, JsonText } from './json-text.ts';
+import type { JsonRecord } from '../model/record.ts';
+import type { TextResult, ToolResult } from '../tools/tool-result.ts';
+import type { Escaped, JsonText } from '../wire/json-text.ts';
 import type { RequestId } from './message.ts';
+import type { Era, Implementation } from './protocol.ts';
 import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
-import type { Era, Implementation, JsonObject, TextResult, ToolResult } from './tool-host.ts';
 
 /** A message on its way out, in pieces that are written one after the other: JSON text, or what makes it. */
 export type Parts = readonly (string | Escaped)[];
@@ -14,7 +16,7 @@ export function writeParts(parts: Parts, out: JsonText): void {
   }
 }
 
-export function resultMessage(id: RequestId, result: JsonObject): Parts {
+export function resultMessage(id: RequestId, result: JsonRecord): Parts {
   return [`${head(id)}"result":${JSON.stringify(result)}}`];
 }
 
@@ -23,7 +25,7 @@ export function errorMessage(id: RequestId | null, error: RpcError): Parts {
   return [`${head(id)}"error":${JSON.stringify({ code, message, data })}}`];
 }
 
-export function notificationMessage(method: string, params: JsonObject): Parts {
+export function notificationMessage(method: string, params: JsonRecord): Parts {
   return [JSON.stringify({ jsonrpc: '2.0', method, params })];
 }
 
@@ -57,9 +59,9 @@ function twice(text: Escaped, between: string): Escaped {
 
 /** Adds what revision 2026-07-28 wants in every result; older clients get the result as it is. */
 export function complete(
-  result: JsonObject,
+  result: JsonRecord,
   server: { readonly era: Era; readonly info: Implementation },
-): JsonObject {
+): JsonRecord {
   if (server.era === 'legacy') return result;
   const meta = result['_meta'];
   return {
@@ -70,7 +72,7 @@ export function complete(
 }
 
 /** Everything of a text result but its text. */
-function textShell(result: TextResult): JsonObject {
+function textShell(result: TextResult): JsonRecord {
   return {
     ...(result.isError === undefined ? {} : { isError: result.isError }),
     ...(result.meta === undefined ? {} : { _meta: result.meta }),

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { JsonText } from './json-text.ts';
+import { JsonText } from '../wire/json-text.ts';
 import { type Parts, writeParts } from './outgoing.ts';
 
 /** Room for the answers of one turn; larger ones are made when they are needed. */

@@ -10,6 +10,16 @@ export const MODERN_VERSIONS = ['2026-07-28'] as const;
 /** The only revision in which one line may carry several messages. */
 export const BATCH_VERSION: LegacyVersion = '2025-03-26';
 
+/** `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request speaks for itself. */
+export type Era = 'legacy' | 'modern';
+
+/** A client or a server, as it introduces itself. */
+export interface Implementation {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+}
+
 export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';

@@ -1,14 +1,18 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
+import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import { describe, failureResult } from '../tools/failure.ts';
+import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
+import type { ToolResult } from '../tools/tool-result.ts';
+import { JsonText } from '../wire/json-text.ts';
 import { implementationOf, metaOf } from './envelope.ts';
-import { describe, failureResult } from './failure.ts';
-import { JsonText } from './json-text.ts';
 import { isRequestId } from './message.ts';
+import type { Era } from './protocol.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
-import type { Era, JsonObject, ToolContext, ToolHost, ToolResult } from './tool-host.ts';
 
 /** A tool result as the SDK wants it: an object, whatever the host gave. */
-type CallResult = JsonObject & { readonly content: readonly JsonObject[] };
+type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
 
 /**
  * The SDK's server over a host: one for a legacy session, one for every modern request. It keeps no state of its own.
@@ -30,7 +34,7 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
     const { name, arguments: args = {} } = request.params;
     if (!names.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
     try {
-      return objectOf(await host.call(name, args, toolContext(server, context, era))) as never;
+      return objectOf(await host.call(name, args, toolContext(server, context))) as never;
     } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
       return objectOf(failureResult(name, error)) as never;
@@ -53,16 +57,15 @@ function objectOf(result: ToolResult): CallResult {
   };
 }
 
-function toolContext(server: Server, context: ServerContext, era: Era): ToolContext {
+function toolContext(server: Server, context: ServerContext): ToolContext {
   const { signal, envelope, _meta, notify } = context.mcpReq;
-  const meta: JsonObject = metaOf({ _meta });
+  const meta: JsonRecord = metaOf({ _meta });
   const token = meta['progressToken'];
   const claimed = isRecord(envelope) ? envelope[CLIENT_INFO_KEY] : server.getClientVersion();
   let last = Number.NEGATIVE_INFINITY;
   return {
     signal,
     meta,
-    era,
     clientInfo: implementationOf(claimed),
     sessionHint: context.sessionId,
     progress: (done, total, message) => {

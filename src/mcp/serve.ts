@@ -4,11 +4,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
-import { type EndSignal, EndSignals } from './end-signals.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
+import { createToolHost } from '../tools/tool-host.ts';
+import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { LateWorkspace } from './late-workspace.ts';
 import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
-import type { ToolHost } from './tool-host.ts';
-import { createToolHost } from './tools-host.ts';
 
 /** A workspace and how it is served. */
 export interface ServeOptions {

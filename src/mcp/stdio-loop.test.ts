@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import type { ToolHost } from '../tools/tool-host.ts';
 import { serveStdio } from './stdio-loop.ts';
-import type { ToolHost } from './tool-host.ts';
 
 const MEGABYTE = 'm'.repeat(1 << 20);
 const host: ToolHost = {

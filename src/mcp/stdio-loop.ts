@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { LineFrames } from '../text/frame.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
+import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { Connection } from './connection.ts';
-import { type EndSignal, EndSignals } from './end-signals.ts';
 import { Output } from './output.ts';
-import type { ToolHost } from './tool-host.ts';
 
 /** Why the loop ended. */
 export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;

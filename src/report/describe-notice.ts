@@ -12,6 +12,15 @@ export interface NoticeOptions {
 
 const MAX_PATHS = 20;
 
+/** One text for each notice that has something to tell about a path. */
+export function noticeTexts(
+  notices: readonly Notice[],
+  path: string,
+  { wording }: { readonly wording: PresetName },
+): readonly string[] {
+  return notices.map((notice) => describeNotice(notice, { path, wording })).filter((text) => text !== '');
+}
+
 /** One notice in a sentence or two for the agent, bounded; empty where there is nothing to tell (an exact match). */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
   switch (notice.kind) {

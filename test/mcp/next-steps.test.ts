@@ -6,13 +6,12 @@ import { checkArguments } from '../../src/dialect/check-arguments.ts';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
 import { loadDialect } from '../../src/dialect/dialects.ts';
 import type { Dialect } from '../../src/dialect/tool.ts';
-import { TOOL_NAMES } from '../../src/mcp/dialect-names.ts';
 import { toolMessage } from '../../src/mcp/outgoing.ts';
-import { createToolHost } from '../../src/mcp/tools-host.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { createToolHost } from '../../src/tools/tool-host.ts';
 import { scratch } from '../support/tree.ts';
 import { written } from '../support/written.ts';
 
@@ -297,7 +296,7 @@ describe.each(NAMES)('in %s', (name) => {
     const foreign = await foreignWords(name);
     const wrong: string[] = [];
     for (const refusal of everyRefusal()) {
-      const text = explain(refusal, { nowMs: 1_000_000, tools: TOOL_NAMES[name], wording: 'default' });
+      const text = explain(refusal, { nowMs: 1_000_000, tools: dialect.names, wording: 'default' });
       for (const next of callsIn(text)) {
         const why = whyNotCallable(dialect, next);
         if (why !== undefined) wrong.push(`${why}: ${text}`);

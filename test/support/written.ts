@@ -1,5 +1,5 @@
-import { JsonText } from '../../src/mcp/json-text.ts';
 import { type Parts, writeParts } from '../../src/mcp/outgoing.ts';
+import { JsonText } from '../../src/wire/json-text.ts';
 
 /** A message as it would go over the wire. */
 export function written(parts: Parts): string {

@@ -8,6 +8,8 @@ import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
+import { givenToken, tokenLine } from '../given-token.ts';
+import { keepOutOfReach } from '../policy-place.ts';
 import type { ProxyPlan } from '../proxy-plan.ts';
 import { accessibleFolders } from '../serve-folders.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../settings.ts';
@@ -95,17 +97,34 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
       ...(policyFile === undefined ? {} : { policyFile }),
       ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
     },
-    ...(flags.policy === undefined ? {} : { policyPath: resolve(cli.cwd, flags.policy) }),
+    opened: (sessions) => {
+      if (flags.policy !== undefined) keepOutOfReach(sessions, resolve(cli.cwd, flags.policy));
+    },
     command: words,
     headers: flags.header ?? {},
     ...(url === undefined ? {} : { url }),
-    ...(http === undefined ? {} : { http: http === true ? {} : { port: http } }),
+    ...(http === undefined ? {} : { http: frontOf(cli, http, log) }),
     ...(session === undefined ? {} : { session }),
     unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
     receipts: flags.receipts ?? settings?.receipts ?? false,
     tables: tablesOf(settings),
     env: cli.env,
-    log,
+  };
+}
+
+function frontOf(
+  { env }: Cli,
+  http: true | number,
+  log: (line: string) => void,
+): NonNullable<ProxyPlan['http']> {
+  const token = givenToken(env);
+  return {
+    ...(http === true ? {} : { port: http }),
+    token,
+    listening: (front) => {
+      log(`serving at ${front.url}`);
+      log(tokenLine(front.token, token));
+    },
   };
 }
 

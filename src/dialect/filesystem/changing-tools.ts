@@ -1,7 +1,8 @@
 import type { Edit } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
+import { noticeTexts } from '../../report/describe-notice.ts';
+import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Tool, tool } from '../tool.ts';
-import type { Words } from '../words.ts';
 import { forewordFor, moveForeword } from './forewords.ts';
 import { diffText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
@@ -26,7 +27,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     call: ({ path, content }) => ({
       kind: 'write',
       operation: { path, content, makeParents: false },
-      render: ({ notices }, words) => told(`Successfully wrote to ${path}`, { notices, path, words }),
+      render: ({ notices }, context) => told(`Successfully wrote to ${path}`, { notices, path, context }),
       foreword: forewordFor('open'),
     }),
   }),
@@ -73,15 +74,19 @@ export const CHANGING_TOOLS: readonly Tool[] = [
         return {
           kind: 'apply',
           operation: { changes: [{ kind: 'edit', path, edits, withDiff: true }], dryRun },
-          render: ({ results: [first] }, words) =>
-            told(diffText(path, first?.diff ?? '', words), { notices: first?.notices ?? [], path, words }),
+          render: ({ results: [first] }, context) =>
+            told(diffText(path, first?.diff ?? '', context), {
+              notices: first?.notices ?? [],
+              path,
+              context,
+            }),
           foreword,
         };
       return {
         kind: 'edit',
         operation: { path, edits, withDiff: true },
-        render: ({ diff = '', notices }, words) =>
-          told(diffText(path, diff, words), { notices, path, words }),
+        render: ({ diff = '', notices }, context) =>
+          told(diffText(path, diff, context), { notices, path, context }),
         foreword,
       };
     },
@@ -120,8 +125,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     call: ({ source, destination }) => ({
       kind: 'move',
       operation: { source, destination, makeParents: false, overwrite: false },
-      render: ({ notices }, words) =>
-        told(`Successfully moved ${source} to ${destination}`, { notices, path: destination, words }),
+      render: ({ notices }, context) =>
+        told(`Successfully moved ${source} to ${destination}`, { notices, path: destination, context }),
       foreword: moveForeword(source, destination),
     }),
   }),
@@ -129,8 +134,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
 
 function told(
   done: string,
-  { notices, path, words }: { notices: readonly Notice[]; path: string; words: Words },
+  { notices, path, context }: { notices: readonly Notice[]; path: string; context: RenderContext },
 ): string {
-  const more = words.notices(notices, path);
+  const more = noticeTexts(notices, path, context);
   return more.length === 0 ? done : `${done}${done.endsWith('\n') ? '' : '\n'}${more.join('\n')}`;
 }

@@ -7,6 +7,15 @@ import { READING_TOOLS } from './reading-tools.ts';
 export const FILESYSTEM: Dialect = {
   name: 'filesystem',
   tools: [...READING_TOOLS, ...CHANGING_TOOLS, ...LISTING_TOOLS],
+  names: {
+    read: 'read_text_file',
+    write: 'write_file',
+    edit: 'edit_file',
+    list: 'list_directory',
+    mkdir: 'create_directory',
+    find: 'search_files',
+    arguments: { path: 'path' },
+  },
   terms: { old_string: 'oldText', new_string: 'newText', limit: 'head' },
   instructions:
     'Files here change only after you have looked. read_text_file a file in full before write_file replaces it, and at all before edit_file; ' +

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { FILESYSTEM } from './dialect.ts';
@@ -178,7 +178,7 @@ describe('read_multiple_files', () => {
       },
     ];
     expect(many.render({ files }, W)).toBe(
-      "a:\nx\n\n\n---\nb: Error - ENOENT: no such file or directory, open '/root/b'\nrefused b [NOT_FOUND]",
+      'a:\nx\n\n\n---\nb: Error - ENOENT: no such file or directory, open \'/root/b\'\nrefusing to read b: there is nothing at that path [NOT_FOUND]\nNext: list_directory {"path":"."} shows what is there.',
     );
   });
 });

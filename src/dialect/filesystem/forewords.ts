@@ -1,8 +1,9 @@
 import type { Refusal } from '../../model/verdict.ts';
-import type { Words } from '../words.ts';
+import { pathText } from '../../report/bounded.ts';
+import type { RenderContext } from '../render.ts';
 import { absolutePath } from './absolute-path.ts';
 
-type Foreword = (refusal: Refusal, words: Words) => string | undefined;
+type Foreword = (refusal: Refusal, context: RenderContext) => string | undefined;
 
 const ON_THE_WAY: Readonly<Record<string, string>> = {
   ENOTDIR: 'ENOTDIR: not a directory',
@@ -14,18 +15,18 @@ export function forewordFor(
   call: 'open' | 'scandir' | 'stat' | 'mkdir',
   more: Foreword = () => undefined,
 ): Foreword {
-  return (refusal, words) => more(refusal, words) ?? general(call, refusal, words);
+  return (refusal, context) => more(refusal, context) ?? general(call, refusal, context);
 }
 
-function general(call: string, refusal: Refusal, words: Words): string | undefined {
-  const shown = words.path(absolutePath(refusal.path, words.roots));
+function general(call: string, refusal: Refusal, context: RenderContext): string | undefined {
+  const shown = pathText(absolutePath(refusal.path, context.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
   // What stops on the way there, it notices before it does anything.
   const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
   if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {
     case 'OUTSIDE_WORKSPACE':
-      return `Access denied - path outside allowed directories: ${shown} not in ${words.roots.join(', ')}`;
+      return `Access denied - path outside allowed directories: ${shown} not in ${context.roots.join(', ')}`;
     case 'NOT_FOUND':
     case 'DELETED':
       return said('ENOENT: no such file or directory');
@@ -43,16 +44,16 @@ function general(call: string, refusal: Refusal, words: Words): string | undefin
 
 /** The same for a move, whose errors name both paths. */
 export function moveForeword(source: string, destination: string): Foreword {
-  return (refusal, words) => {
-    const from = absolutePath(source, words.roots);
-    const to = absolutePath(destination, words.roots);
-    const both = `'${words.path(from)}' -> '${words.path(to)}'`;
+  return (refusal, context) => {
+    const from = absolutePath(source, context.roots);
+    const to = absolutePath(destination, context.roots);
+    const both = `'${pathText(from)}' -> '${pathText(to)}'`;
     if (refusal.code === 'NOT_FOUND' || refusal.code === 'DELETED')
       return `ENOENT: no such file or directory, rename ${both}`;
     if (refusal.code === 'ALREADY_EXISTS' || from === to)
-      return `Destination already exists: ${words.path(to)}`;
+      return `Destination already exists: ${pathText(to)}`;
     return refusal.code === 'OUTSIDE_WORKSPACE' || refusal.code === 'NOT_A_FILE'
-      ? general('rename', refusal, words)
+      ? general('rename', refusal, context)
       : undefined;
   };
 }

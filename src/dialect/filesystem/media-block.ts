@@ -1,5 +1,5 @@
 import type { MediaResult } from '../operation.ts';
-import type { Block } from '../words.ts';
+import type { Block } from '../render.ts';
 
 /** By file name, as the official server does; what the bytes are is not looked at. */
 const MIME_TYPES: Readonly<Record<string, string>> = {

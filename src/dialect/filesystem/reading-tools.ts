@@ -1,5 +1,6 @@
+import { explain } from '../../report/explain.ts';
+import type { Block } from '../render.ts';
 import { READS, type Tool, tool } from '../tool.ts';
-import type { Block } from '../words.ts';
 import { forewordFor } from './forewords.ts';
 import { MEDIA_OUTPUT, mediaBlock } from './media-block.ts';
 import { HEAD_STYLE, RAW_STYLE } from './shapes.ts';
@@ -93,14 +94,14 @@ export const READING_TOOLS: readonly Tool[] = [
     call: ({ paths }) => ({
       kind: 'read-many',
       operation: { paths, each: { raw: true, limit: ALL, maxBytes: MAX_WHOLE_BYTES } },
-      render: ({ files }, words) => {
+      render: ({ files }, context) => {
         const foreword = forewordFor('open');
         const texts = files.map(({ path, outcome }) => {
           if (outcome.ok && outcome.media !== undefined)
-            return `${path}: Error - ${RAW_STYLE.other(outcome, words)}`;
+            return `${path}: Error - ${RAW_STYLE.other(outcome, context)}`;
           if (outcome.ok) return `${path}:\n${outcome.text}\n`;
-          const official = foreword(outcome.refusal, words);
-          const ours = words.refusal(outcome.refusal);
+          const official = foreword(outcome.refusal, context);
+          const ours = explain(outcome.refusal, context);
           return `${path}: Error - ${official === undefined ? ours : `${official}\n${ours}`}`;
         });
         return texts.join('\n---\n');

@@ -1,15 +1,16 @@
 import type { FileKind } from '../../model/path.ts';
 import type { InfoResult, ListResult, ReadResult } from '../../model/results.ts';
+import { pathText } from '../../report/bounded.ts';
 import type { ReadStyle } from '../read-style.ts';
-import type { Words } from '../words.ts';
+import type { RenderContext } from '../render.ts';
 import { absolutePath } from './absolute-path.ts';
 
 /** The file's own text and nothing else. */
 export const RAW_STYLE: ReadStyle = {
   lines: 'raw',
   foot: () => '',
-  other: (result: ReadResult, words: Words) =>
-    `${words.path(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
+  other: (result: ReadResult) =>
+    `${pathText(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
 };
 
 /** The first lines of a file, which the official server joins. */
@@ -59,7 +60,7 @@ export function infoText(info: InfoResult): string {
 }
 
 /** A fenced diff; the fence is longer than any run of backticks in it. */
-export function diffText(given: string, diff: string, { roots }: Pick<Words, 'roots'>): string {
+export function diffText(given: string, diff: string, { roots }: Pick<RenderContext, 'roots'>): string {
   const path = absolutePath(given, roots);
   let fence = '```';
   while (diff.includes(fence)) fence += '`';

@@ -6,6 +6,16 @@ import { LACE_TOOLS } from './tools.ts';
 export const LACE: Dialect = {
   name: 'lace',
   tools: [...LACE_TOOLS, FILE_EDIT],
+  names: {
+    read: 'file_read',
+    write: 'file_write',
+    edit: 'file_edit',
+    insert: 'file_insert',
+    list: 'file_list',
+    find: 'file_find',
+    search: 'ripgrep_search',
+    arguments: { path: 'path', from: 'startLine', to: 'endLine' },
+  },
   terms: {
     old_string: 'old_text',
     new_string: 'new_text',

@@ -1,7 +1,9 @@
 import type { Edit } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
+import { pathText } from '../../report/bounded.ts';
+import { noticeTexts } from '../../report/describe-notice.ts';
+import type { RenderContext } from '../render.ts';
 import { DESTROYS, type Tool, tool } from '../tool.ts';
-import type { Words } from '../words.ts';
 
 /** Several replacements in one file, all or none, each with an exact number of occurrences. */
 export const FILE_EDIT: Tool = tool({
@@ -47,18 +49,18 @@ export const FILE_EDIT: Tool = tool({
       return {
         kind: 'apply',
         operation: { changes: [{ kind: 'edit', path, edits }], dryRun },
-        render: ({ results }, words) =>
-          told(`Dry run completed. Would apply ${count} to ${words.path(path)}`, {
+        render: ({ results }, context) =>
+          told(`Dry run completed. Would apply ${count} to ${pathText(path)}`, {
             diff: results[0]?.diff,
             notices: results[0]?.notices ?? [],
-            words,
+            context,
             path,
           }),
       };
     return {
       kind: 'edit',
       operation: { path, edits },
-      render: ({ notices }, words) => told(`Successfully applied ${count}`, { notices, words, path }),
+      render: ({ notices }, context) => told(`Successfully applied ${count}`, { notices, context, path }),
     };
   },
 });
@@ -66,12 +68,14 @@ export const FILE_EDIT: Tool = tool({
 interface More {
   readonly diff?: string | undefined;
   readonly notices: readonly Notice[];
-  readonly words: Words;
+  readonly context: RenderContext;
   readonly path: string;
 }
 
-function told(done: string, { diff, notices, words, path }: More): string {
-  return [done, ...(diff === undefined || diff === '' ? [] : [diff]), ...words.notices(notices, path)].join(
-    '\n',
-  );
+function told(done: string, { diff, notices, context, path }: More): string {
+  return [
+    done,
+    ...(diff === undefined || diff === '' ? [] : [diff]),
+    ...noticeTexts(notices, path, context),
+  ].join('\n');
 }

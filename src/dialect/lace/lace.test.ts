@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
 import { readText } from '../read-style.ts';
 import { LACE } from './dialect.ts';
@@ -100,13 +100,13 @@ describe('ripgrep_search', () => {
       { path: 'a', line: 10, text: 'xx' },
       { path: 'b', line: 1, text: 'x' },
     ];
-    expect(searchText('x', { mode: 'lines', hits, truncated: false, matches: 3 }, W)).toBe(
+    expect(searchText('x', { mode: 'lines', hits, truncated: false, matches: 3 })).toBe(
       'Found 3 matches:\n\na:\n 9\tx\n10\txx\n\nb:\n1\tx\n',
     );
-    expect(searchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 }, W)).toBe(
+    expect(searchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 })).toBe(
       'No matches found for pattern: x in what could be searched',
     );
-    expect(searchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 }, W)).toBe(
+    expect(searchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 })).toBe(
       'No matches found for pattern: x',
     );
   });
@@ -124,7 +124,9 @@ describe('file_find', () => {
   const query = { pattern: '*.ts', path: 'd/', includeHidden: false, maxResults: 50 };
 
   it('matches names, newest first, without hidden ones', () => {
-    expect(findText(query, result, W)).toBe('d/src/New.TS (2 KB) - at 2\nd/old.ts (1 byte) - at 1');
+    expect(findText(query, result, W)).toBe(
+      'd/src/New.TS (2 KB) - 16 minutes ago\nd/old.ts (1 byte) - 16 minutes ago',
+    );
   });
 
   it('finds hidden ones and folders if asked to, and says what it cut', () => {

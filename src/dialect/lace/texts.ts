@@ -1,6 +1,8 @@
 import type { ListResult, ReadResult, SearchResult } from '../../model/results.ts';
+import { pathText } from '../../report/bounded.ts';
+import { relativeTime } from '../../report/relative-time.ts';
 import type { ReadStyle } from '../read-style.ts';
-import type { Words } from '../words.ts';
+import type { RenderContext } from '../render.ts';
 import { nameMatcher } from './name-matcher.ts';
 
 /** `cat -n` with numbers flush right; says so if there is more. */
@@ -11,8 +13,8 @@ export const READ_STYLE: ReadStyle = {
     if (to === 0 || (from === 1 && to === totalLines)) return '';
     return `\n\n[lines ${from}-${to}${totalLines === undefined ? '' : ` of ${totalLines}`}; use startLine and endLine for others]`;
   },
-  other: (result: ReadResult, words: Words) =>
-    `${words.path(result.path)} is not text: ${result.media?.mimeType ?? 'application/octet-stream'}, ${sizeText(result.sizeBytes)}`,
+  other: (result: ReadResult) =>
+    `${pathText(result.path)} is not text: ${result.media?.mimeType ?? 'application/octet-stream'}, ${sizeText(result.sizeBytes)}`,
 };
 
 /** `5 bytes`, `1.5 KB`, as that system writes sizes. */
@@ -32,7 +34,7 @@ export interface FindQuery {
 }
 
 /** Entries whose own name matches, newest first; folders, whose times are not asked for, last. */
-export function findText(query: FindQuery, result: ListResult, words: Words): string {
+export function findText(query: FindQuery, result: ListResult, context: RenderContext): string {
   const matches = nameMatcher(query.pattern);
   const found = result.entries
     .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
@@ -41,9 +43,9 @@ export function findText(query: FindQuery, result: ListResult, words: Words): st
   if (found.length === 0) return `No files found matching pattern: ${query.pattern}`;
   const folder = query.path === '.' ? '' : `${query.path.replace(/\/+$/, '')}/`;
   const rows = found.slice(0, query.maxResults).map(({ path, kind, sizeBytes, mtimeMs }) => {
-    const name = words.path(`${folder}${path}`);
+    const name = pathText(`${folder}${path}`);
     if (kind === 'directory') return `${name}/`;
-    const when = mtimeMs === undefined ? '' : ` - ${words.ago(mtimeMs)}`;
+    const when = mtimeMs === undefined ? '' : ` - ${relativeTime(mtimeMs, context.nowMs)}`;
     return sizeBytes === undefined ? name : `${name} (${sizeText(sizeBytes)})${when}`;
   });
   if (found.length > query.maxResults)
@@ -52,7 +54,7 @@ export function findText(query: FindQuery, result: ListResult, words: Words): st
 }
 
 /** Matches grouped by file, with numbered lines. */
-export function searchText(pattern: string, result: SearchResult, words: Words): string {
+export function searchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
   const { matches } = result;
@@ -61,7 +63,7 @@ export function searchText(pattern: string, result: SearchResult, words: Words):
   for (const [path, hits] of byFile(result)) {
     const width = String(hits.at(-1)?.line ?? 1).length;
     rows.push(
-      `${words.path(path)}:`,
+      `${pathText(path)}:`,
       ...hits.map(({ line, text }) => `${String(line).padStart(width)}\t${text}`),
       '',
     );

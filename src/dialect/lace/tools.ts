@@ -1,3 +1,5 @@
+import { pathText } from '../../report/bounded.ts';
+import { noticeTexts } from '../../report/describe-notice.ts';
 import { ADDS, DESTROYS, given, READS, type Tool, tool } from '../tool.ts';
 import { treeText } from './file-tree.ts';
 import { findText, READ_STYLE, searchText, sizeText } from './texts.ts';
@@ -58,10 +60,10 @@ const fileWrite = tool({
   call: ({ path, content, createDirs = true }) => ({
     kind: 'write',
     operation: { path, content, makeParents: createDirs },
-    render: (result, words) =>
+    render: (result, context) =>
       [
-        `Successfully wrote ${sizeText(result.sizeBytes)} to ${words.path(path)}`,
-        ...words.notices(result.notices, path),
+        `Successfully wrote ${sizeText(result.sizeBytes)} to ${pathText(path)}`,
+        ...noticeTexts(result.notices, path, context),
       ].join('\n'),
   }),
 });
@@ -84,11 +86,11 @@ const fileInsert = tool({
   call: ({ path, content, line }) => ({
     kind: 'insert',
     operation: { path, content, ...given({ afterLine: line }) },
-    render: ({ inserted, notices }, words) => {
+    render: ({ inserted, notices }, context) => {
       const added = inserted === undefined ? 0 : inserted.to - inserted.from + 1;
       const where = line === undefined ? 'Appended to end of file' : `Inserted after line ${line}`;
-      const done = `${where} in ${words.path(path)} (+${added} line${added === 1 ? '' : 's'})`;
-      return [done, ...words.notices(notices, path)].join('\n');
+      const done = `${where} in ${pathText(path)} (+${added} line${added === 1 ? '' : 's'})`;
+      return [done, ...noticeTexts(notices, path, context)].join('\n');
     },
   }),
 });
@@ -172,7 +174,7 @@ const fileFind = tool({
   call: ({ pattern, path = '.', maxDepth = 10, includeHidden = false, maxResults = 50 }) => ({
     kind: 'list',
     operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: maxDepth + 1 },
-    render: (result, words) => findText({ pattern, path, includeHidden, maxResults }, result, words),
+    render: (result, context) => findText({ pattern, path, includeHidden, maxResults }, result, context),
   }),
 });
 
@@ -226,7 +228,7 @@ const ripgrepSearch = tool({
           context: more.contextLines,
         }),
       },
-      render: (result, words) => searchText(pattern, result, words),
+      render: (result) => searchText(pattern, result),
     };
   },
 });

@@ -1,39 +1,46 @@
 import type { FileIntent } from '../../model/intent.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
-import type { Words } from '../words.ts';
+import { pathText } from '../../report/bounded.ts';
+import { noticeTexts } from '../../report/describe-notice.ts';
+import { lineWords } from '../../report/ranges.ts';
+import type { RenderContext } from '../render.ts';
 
 /** What was done, the proof of it, and what else there is to know. */
-export function changeText(done: string, result: ChangeResult, words: Words): string {
-  return [done, ...proof(result), ...words.notices(result.notices, result.path)].join('\n');
+export function changeText(done: string, result: ChangeResult, context: RenderContext): string {
+  return [done, ...proof(result), ...noticeTexts(result.notices, result.path, context)].join('\n');
 }
 
-export function writeText(result: ChangeResult, words: Words): string {
+export function writeText(result: ChangeResult, context: RenderContext): string {
   const { created, changed, sizeBytes, path } = result;
   const how = created ? 'created' : changed ? 'overwritten' : 'unchanged: these bytes were there already';
-  return changeText(`wrote ${sizeBytes} bytes to ${words.path(path)} (${how})`, result, words);
+  return changeText(`wrote ${sizeBytes} bytes to ${pathText(path)} (${how})`, result, context);
 }
 
-export function editText(result: ChangeResult, words: Words): string {
+export function editText(result: ChangeResult, context: RenderContext): string {
   const same = result.changed ? '' : ' (unchanged)';
   return changeText(
-    `replaced ${result.replaced ?? 0} occurrence(s) in ${words.path(result.path)}${same}`,
+    `replaced ${result.replaced ?? 0} occurrence(s) in ${pathText(result.path)}${same}`,
     result,
-    words,
+    context,
   );
 }
 
-export function insertText(result: ChangeResult, words: Words): string {
+export function insertText(result: ChangeResult, context: RenderContext): string {
   const { inserted, path } = result;
-  const what = inserted === undefined ? 'nothing' : words.lines([inserted]);
-  return changeText(`inserted ${what} into ${words.path(path)}`, result, words);
+  const what = inserted === undefined ? 'nothing' : lineWords([inserted]);
+  return changeText(`inserted ${what} into ${pathText(path)}`, result, context);
 }
 
 /** One row per file, in the order they were asked for. */
-export function applyText(changes: readonly FileIntent[], result: ApplyResult, words: Words): string {
+export function applyText(
+  changes: readonly FileIntent[],
+  result: ApplyResult,
+  context: RenderContext,
+): string {
   const rows = result.results.map((one, index) => {
-    const row = `- ${rowFor(changes[index], one, words)}`;
+    const row = `- ${rowFor(changes[index], one)}`;
     const diff = result.dryRun && one.diff !== undefined && one.diff !== '' ? [one.diff] : [];
-    return [row, ...diff, ...words.notices(one.notices, one.path)].join('\n');
+    return [row, ...diff, ...noticeTexts(one.notices, one.path, context)].join('\n');
   });
   const head = result.dryRun
     ? `dry run, nothing was changed; ${files(rows.length)} would be`
@@ -42,10 +49,10 @@ export function applyText(changes: readonly FileIntent[], result: ApplyResult, w
   return [`${head}:`, ...rows, ...change].join('\n');
 }
 
-export function undoText(result: UndoResult, words: Words): string {
+export function undoText(result: UndoResult): string {
   const { undid, files: restored, change, diff } = result;
   const head = `undid change ${undid.join(', ')}`;
-  const rows = restored.map((file) => `- ${UNDONE[file.did]} ${words.path(file.path)}`);
+  const rows = restored.map((file) => `- ${UNDONE[file.did]} ${pathText(file.path)}`);
   const receipt = change === undefined ? [] : [`[change ${change}, which can be undone too]`];
   return [`${head}:`, ...rows, ...(diff === undefined || diff === '' ? [] : [diff]), ...receipt].join('\n');
 }
@@ -67,11 +74,10 @@ function proof({ revision, change }: ChangeResult): string[] {
   return parts.length === 0 ? [] : [`[${parts.join(' ')}]`];
 }
 
-function rowFor(intent: FileIntent | undefined, result: ChangeResult, words: Words): string {
-  const path = words.path(result.path);
+function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
+  const path = pathText(result.path);
   const revision = result.revision === undefined ? '' : `, revision ${result.revision}`;
-  if (intent?.kind === 'move')
-    return `moved ${words.path(intent.source)} to ${words.path(intent.destination)}`;
+  if (intent?.kind === 'move') return `moved ${pathText(intent.source)} to ${pathText(intent.destination)}`;
   if (intent?.kind === 'delete') return `deleted ${path}`;
   if (!result.changed) return `unchanged ${path}${revision}`;
   if (intent?.kind === 'edit' && result.replaced !== undefined)

@@ -1,3 +1,4 @@
+import { pathText } from '../../report/bounded.ts';
 import { ADDS, DESTROYS, given, type Tool, tool } from '../tool.ts';
 import { applyText, changeText, editText, insertText, undoText, writeText } from './change-text.ts';
 import { intentsOf } from './changes.ts';
@@ -147,7 +148,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
       return {
         kind: 'apply',
         operation: { changes, dryRun },
-        render: (result, words) => applyText(changes, result, words),
+        render: (result, context) => applyText(changes, result, context),
       };
     },
   }),
@@ -169,7 +170,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     call: (operation) => ({
       kind: 'delete',
       operation,
-      render: (result, words) => changeText(`deleted ${words.path(operation.path)}`, result, words),
+      render: (result, context) => changeText(`deleted ${pathText(operation.path)}`, result, context),
     }),
   }),
   tool({
@@ -187,9 +188,9 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     call: (operation) => ({
       kind: 'move',
       operation,
-      render: (result, words) => {
+      render: (result, context) => {
         const { source, destination } = operation;
-        return changeText(`moved ${words.path(source)} to ${words.path(destination)}`, result, words);
+        return changeText(`moved ${pathText(source)} to ${pathText(destination)}`, result, context);
       },
     }),
   }),

@@ -1,3 +1,4 @@
+import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import type { Dialect } from '../tool.ts';
 import { CHANGING_TOOLS } from './changing-tools.ts';
 import { LOOKING_TOOLS } from './looking-tools.ts';
@@ -6,6 +7,7 @@ import { LOOKING_TOOLS } from './looking-tools.ts';
 export const LOOKFIRST: Dialect = {
   name: 'lookfirst',
   tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS],
+  names: LOOKFIRST_TOOLS,
   terms: {},
   instructions:
     'Files here change only after you have looked. 1. read_file (all pages) before write_file; any read before edit_file. ' +

@@ -6,24 +6,28 @@ import type {
   SearchResult,
   StatusResult,
 } from '../../model/results.ts';
-import type { Words } from '../words.ts';
+import { pathText } from '../../report/bounded.ts';
+import { byteSize } from '../../report/byte-size.ts';
+import { lineWords } from '../../report/ranges.ts';
+import { relativeTime } from '../../report/relative-time.ts';
+import type { RenderContext } from '../render.ts';
 
 /** Entries with kind and size, then how many there are and whether that is all. */
-export function listText(result: ListResult, words: Words): string {
-  const rows = result.entries.map((entry) => entryRow(entry, words));
-  const listed = `listed ${words.path(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
+export function listText(result: ListResult): string {
+  const rows = result.entries.map(entryRow);
+  const listed = `listed ${pathText(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
   return [...rows, `[${listed}${cutWords(result)}]`].join('\n');
 }
 
-function entryRow(entry: ListedEntry, words: Words): string {
-  const name = words.path(entry.path);
+function entryRow(entry: ListedEntry): string {
+  const name = pathText(entry.path);
   switch (entry.kind) {
     case 'directory':
       return `directory ${name}/`;
     case 'link':
-      return `link ${name} -> ${words.path(entry.target ?? '?')}`;
+      return `link ${name} -> ${pathText(entry.target ?? '?')}`;
     case 'file':
-      return entry.sizeBytes === undefined ? `file ${name}` : `file ${name} (${words.size(entry.sizeBytes)})`;
+      return entry.sizeBytes === undefined ? `file ${name}` : `file ${name} (${byteSize(entry.sizeBytes)})`;
     default:
       return `${entry.kind} ${name}`;
   }
@@ -39,27 +43,25 @@ function cutWords({ complete, cut }: ListResult): string {
 const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
 
 /** Paths, newest first. */
-export function findText(pattern: string, result: FindResult, words: Words): string {
+export function findText(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
-  if (paths.length === 0) return `[no file matches ${words.path(pattern)}${truncated ? UNFINISHED : ''}]`;
+  if (paths.length === 0) return `[no file matches ${pathText(pattern)}${truncated ? UNFINISHED : ''}]`;
   const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
-  return [...paths.map((path) => words.path(path)), `[${amount(paths.length, 'file', 'files')}${more}]`].join(
-    '\n',
-  );
+  return [...paths.map(pathText), `[${amount(paths.length, 'file', 'files')}${more}]`].join('\n');
 }
 
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
-export function searchText(pattern: string, result: SearchResult, words: Words): string {
+export function searchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
-    return `[nothing matches ${words.path(pattern)}${result.truncated ? UNFINISHED : ''}]`;
+    return `[nothing matches ${pathText(pattern)}${result.truncated ? UNFINISHED : ''}]`;
   const more = result.truncated ? '; there are more: narrow the pattern, or name a folder or glob' : '';
-  return [...hitRows(result, words), `[${hitCount(result)}${more}]`].join('\n');
+  return [...hitRows(result), `[${hitCount(result)}${more}]`].join('\n');
 }
 
 /** One row per hit. */
-export function hitRows({ hits, mode }: SearchResult, words: Words): string[] {
+export function hitRows({ hits, mode }: SearchResult): string[] {
   return hits.map((hit) => {
-    const path = words.path(hit.path);
+    const path = pathText(hit.path);
     if (mode === 'files') return path;
     if (mode === 'count') return `${path}:${hit.count ?? 0}`;
     const mark = hit.context === true ? '-' : ':';
@@ -74,35 +76,35 @@ function hitCount({ hits, mode, matches }: SearchResult): string {
 }
 
 /** What the session has seen of each file, and whether that is still true. */
-export function statusText(result: StatusResult, words: Words): string {
+export function statusText(result: StatusResult, context: RenderContext): string {
   if (result.files.length === 0) return 'This session has not read any file yet.';
-  return result.files.map((file) => fileRow(file, words)).join('\n');
+  return result.files.map((file) => fileRow(file, context)).join('\n');
 }
 
-function fileRow(file: FileStatus, words: Words): string {
+function fileRow(file: FileStatus, context: RenderContext): string {
   const last =
     file.lastChange === undefined
       ? ''
-      : `; last change ${file.lastChange.change} by session ${words.path(file.lastChange.session)} ${words.ago(file.lastChange.atMs)}`;
-  return `${words.path(file.path)}: ${standing(file, words)}${last}`;
+      : `; last change ${file.lastChange.change} by session ${pathText(file.lastChange.session)} ${relativeTime(file.lastChange.atMs, context.nowMs)}`;
+  return `${pathText(file.path)}: ${standing(file, context)}${last}`;
 }
 
-function standing(file: FileStatus, words: Words): string {
+function standing(file: FileStatus, context: RenderContext): string {
   switch (file.freshness) {
     case 'unseen':
       return 'has not been read by this session';
     case 'fresh': {
       const revision = file.revision === undefined ? '' : `; revision ${file.revision}`;
-      return `fresh: ${seen(file, words)}, unchanged since${revision}`;
+      return `fresh: ${seen(file, context)}, unchanged since${revision}`;
     }
     case 'stale':
-      return `stale: ${seen(file, words)}, changed since; read it again`;
+      return `stale: ${seen(file, context)}, changed since; read it again`;
     case 'deleted':
-      return `deleted since it was read (${seen(file, words)})`;
+      return `deleted since it was read (${seen(file, context)})`;
     case 'missing':
       return 'there is nothing at that path, and it has not been read';
     case 'unverifiable':
-      return `${seen(file, words)}; whether that is still true could not be checked`;
+      return `${seen(file, context)}; whether that is still true could not be checked`;
     default:
       return file.freshness satisfies never;
   }
@@ -110,14 +112,14 @@ function standing(file: FileStatus, words: Words): string {
 
 const BUT = { cut: ', very long lines only in part', redacted: ', some of it blanked out' } as const;
 
-function seen(file: FileStatus, words: Words): string {
-  const when = file.seenAtMs === undefined ? '' : ` ${words.ago(file.seenAtMs)}`;
+function seen(file: FileStatus, context: RenderContext): string {
+  const when = file.seenAtMs === undefined ? '' : ` ${relativeTime(file.seenAtMs, context.nowMs)}`;
   if (file.seen === 'nothing') return 'known, but no longer in view';
   if (file.seen === 'whole') return `seen whole${when}`;
   if (file.but === 'described') return `described, not shown${when}`;
   const total = file.totalLines === undefined ? '' : ` of ${file.totalLines}`;
   const but = file.but === undefined ? '' : BUT[file.but];
-  return `seen ${words.lines(file.ranges ?? [])}${total}${when}${but}`;
+  return `seen ${lineWords(file.ranges ?? [])}${total}${when}${but}`;
 }
 
 function amount(count: number, one: string, many: string): string {

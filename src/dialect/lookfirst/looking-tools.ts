@@ -62,7 +62,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     call: (operation) => ({
       kind: 'find',
       operation,
-      render: (result, words) => findText(operation.pattern, result, words),
+      render: (result) => findText(operation.pattern, result),
     }),
   }),
   tool({
@@ -92,7 +92,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     call: ({ ignore_case: ignoreCase, ...search }) => ({
       kind: 'search',
       operation: { ...search, ...given({ ignoreCase }) },
-      render: (result, words) => searchText(search.pattern, result, words),
+      render: (result) => searchText(search.pattern, result),
     }),
   }),
   tool({

@@ -1,45 +1,48 @@
 import type { ReadResult } from '../../model/results.ts';
+import { pathText } from '../../report/bounded.ts';
+import { byteSize } from '../../report/byte-size.ts';
+import { lineWords } from '../../report/ranges.ts';
 import type { ReadStyle } from '../read-style.ts';
-import type { Block, Rendered, Words } from '../words.ts';
+import type { Block, Rendered } from '../render.ts';
 
 /** Numbered lines, then one receipt line that says what was shown. */
 export const RECEIPT_STYLE: ReadStyle = {
   lines: 'numbered',
-  foot: (result, words) => {
-    const rows = [...notes(result, words), receipt(result, words)];
+  foot: (result) => {
+    const rows = [...notes(result), receipt(result)];
     return result.to === 0 ? rows.join('\n') : `\n${rows.join('\n')}`;
   },
   other: notText,
 };
 
 /** `[read PATH lines A-B of N revision R]`; the revision only once the session has seen the whole file. */
-function receipt(result: ReadResult, words: Words): string {
+function receipt(result: ReadResult): string {
   const { path, from, to, totalLines, revision, sizeBytes } = result;
-  const total = totalLines === undefined ? `a ${words.size(sizeBytes)} file` : String(totalLines);
+  const total = totalLines === undefined ? `a ${byteSize(sizeBytes)} file` : String(totalLines);
   const proof = revision === undefined ? '' : ` revision ${revision}`;
-  return `[read ${words.path(path)} lines ${from}-${to} of ${total}${proof}]`;
+  return `[read ${pathText(path)} lines ${from}-${to} of ${total}${proof}]`;
 }
 
-function notes(result: ReadResult, words: Words): string[] {
+function notes(result: ReadResult): string[] {
   if (result.to === 0) return ['(the file is empty)'];
   const { clamped, encoding } = result;
   const lines: string[] = [];
   if (encoding !== 'utf-8')
     lines.push(`(the file is ${encoding}; edits keep that encoding, a whole write is UTF-8)`);
   if (clamped.length > 0) {
-    const cut = words.lines(clamped.map((line) => ({ from: line, to: line })));
+    const cut = lineWords(clamped.map((line) => ({ from: line, to: line })));
     lines.push(`(${cut}: only the beginning is shown, and reading again will not show more)`);
   }
   return lines;
 }
 
 /** Images and audio are shown, everything else that is not text is described. */
-function notText(result: ReadResult, words: Words): Rendered {
+function notText(result: ReadResult): Rendered {
   const { path, sizeBytes, media } = result;
   const mimeType = media?.mimeType ?? 'application/octet-stream';
   const text =
-    `${words.path(path)} is not text: ${mimeType}, ${words.size(sizeBytes)}. It can be moved or deleted, not edited.\n` +
-    `[read ${words.path(path)} as ${mimeType}, ${sizeBytes} bytes]`;
+    `${pathText(path)} is not text: ${mimeType}, ${byteSize(sizeBytes)}. It can be moved or deleted, not edited.\n` +
+    `[read ${pathText(path)} as ${mimeType}, ${sizeBytes} bytes]`;
   const block = media?.base64 === undefined ? undefined : mediaBlock(mimeType, media.base64);
   return block === undefined ? text : [{ type: 'text', text }, block];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN_WORDS as W } from '../../../test/support/plain-words.ts';
+import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ChangeResult, FileStatus, ReadResult, SearchResult } from '../../model/results.ts';
 import { readText } from '../read-style.ts';
 import { applyText, editText, insertText, undoText, writeText } from './change-text.ts';
@@ -45,7 +45,7 @@ describe('a read', () => {
     [
       'lines that were cut, and says so',
       { clamped: [2], revision: undefined },
-      '1\tone\n2\ttwo\n(lines 2: only the beginning is shown, and reading again will not show more)\n[read a.txt lines 1-2 of 2]',
+      '1\tone\n2\ttwo\n(line 2: only the beginning is shown, and reading again will not show more)\n[read a.txt lines 1-2 of 2]',
     ],
     [
       'another encoding, and names it',
@@ -92,7 +92,7 @@ describe('a change', () => {
     [
       editText,
       { replaced: 1, revision: undefined, notices: [{ kind: 'owner-changed' }] },
-      'replaced 1 occurrence(s) in a.txt\n[change c1]\n(owner-changed)',
+      'replaced 1 occurrence(s) in a.txt\n[change c1]\nThe file now belongs to the user this runs as.',
     ],
     [insertText, { inserted: { from: 2, to: 4 } }, 'inserted lines 2-4 into a.txt\n[revision r2 change c1]'],
     [insertText, { revision: undefined, change: undefined }, 'inserted nothing into a.txt'],
@@ -147,7 +147,7 @@ describe('a change', () => {
       { path: 'b', did: 'removed' },
       { path: 'c', did: 'recreated' },
     ] as const;
-    expect(undoText({ change: 'c2', undid: ['c1'], files }, W)).toBe(
+    expect(undoText({ change: 'c2', undid: ['c1'], files })).toBe(
       'undid change c1:\n- restored a\n- removed b\n- brought back c\n[change c2, which can be undone too]',
     );
   });
@@ -174,7 +174,7 @@ describe('a listing', () => {
       '[listed .: 4 entries, and some folders could not be listed]',
     ],
   ])('shows kinds and sizes, and says %s', (_what, more, last) => {
-    expect(listText({ path: '.', entries, ...more }, W)).toBe(
+    expect(listText({ path: '.', entries, ...more })).toBe(
       ['directory src/', 'file a.txt (12 B)', 'link l -> a.txt', 'fifo p', last].join('\n'),
     );
   });
@@ -197,13 +197,13 @@ describe('a search', () => {
     ['count', { hits: [{ path: 'a', line: 0, text: '', count: 2 }] }, 'a:2\n[2 matches in 1 file]'],
     ['lines', { hits: [], matches: 0 }, '[nothing matches x+]'],
   ])('in mode %s', (mode, more, text) => {
-    expect(searchText('x+', { mode, hits, truncated: false, matches: 2, ...more }, W)).toBe(text);
+    expect(searchText('x+', { mode, hits, truncated: false, matches: 2, ...more })).toBe(text);
   });
 
   it('for names shows paths and whether there are more', () => {
-    expect(findText('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false }, W)).toBe('b.ts\na.ts\n[2 files]');
-    expect(findText('*.ts', { paths: ['b.ts'], truncated: true }, W)).toMatch(/\[1 file; there are more/);
-    expect(findText('*.ts', { paths: [], truncated: false }, W)).toBe('[no file matches *.ts]');
+    expect(findText('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false })).toBe('b.ts\na.ts\n[2 files]');
+    expect(findText('*.ts', { paths: ['b.ts'], truncated: true })).toMatch(/\[1 file; there are more/);
+    expect(findText('*.ts', { paths: [], truncated: false })).toBe('[no file matches *.ts]');
   });
 });
 
@@ -212,27 +212,30 @@ describe('a status', () => {
     [{ freshness: 'unseen', seen: 'nothing' }, /^a: has not been read by this session$/],
     [
       { freshness: 'fresh', seen: 'whole', revision: 'r1' },
-      /^a: fresh: seen whole at 5, unchanged since; revision r1$/,
+      /^a: fresh: seen whole 16 minutes ago, unchanged since; revision r1$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', ranges: [{ from: 1, to: 9 }], totalLines: 20 },
-      /^a: fresh: seen lines 1-9 of 20 at 5, unchanged since$/,
+      /^a: fresh: seen lines 1-9 of 20 16 minutes ago, unchanged since$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', but: 'cut', ranges: [{ from: 1, to: 2 }], totalLines: 2 },
-      /^a: fresh: seen lines 1-2 of 2 at 5, very long lines only in part, unchanged since$/,
+      /^a: fresh: seen lines 1-2 of 2 16 minutes ago, very long lines only in part, unchanged since$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', but: 'described' },
-      /^a: fresh: described, not shown at 5, unchanged/,
+      /^a: fresh: described, not shown 16 minutes ago, unchanged/,
     ],
-    [{ freshness: 'stale', seen: 'whole' }, /^a: stale: seen whole at 5, changed since; read it again$/],
+    [
+      { freshness: 'stale', seen: 'whole' },
+      /^a: stale: seen whole 16 minutes ago, changed since; read it again$/,
+    ],
     [{ freshness: 'deleted', seen: 'whole' }, /^a: deleted since it was read/],
     [{ freshness: 'missing', seen: 'nothing' }, /nothing at that path/],
     [{ freshness: 'unverifiable', seen: 'whole' }, /could not be checked$/],
     [
       { freshness: 'fresh', seen: 'whole', lastChange: { change: 'c1', session: 's', atMs: 4 } },
-      /; last change c1 by session s at 4$/,
+      /; last change c1 by session s 16 minutes ago$/,
     ],
   ])('of %j', (file, text) => {
     const status: FileStatus = { path: 'a', freshness: 'unseen', seen: 'nothing', seenAtMs: 5, ...file };

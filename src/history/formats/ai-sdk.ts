@@ -1,7 +1,7 @@
 import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Claim, Format } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import type { ToolResult } from '../tool-result.ts';
 import { messageFormat } from './message-format.ts';
@@ -20,7 +20,7 @@ export const AI_SDK: Format = messageFormat({
   read: readMessage,
 });
 
-function claimMessage(message: JsonObject): Claim {
+function claimMessage(message: JsonRecord): Claim {
   if (typeof message['role'] !== 'string') return 'no';
   const parts = partsOf(message);
   if (parts.some(isToolPart)) return 'sure';
@@ -28,23 +28,23 @@ function claimMessage(message: JsonObject): Claim {
   return typeof message['content'] === 'string' || parts.length > 0 ? 'maybe' : 'no';
 }
 
-function isToolPart(part: JsonObject): boolean {
+function isToolPart(part: JsonRecord): boolean {
   const type = stringIn(part, 'type') ?? '';
   return PARTS.has(type) || (type.startsWith('tool-') && typeof part['toolCallId'] === 'string');
 }
 
-function listOf(record: JsonObject): readonly JsonObject[] | undefined {
+function listOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   return Array.isArray(record['messages']) && !('role' in record) ? objectsIn(record, 'messages') : undefined;
 }
 
-function partsOf(message: JsonObject): readonly JsonObject[] {
+function partsOf(message: JsonRecord): readonly JsonRecord[] {
   const content = objectIn(message, 'content');
   const parts = message['parts'] ?? content?.['parts'] ?? message['content'];
   return Array.isArray(parts) ? parts.filter(isRecord) : [];
 }
 
 /** The interface saves a message again as it grows, under the same id. */
-function readMessage(fold: Fold, messages: NamedMessages, message: JsonObject): void {
+function readMessage(fold: Fold, messages: NamedMessages, message: JsonRecord): void {
   fold.place += 1;
   const name = stringIn(message, 'id');
   messages.begin(name);
@@ -52,7 +52,7 @@ function readMessage(fold: Fold, messages: NamedMessages, message: JsonObject): 
   for (const part of partsOf(message)) readPart(fold, part, place);
 }
 
-function readPart(fold: Fold, part: JsonObject, place: Place): void {
+function readPart(fold: Fold, part: JsonRecord, place: Place): void {
   const invocation = part['type'] === 'tool-invocation' ? objectIn(part, 'toolInvocation') : undefined;
   const tool = invocation ?? part;
   const id = stringIn(tool, 'toolCallId');
@@ -71,7 +71,7 @@ interface Place {
 }
 
 /** A part that holds its own result says in `state` how far it is. */
-function resultOf(tool: JsonObject, type: string, id: string): ToolResult | undefined {
+function resultOf(tool: JsonRecord, type: string, id: string): ToolResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;
   if (type === 'tool-result') return modelResult(tool, id);
@@ -82,7 +82,7 @@ function resultOf(tool: JsonObject, type: string, id: string): ToolResult | unde
 }
 
 /** `output: {type, value}`; before version 5 `result` and `isError`. */
-function modelResult(part: JsonObject, id: string): ToolResult {
+function modelResult(part: JsonRecord, id: string): ToolResult {
   const output = objectIn(part, 'output');
   if (output === undefined)
     return part['isError'] === true ? { id, ok: false, flagged: true } : shown(id, part['result']);

@@ -1,6 +1,6 @@
 import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type JsonObject, stringIn, textOf } from '../json-value.ts';
+import { type JsonRecord, stringIn, textOf } from '../json-value.ts';
 import type { ToolResult } from '../tool-result.ts';
 
 /** Where blocks of a message stand. */
@@ -11,20 +11,20 @@ export interface BlockPlace {
 }
 
 /** The blocks of a message's content; a string has none that matter. */
-export function blocksOf(message: JsonObject): readonly JsonObject[] {
+export function blocksOf(message: JsonRecord): readonly JsonRecord[] {
   const content = message['content'];
   return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
-export function isCall(block: JsonObject): boolean {
+export function isCall(block: JsonRecord): boolean {
   return block['type'] === 'tool_use' || block['type'] === 'mcp_tool_use';
 }
 
-export function isResult(block: JsonObject): boolean {
+export function isResult(block: JsonRecord): boolean {
   return block['type'] === 'tool_result' || block['type'] === 'mcp_tool_result';
 }
 
-export function callBlock(fold: Fold, block: JsonObject, place: BlockPlace): void {
+export function callBlock(fold: Fold, block: JsonRecord, place: BlockPlace): void {
   const id = stringIn(block, 'id');
   const name = stringIn(block, 'name');
   if (id === undefined || name === undefined) return;
@@ -33,7 +33,7 @@ export function callBlock(fold: Fold, block: JsonObject, place: BlockPlace): voi
 }
 
 /** A result block; success is `is_error` absent or false. */
-export function resultOf(block: JsonObject, place: BlockPlace): ToolResult | undefined {
+export function resultOf(block: JsonRecord, place: BlockPlace): ToolResult | undefined {
   const id = stringIn(block, 'tool_use_id');
   if (id === undefined) return undefined;
   const { atMs, message } = place;

@@ -1,7 +1,7 @@
 import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import { integerIn, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { integerIn, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 
 const BLOCKS = new Set([
@@ -27,7 +27,7 @@ export const ANTHROPIC_MESSAGES: Format = {
   open: (fold) => new MessagesReader(fold),
 };
 
-function claimMessage(message: JsonObject): Claim {
+function claimMessage(message: JsonRecord): Claim {
   if (message['role'] !== 'user' && message['role'] !== 'assistant') return 'no';
   const blocks = blocksOf(message);
   if (blocks.some((block) => BLOCKS.has(stringIn(block, 'type') ?? ''))) return 'sure';
@@ -36,7 +36,7 @@ function claimMessage(message: JsonObject): Claim {
 }
 
 /** The messages of a request's body, also when a log wraps it. */
-function messagesOf(record: JsonObject): readonly JsonObject[] | undefined {
+function messagesOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   const body = objectIn(record, 'request') ?? record;
   return Array.isArray(body['messages']) ? objectsIn(body, 'messages') : undefined;
 }
@@ -49,7 +49,7 @@ class MessagesReader implements Reader {
     this.#fold = fold;
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     const messages = messagesOf(record);
     if (messages !== undefined) this.#readRequest(messages);
     else if ('role' in record) this.#readMessage(record);
@@ -70,7 +70,7 @@ class MessagesReader implements Reader {
    * A request carries the whole conversation, so what is not in it is gone. Only one that begins with results carries
    * what is new, the server keeping the rest.
    */
-  #readRequest(messages: readonly JsonObject[]): void {
+  #readRequest(messages: readonly JsonRecord[]): void {
     const [first] = messages;
     const delta = first !== undefined && blocksOf(first).some(isResult);
     if (!delta) {
@@ -80,7 +80,7 @@ class MessagesReader implements Reader {
     for (const message of messages) this.#readMessage(message);
   }
 
-  #readMessage(message: JsonObject): void {
+  #readMessage(message: JsonRecord): void {
     const fold = this.#fold;
     fold.place += 1;
     const place = { cwd: stringIn(message, 'cwd'), atMs: timeIn(message, 'timestamp') };
@@ -96,7 +96,7 @@ class MessagesReader implements Reader {
   }
 
   /** The server clears the oldest results again for every request, so the highest count so far holds. */
-  #readEdits(response: JsonObject): void {
+  #readEdits(response: JsonRecord): void {
     const management = objectIn(response, 'context_management');
     if (management === undefined) return;
     for (const edit of objectsIn(management, 'applied_edits')) {

@@ -1,5 +1,5 @@
 import { isRecord } from '../../model/record.ts';
-import { type JsonObject, parseJson } from '../json-value.ts';
+import { type JsonRecord, parseJson } from '../json-value.ts';
 import { toolKind } from '../tool-kind.ts';
 import { endOfWord, oneStanding, standsAt } from './byte-match.ts';
 import type { CallEnd } from './claude-call-end.ts';
@@ -62,7 +62,7 @@ function reads(bytes: Buffer, command: number): boolean {
 /** A message of the model, as far as it matters. */
 export interface SkimmedCalls {
   readonly key: NameKey;
-  readonly blocks: readonly JsonObject[];
+  readonly blocks: readonly JsonRecord[];
   readonly cwd: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Access } from '../access.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { pageView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 import { carriedEdit } from './carried-edit.ts';
@@ -63,7 +63,7 @@ class ClaudeReader implements Reader {
     fold.sees = (entry: SeenEntry): boolean => this.#chain.holds(entry.place);
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     if (record['type'] === 'content-replacement') {
       this.#replaced(record);
       return;
@@ -176,7 +176,7 @@ class ClaudeReader implements Reader {
     return side === this.#side;
   }
 
-  #link(record: JsonObject, key: NameKey, kind: LinkKind): void {
+  #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
     // A summary without a boundary before it is a compaction all the same.
@@ -194,7 +194,7 @@ class ClaudeReader implements Reader {
     if (this.#chain.isAdrift) this.#fold.compact();
   }
 
-  #result(block: JsonObject, record: JsonObject, place: BlockPlace): void {
+  #result(block: JsonRecord, record: JsonRecord, place: BlockPlace): void {
     const result = resultOf(block, place);
     if (result === undefined) return;
     const { failed, ...detail } = claudeDetail(record['toolUseResult'], result.text);
@@ -202,7 +202,7 @@ class ClaudeReader implements Reader {
   }
 
   /** Files that the host itself shows: those the user named, and those shown again after a compaction. */
-  #attached(record: JsonObject, place: BlockPlace): void {
+  #attached(record: JsonRecord, place: BlockPlace): void {
     const attachment = objectIn(record, 'attachment');
     const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
     const file = content === undefined ? undefined : objectIn(content, 'file');
@@ -213,7 +213,7 @@ class ClaudeReader implements Reader {
     this.#fold.show(uuid, pageView(path, page), { atMs: place.atMs, message: uuid });
   }
 
-  #compacted(record: JsonObject, uuid: string): void {
+  #compacted(record: JsonRecord, uuid: string): void {
     const metadata = objectIn(record, 'compactMetadata') ?? {};
     const preserved = preservedIn(metadata);
     this.#boundary = uuid;
@@ -223,19 +223,19 @@ class ClaudeReader implements Reader {
   }
 
   /** The host put a result into a file and a note in its place. */
-  #replaced(record: JsonObject): void {
+  #replaced(record: JsonRecord): void {
     const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
     this.#fold.forgetCalls(ids);
   }
 }
 
-function kindOf(record: JsonObject, blocks: readonly JsonObject[]): LinkKind {
+function kindOf(record: JsonRecord, blocks: readonly JsonRecord[]): LinkKind {
   if (record['type'] === 'user') return blocks.some(isResult) ? 'result' : 'message';
   return record['type'] === 'assistant' ? 'message' : 'aside';
 }
 
 /** Messages that a compaction kept as they are. */
-function preservedIn(metadata: JsonObject): ReadonlySet<string> {
+function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
   const kept = metadata['preservedMessages'];
   if (!isRecord(kept)) return new Set();
   const names = [kept['uuids'], kept['allUuids']].flatMap((list) => (Array.isArray(list) ? list : []));

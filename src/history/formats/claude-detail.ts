@@ -2,7 +2,7 @@ import { isRecord } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
 import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
-import { integerIn, type JsonObject, objectIn, objectsIn, stringIn } from '../json-value.ts';
+import { integerIn, type JsonRecord, objectIn, objectsIn, stringIn } from '../json-value.ts';
 import type { Page, ToolResult } from '../tool-result.ts';
 import { type PageLines, pageOf } from '../view.ts';
 
@@ -21,7 +21,7 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
 }
 
 /** The page of a read, as it is recorded. */
-export function claudePage(file: JsonObject): Page | undefined {
+export function claudePage(file: JsonRecord): Page | undefined {
   const text = stringIn(file, 'content');
   const numbers = ['startLine', 'numLines', 'totalLines'].map((key) => integerIn(file, key));
   const [from, lines, total] = numbers;
@@ -51,19 +51,19 @@ export function claudeLines(said: PageNumbers, endsInNewline: boolean): PageLine
 }
 
 /** Counts only if the model was shown the lines, and not a note in their place. */
-function pageIn(detail: JsonObject, text: string | undefined): Page | undefined {
+function pageIn(detail: JsonRecord, text: string | undefined): Page | undefined {
   const file = objectIn(detail, 'file');
   const empty = file?.['content'] === '';
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
 /** Nothing on the standard error, not interrupted, not still running. */
-function isQuiet(detail: JsonObject): boolean {
+function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
 /** What was replaced; not when the user changed what the model had proposed. */
-function editedIn(detail: JsonObject): Edited | undefined {
+function editedIn(detail: JsonRecord): Edited | undefined {
   const before = stringIn(detail, 'originalFile');
   if (before === undefined || detail['userModified'] === true) return undefined;
   if (!Array.isArray(detail['edits'])) return oneEdit(detail, before);
@@ -78,7 +78,7 @@ function editedIn(detail: JsonObject): Edited | undefined {
 }
 
 /** A text that is taken out may go with the newline behind it: then the host's patch has a line less. */
-function oneEdit(detail: JsonObject, before: string): Edited | undefined {
+function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);
   const plain = replacement === undefined ? undefined : replacedIn(before, replacement);
   if (replacement === undefined || replacement.to !== '' || isPatched(plain, detail)) return plain;
@@ -87,7 +87,7 @@ function oneEdit(detail: JsonObject, before: string): Edited | undefined {
 }
 
 /** Does the host's patch add as many lines as this edit does? */
-function isPatched(edited: Edited | undefined, detail: JsonObject): boolean {
+function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   if (edited === undefined) return false;
   let lines = lineCount(textAfter(edited)) - lineCount(edited.before);
   for (const hunk of objectsIn(detail, 'structuredPatch'))
@@ -95,7 +95,7 @@ function isPatched(edited: Edited | undefined, detail: JsonObject): boolean {
   return lines === 0;
 }
 
-function replacementIn(edit: JsonObject): Replacement | undefined {
+function replacementIn(edit: JsonRecord): Replacement | undefined {
   const from = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
   const to = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
   if (from === undefined || to === undefined) return undefined;
@@ -104,7 +104,7 @@ function replacementIn(edit: JsonObject): Replacement | undefined {
 }
 
 /** A write whose content the user changed before it was made. */
-function rewrittenIn(detail: JsonObject): ToolResult['views'] {
+function rewrittenIn(detail: JsonRecord): ToolResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');
   if (detail['userModified'] !== true || path === undefined || content === undefined) return undefined;

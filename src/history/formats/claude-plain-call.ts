@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-value.ts';
+import type { JsonRecord } from '../json-value.ts';
 import { endOfString, endOfWord, oneStanding, standsAt } from './byte-match.ts';
 import { isDigit } from './byte-number.ts';
 
@@ -14,7 +14,7 @@ const LETTER_Z = 122;
 /** A call whose first argument tells all that matters. */
 interface PlainTool {
   readonly name: string;
-  readonly input: (first: string) => JsonObject;
+  readonly input: (first: string) => JsonRecord;
   /** From the id's end to the first argument. */
   readonly begin: Buffer;
   /** Arguments that may follow, as they stand before their values. */
@@ -44,7 +44,7 @@ const TOOLS: readonly PlainTool[] = [
 
 /** The only block of a message, and where it ends. */
 export interface PlainCall {
-  readonly block: JsonObject;
+  readonly block: JsonRecord;
   readonly end: number;
 }
 

@@ -2,7 +2,7 @@ import { isRecord } from '../../model/record.ts';
 import { changeView, type FileChange } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { integerIn, type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { integerIn, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import { enterDirectory } from '../paths.ts';
 import { readItem } from './openai-items.ts';
 
@@ -40,7 +40,7 @@ class CodexReader implements Reader {
     this.#fold = fold;
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     this.#fold.place += 1;
     const payload = objectIn(record, 'payload');
     if (payload === undefined) return;
@@ -75,7 +75,7 @@ class CodexReader implements Reader {
     this.#turns = [...turns];
   }
 
-  #event(payload: JsonObject, atMs: number | undefined): void {
+  #event(payload: JsonRecord, atMs: number | undefined): void {
     switch (payload['type']) {
       case 'task_started':
         this.#turns = [...this.#turns.slice(1 - MAX_TURNS), this.#fold.place];
@@ -93,7 +93,7 @@ class CodexReader implements Reader {
   }
 
   /** The patch as it was applied: lines by number, where the call only has context. */
-  #changed(item: JsonObject, atMs: number | undefined): void {
+  #changed(item: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(item, 'id');
     if (id === undefined) return;
     const views = Object.entries(objectIn(item, 'changes') ?? {}).flatMap(([path, change]) =>
@@ -102,7 +102,7 @@ class CodexReader implements Reader {
     this.#fold.result({ id, ok: item['status'] === 'completed', flagged: true, views, atMs });
   }
 
-  #compacted(payload: JsonObject): void {
+  #compacted(payload: JsonRecord): void {
     this.#fold.compact();
     for (const item of objectsIn(payload, 'replacement_history'))
       readItem(this.#fold, item, { cwd: this.#cwd });
@@ -116,7 +116,7 @@ class CodexReader implements Reader {
   }
 }
 
-function changesOf(path: string, change: JsonObject): FileChange[] {
+function changesOf(path: string, change: JsonRecord): FileChange[] {
   const content = stringIn(change, 'content');
   if (change['type'] === 'add' && content !== undefined) return [{ kind: 'added', path, content }];
   const diff = stringIn(change, 'unified_diff');

@@ -3,7 +3,7 @@ import { lineCount } from '../../text/lines.ts';
 import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
 import type { Page, ToolResult } from '../tool-result.ts';
 import { pageOf } from '../view.ts';
 import { geminiOutput } from './command-output.ts';
@@ -29,7 +29,7 @@ class GeminiReader implements Reader {
     this.#fold = fold;
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     const rewindTo = stringIn(record, '$rewindTo');
     if (rewindTo !== undefined) {
       this.#rewind(rewindTo);
@@ -54,7 +54,7 @@ class GeminiReader implements Reader {
     this.#next = next;
   }
 
-  #replaceAll(messages: readonly JsonObject[]): void {
+  #replaceAll(messages: readonly JsonRecord[]): void {
     this.#fold.reset();
     this.#places.clear();
     for (const message of messages) {
@@ -63,7 +63,7 @@ class GeminiReader implements Reader {
     }
   }
 
-  #message(message: JsonObject, id: string): void {
+  #message(message: JsonRecord, id: string): void {
     const known = this.#places.get(id);
     if (known === undefined) this.#next += 1;
     else this.#fold.forgetMessage(id);
@@ -80,7 +80,7 @@ class GeminiReader implements Reader {
     for (const [other, at] of this.#places) if (at >= place) this.#places.delete(other);
   }
 
-  #toolCall(call: JsonObject, message: JsonObject, messageId: string): void {
+  #toolCall(call: JsonRecord, message: JsonRecord, messageId: string): void {
     const id = stringIn(call, 'id');
     const name = stringIn(call, 'name');
     const status = stringIn(call, 'status');
@@ -97,8 +97,8 @@ class GeminiReader implements Reader {
 }
 
 /** A call's `result` may hold the responses of the whole turn; its own has its id. */
-function outputIn(call: JsonObject, id: string): string | undefined {
-  const responses = objectsIn(call, 'result').flatMap((part): readonly JsonObject[] => {
+function outputIn(call: JsonRecord, id: string): string | undefined {
+  const responses = objectsIn(call, 'result').flatMap((part): readonly JsonRecord[] => {
     const response = objectIn(part, 'functionResponse');
     return response === undefined ? [] : [response];
   });
@@ -115,7 +115,7 @@ const PAGE_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
 
 type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited'> & { readonly failed: boolean };
 
-function detailOf(call: JsonObject, output: string | undefined): Detail {
+function detailOf(call: JsonRecord, output: string | undefined): Detail {
   if (output === undefined) return { failed: true };
   const page = pageIn(output);
   if (page !== undefined) return { failed: false, text: output, page };
@@ -136,7 +136,7 @@ function pageIn(output: string): Page | undefined {
 }
 
 /** Not when the user changed what the model had proposed. */
-function editedIn(call: JsonObject): Edited | undefined {
+function editedIn(call: JsonRecord): Edited | undefined {
   const display = call['resultDisplay'];
   if (!isRecord(display)) return undefined;
   const before = stringIn(display, 'originalContent');

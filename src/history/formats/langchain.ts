@@ -1,6 +1,6 @@
 import type { Fold } from '../fold.ts';
 import type { Claim, Format } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
 import { messageFormat } from './message-format.ts';
 import type { NamedMessages } from './named-messages.ts';
 
@@ -22,17 +22,17 @@ export const LANGCHAIN: Format = messageFormat({
   read: readMessage,
 });
 
-function claimMessage(record: JsonObject): Claim {
+function claimMessage(record: JsonRecord): Claim {
   return messageOf(record) === undefined ? 'no' : 'sure';
 }
 
 interface Message {
   readonly type: string;
-  readonly fields: JsonObject;
+  readonly fields: JsonRecord;
 }
 
 /** `{lc, id: [… , 'AIMessage'], kwargs}`, `{type: 'ai', data}`, or `{type: 'ai', content, …}`. */
-function messageOf(record: JsonObject): Message | undefined {
+function messageOf(record: JsonRecord): Message | undefined {
   const kwargs = record['lc'] === undefined ? undefined : objectIn(record, 'kwargs');
   if (kwargs !== undefined) {
     const name = Array.isArray(record['id']) ? record['id'].at(-1) : undefined;
@@ -48,12 +48,12 @@ function messageOf(record: JsonObject): Message | undefined {
   return field in record && !('role' in record) ? { type, fields: record } : undefined;
 }
 
-function listOf(record: JsonObject): readonly JsonObject[] | undefined {
+function listOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   const values = objectIn(record, 'values') ?? objectIn(record, 'channel_values') ?? record;
   return Array.isArray(values['messages']) ? objectsIn(values, 'messages') : undefined;
 }
 
-function readMessage(fold: Fold, messages: NamedMessages, record: JsonObject): void {
+function readMessage(fold: Fold, messages: NamedMessages, record: JsonRecord): void {
   const message = messageOf(record);
   if (message === undefined) return;
   fold.place += 1;
@@ -70,13 +70,13 @@ function readMessage(fold: Fold, messages: NamedMessages, record: JsonObject): v
   if (type === 'tool') readResult(fold, fields, id);
 }
 
-function readCall(fold: Fold, call: JsonObject, message: string | undefined): void {
+function readCall(fold: Fold, call: JsonRecord, message: string | undefined): void {
   const id = stringIn(call, 'id');
   const name = stringIn(call, 'name');
   if (id !== undefined && name !== undefined) fold.call({ id, name, args: call['args'], message });
 }
 
-function readResult(fold: Fold, fields: JsonObject, message: string | undefined): void {
+function readResult(fold: Fold, fields: JsonRecord, message: string | undefined): void {
   const id = stringIn(fields, 'tool_call_id');
   if (id === undefined) return;
   const ok = (fields['status'] ?? 'success') === 'success';

@@ -1,6 +1,6 @@
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonObject, objectIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 
 /** Messages between an MCP client and a file server, one per line, bare or as `message` of a log's own record. */
@@ -10,7 +10,7 @@ export const MCP_LOG: Format = {
   open: (fold) => new McpReader(fold),
 };
 
-function messageIn(record: JsonObject): JsonObject {
+function messageIn(record: JsonRecord): JsonRecord {
   return objectIn(record, 'message') ?? record;
 }
 
@@ -22,7 +22,7 @@ class McpReader implements Reader {
     this.#fold = fold;
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     this.#fold.place += 1;
     const message = messageIn(record);
     const atMs = timeIn(record, 'atMs') ?? timeIn(record, 'time') ?? timeIn(record, 'timestamp');
@@ -51,7 +51,7 @@ class McpReader implements Reader {
 
   restore(): void {}
 
-  #call(message: JsonObject, params: JsonObject, atMs: number | undefined): void {
+  #call(message: JsonRecord, params: JsonRecord, atMs: number | undefined): void {
     const id = keyOf(message['id']);
     const name = stringIn(params, 'name');
     if (id === undefined || name === undefined) return;
@@ -59,7 +59,7 @@ class McpReader implements Reader {
     this.#fold.call({ id, name, args: params['arguments'], cwd: root ?? cwd, atMs });
   }
 
-  #result(result: JsonObject, id: string, atMs: number | undefined): void {
+  #result(result: JsonRecord, id: string, atMs: number | undefined): void {
     const { refused, ...outcome } = outcomeIn(result);
     const ok = result['isError'] !== true && refused !== true;
     this.#fold.result({ id, ok, flagged: true, text: textOf(result['content']), ...outcome, atMs });

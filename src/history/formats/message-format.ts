@@ -1,17 +1,17 @@
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type FormatName, strongest } from '../format.ts';
-import type { JsonObject } from '../json-value.ts';
+import type { JsonRecord } from '../json-value.ts';
 import { NamedMessages } from './named-messages.ts';
 
 /** How a framework spells its messages. */
 export interface MessageShape {
   readonly name: FormatName;
   /** The messages of a record that holds a whole conversation. */
-  listOf(record: JsonObject): readonly JsonObject[] | undefined;
+  listOf(record: JsonRecord): readonly JsonRecord[] | undefined;
   /** Asked of a single message. */
-  claim(message: JsonObject): Claim;
+  claim(message: JsonRecord): Claim;
   /** Folds one message in. */
-  read(fold: Fold, messages: NamedMessages, message: JsonObject): void;
+  read(fold: Fold, messages: NamedMessages, message: JsonRecord): void;
 }
 
 /** A format whose records are messages, one by one, or the whole conversation as a list: what is not in it was not seen. */

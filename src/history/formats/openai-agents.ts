@@ -1,7 +1,7 @@
 import { isRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 import { ITEM_TYPES, readItem } from './openai-items.ts';
 
 /** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */
@@ -14,7 +14,7 @@ export const OPENAI_AGENTS: Format = {
   open: (fold) => new ItemsReader(fold),
 };
 
-function claimItem(item: JsonObject): Claim {
+function claimItem(item: JsonRecord): Claim {
   const type = stringIn(item, 'type') ?? '';
   if (type !== 'compaction' && ITEM_TYPES.has(type)) return 'sure';
   if (chatCalls(item).length > 0 || typeof item['tool_call_id'] === 'string') return roleClaim(item);
@@ -24,17 +24,17 @@ function claimItem(item: JsonObject): Claim {
   return typeof item['role'] === 'string' && typeof item['content'] === 'string' ? 'maybe' : 'no';
 }
 
-function roleClaim(item: JsonObject): Claim {
+function roleClaim(item: JsonRecord): Claim {
   return item['role'] === 'assistant' || item['role'] === 'tool' ? 'sure' : 'no';
 }
 
 /** `{id, type: 'function', function: {name, arguments}}` */
-function chatCalls(message: JsonObject): readonly JsonObject[] {
+function chatCalls(message: JsonRecord): readonly JsonRecord[] {
   return objectsIn(message, 'tool_calls').filter((call) => objectIn(call, 'function') !== undefined);
 }
 
 /** The list in a saved run, request or response. */
-function listOf(record: JsonObject): readonly JsonObject[] | undefined {
+function listOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   for (const key of ['history', 'items', 'input', 'messages', 'output']) {
     if (Array.isArray(record[key]) && !('type' in record)) return objectsIn(record, key);
   }
@@ -48,7 +48,7 @@ class ItemsReader implements Reader {
     this.#fold = fold;
   }
 
-  read(record: JsonObject): void {
+  read(record: JsonRecord): void {
     const list = listOf(record);
     if (list === undefined) {
       this.#readItem(record);
@@ -65,7 +65,7 @@ class ItemsReader implements Reader {
 
   restore(): void {}
 
-  #readItem(item: JsonObject): void {
+  #readItem(item: JsonRecord): void {
     this.#fold.place += 1;
     const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
     for (const call of chatCalls(item)) this.#chatCall(call, place.atMs);
@@ -82,7 +82,7 @@ class ItemsReader implements Reader {
     readItem(this.#fold, item, place);
   }
 
-  #chatCall(call: JsonObject, atMs: number | undefined): void {
+  #chatCall(call: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(call, 'id');
     const made = objectIn(call, 'function') ?? {};
     const name = stringIn(made, 'name');

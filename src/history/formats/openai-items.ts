@@ -1,5 +1,5 @@
 import type { Fold } from '../fold.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import { codexOutput } from './command-output.ts';
 
@@ -27,7 +27,7 @@ export const ITEM_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads one item of the Responses API, in its own spelling or in that of the Agents SDK. */
-export function readItem(fold: Fold, item: JsonObject, place: ItemPlace): void {
+export function readItem(fold: Fold, item: JsonRecord, place: ItemPlace): void {
   const type = stringIn(item, 'type') ?? '';
   if (!ITEM_TYPES.has(type)) return;
   if (type === 'compaction') {
@@ -49,7 +49,7 @@ interface Identified {
   readonly place: ItemPlace;
 }
 
-function readCall(fold: Fold, item: JsonObject, { id, place }: Identified): void {
+function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const type = stringIn(item, 'type');
   if (type === 'apply_patch_call') {
     readPatchCall(fold, item, { id, place });
@@ -70,7 +70,7 @@ function readCall(fold: Fold, item: JsonObject, { id, place }: Identified): void
 }
 
 /** The diff of a new file is its lines with a `+` before each. */
-function readPatchCall(fold: Fold, item: JsonObject, { id, place }: Identified): void {
+function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const operation = objectIn(item, 'operation') ?? {};
   const path = stringIn(operation, 'path');
   const verb = operation['type'] === 'create_file' ? 'Add' : 'Update';
@@ -80,7 +80,7 @@ function readPatchCall(fold: Fold, item: JsonObject, { id, place }: Identified):
 }
 
 /** These items have no flag for a failed tool: only the text can prove that it worked. */
-function readResult(fold: Fold, item: JsonObject, { id, place }: Identified): void {
+function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const { atMs } = place;
   const status = stringIn(item, 'status') ?? 'completed';
   if (status !== 'completed') {
@@ -98,7 +98,7 @@ function readResult(fold: Fold, item: JsonObject, { id, place }: Identified): vo
 }
 
 /** `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]` */
-function shellOutput(item: JsonObject): { ok: boolean; stdout: string } | undefined {
+function shellOutput(item: JsonRecord): { ok: boolean; stdout: string } | undefined {
   if (item['type'] !== 'shell_call_output') return undefined;
   const outputs = objectsIn(item, 'output');
   const [output] = outputs;
@@ -110,7 +110,7 @@ function shellOutput(item: JsonObject): { ok: boolean; stdout: string } | undefi
 }
 
 /** A call to a remote server and its result in one. */
-function readRemoteCall(fold: Fold, item: JsonObject, { id, place }: Identified): void {
+function readRemoteCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const name = stringIn(item, 'name');
   if (name === undefined) return;
   fold.call({ id, name, args: item['arguments'], ...place });

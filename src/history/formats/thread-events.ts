@@ -1,6 +1,6 @@
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonObject, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
 
 const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
 /** A compaction's own events may hold another compaction; more levels than this are no history. */
@@ -20,7 +20,7 @@ class ThreadReader implements Reader {
     this.#fold = fold;
   }
 
-  read(event: JsonObject): void {
+  read(event: JsonRecord): void {
     this.#read(event, 0);
   }
 
@@ -30,7 +30,7 @@ class ThreadReader implements Reader {
 
   restore(): void {}
 
-  #read(event: JsonObject, depth: number): void {
+  #read(event: JsonRecord, depth: number): void {
     this.#fold.place += 1;
     const data = objectIn(event, 'data');
     // Events that a compaction replaced stay in the store, marked as no longer visible.
@@ -49,7 +49,7 @@ class ThreadReader implements Reader {
     }
   }
 
-  #call(event: JsonObject, data: JsonObject): void {
+  #call(event: JsonRecord, data: JsonRecord): void {
     const id = stringIn(data, 'id');
     const name = stringIn(data, 'name');
     if (id === undefined || name === undefined) return;
@@ -57,7 +57,7 @@ class ThreadReader implements Reader {
     this.#fold.call({ id, name, args: data['arguments'], cwd, atMs: timeIn(event, 'timestamp') });
   }
 
-  #result(event: JsonObject, data: JsonObject): void {
+  #result(event: JsonRecord, data: JsonRecord): void {
     const id = stringIn(data, 'id');
     if (id === undefined) return;
     const status = stringIn(data, 'status') ?? 'completed';
@@ -67,7 +67,7 @@ class ThreadReader implements Reader {
   }
 
   /** What the compaction kept, it holds itself. */
-  #compaction(data: JsonObject, depth: number): void {
+  #compaction(data: JsonRecord, depth: number): void {
     this.#fold.compact();
     if (depth >= MAX_DEPTH) return;
     for (const event of objectsIn(data, 'compactedEvents')) this.#read(event, depth + 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PLAIN_WORDS } from '../../test/support/plain-words.ts';
+import { RENDER_CONTEXT } from '../../test/support/render-context.ts';
 import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/texts.ts';
@@ -28,7 +28,7 @@ function readOf(content: string, raw: boolean): ReadResult {
 }
 
 function shown(result: ReadResult, style: ReadStyle): { text: string; how: 'bytes' | 'text' } {
-  const answer = showRead(result, style, PLAIN_WORDS);
+  const answer = showRead(result, style, RENDER_CONTEXT);
   if (typeof answer === 'string') return { text: answer, how: 'text' };
   if (!('escaped' in answer)) throw new Error('blocks');
   return { text: JSON.parse(`"${written([answer.escaped])}"`), how: 'bytes' };
@@ -45,7 +45,7 @@ describe('showRead', () => {
       fc.property(TEXT, fc.boolean(), (piece, much) => {
         const content = much ? piece.repeat(600) : piece;
         expect(shown(readOf(content, false), RECEIPT_STYLE).text).toBe(
-          readText(readOf(content, false), RECEIPT_STYLE, PLAIN_WORDS),
+          readText(readOf(content, false), RECEIPT_STYLE, RENDER_CONTEXT),
         );
         expect(shown(readOf(content, true), RAW_STYLE).text).toBe(content);
       }),
@@ -74,6 +74,6 @@ describe('showRead', () => {
 
   it('leaves what is not text to the dialect', () => {
     const image = { ...readOf('', true), media: { mimeType: 'image/png', base64: 'AA' } };
-    expect(showRead(image, RECEIPT_STYLE, PLAIN_WORDS)).toHaveLength(2);
+    expect(showRead(image, RECEIPT_STYLE, RENDER_CONTEXT)).toHaveLength(2);
   });
 });

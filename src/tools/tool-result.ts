@@ -1,4 +1,5 @@
-import type { Rendered, Words } from '../dialect/words.ts';
+import type { RenderContext, Rendered } from '../dialect/render.ts';
+import type { JsonRecord } from '../model/record.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import {
   OUTCOME_KEY,
@@ -7,8 +8,26 @@ import {
   type SuccessOutcome,
   successOutcome,
 } from '../report/json.ts';
-import type { Escaped } from './json-text.ts';
-import type { JsonObject, ToolResult } from './tool-host.ts';
+import type { Escaped } from '../wire/json-text.ts';
+
+/** What a tool answers: a result in the protocol's shape, or one text whose bytes go to the client as they are. */
+export type ToolResult = ObjectResult | TextResult;
+
+export interface ObjectResult {
+  readonly kind: 'object';
+  /** A `tools/call` result: `content`, `isError?`, `structuredContent?`, `_meta?`. */
+  readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
+}
+
+/** A result with exactly one text block, made without a JavaScript string; see `JsonText`. */
+export interface TextResult {
+  readonly kind: 'text';
+  readonly escaped: Escaped;
+  readonly meta?: JsonRecord;
+  readonly isError?: boolean;
+  /** Repeats the text as this member of `structuredContent`, for dialects that promise it. */
+  readonly structuredAs?: string;
+}
 
 /** A text that goes out without becoming a JavaScript string. */
 export interface EscapedText {
@@ -23,15 +42,15 @@ export type Answer =
 /** Tells an operation's outcome in a dialect's words. */
 export function answerOf<T extends object>(
   outcome: Outcome<T>,
-  { words, render, summary }: Telling<T>,
+  { context, render, summary }: Telling<T>,
 ): Answer {
   if (!outcome.ok) return outcome;
-  return { ok: true, shown: render(outcome, words), outcome: (summary ?? successOutcome)(outcome) };
+  return { ok: true, shown: render(outcome, context), outcome: (summary ?? successOutcome)(outcome) };
 }
 
 interface Telling<T> {
-  readonly words: Words;
-  readonly render: (result: T, words: Words) => Rendered;
+  readonly context: RenderContext;
+  readonly render: (result: T, context: RenderContext) => Rendered;
   /** Default: what `report/` picks from any result. */
   readonly summary?: (result: T) => SuccessOutcome;
 }
@@ -74,6 +93,6 @@ function escapedText(text: string): Escaped {
   };
 }
 
-function metaOf(outcome: SuccessOutcome | RefusalOutcome): JsonObject {
+function metaOf(outcome: SuccessOutcome | RefusalOutcome): JsonRecord {
   return { [OUTCOME_KEY]: outcome };
 }

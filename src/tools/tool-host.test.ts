@@ -5,11 +5,12 @@ import { scratch } from '../../test/support/tree.ts';
 import { written } from '../../test/support/written.ts';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
+import { toolMessage } from '../mcp/outgoing.ts';
+import type { JsonRecord } from '../model/record.ts';
 import { Sessions, type WorkspaceOptions } from '../session/sessions.ts';
-import { toolMessage } from './outgoing.ts';
 import { SESSION_KEY } from './session-choice.ts';
-import type { JsonObject, ToolContext } from './tool-host.ts';
-import { createToolHost } from './tools-host.ts';
+import type { ToolContext } from './tool-context.ts';
+import { createToolHost } from './tool-host.ts';
 
 interface Setup {
   readonly dialect?: DialectName;
@@ -29,11 +30,10 @@ async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }
     version: '1.2.3',
     log: (line) => lines.push(line),
   });
-  const call = async (name: string, args: JsonObject = {}, more: Partial<ToolContext> = {}) => {
+  const call = async (name: string, args: JsonRecord = {}, more: Partial<ToolContext> = {}) => {
     const context: ToolContext = {
       signal: new AbortController().signal,
       meta: {},
-      era: 'modern',
       clientInfo: undefined,
       sessionHint: undefined,
       progress: () => {},
@@ -107,7 +107,7 @@ describe('the tools of the default dialect', () => {
   it('do what they say, one after the other', async () => {
     const { call, put, text } = await setUp();
     put('a.txt', 'one\ntwo\n');
-    const steps: [string, JsonObject, RegExp][] = [
+    const steps: [string, JsonRecord, RegExp][] = [
       ['file_status', { path: 'a.txt' }, /has not been read/],
       ['read_file', { path: 'a.txt', offset: 2, limit: 1 }, /^2\ttwo\n\[read a\.txt lines 2-2 of 2\]$/],
       ['read_file', { path: 'a.txt' }, /revision/],

@@ -1,5 +1,5 @@
+import type { JsonRecord } from '../model/record.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-id.ts';
-import type { JsonObject } from './tool-host.ts';
 
 /** Where a client may name the session of a call. */
 export const SESSION_KEY = 'dev.lookfirst/session';
@@ -39,7 +39,7 @@ const CLIENT_VARIABLES = ['CLAUDE_CODE_SESSION_ID'] as const;
  * another session could let a call use what someone else has read.
  */
 export function chooseSession(
-  call: { readonly meta: JsonObject; readonly sessionHint: string | undefined },
+  call: { readonly meta: JsonRecord; readonly sessionHint: string | undefined },
   { session, env = {} }: ChoiceOptions,
 ): SessionChoice {
   const explicit = call.meta[SESSION_KEY];
@@ -61,7 +61,7 @@ function idAmong(first: unknown, second: unknown): string | undefined {
   return isSessionId(second) ? second : undefined;
 }
 
-function idIn(values: JsonObject, names: readonly string[]): string | undefined {
+function idIn(values: JsonRecord, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = values[name];
     if (isSessionId(value)) return value;

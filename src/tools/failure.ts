@@ -1,7 +1,7 @@
 import { Fault, type FaultCode } from '../model/fault.ts';
 import type { NextStep } from '../model/verdict.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
-import type { ObjectResult } from './tool-host.ts';
+import type { ObjectResult } from './tool-result.ts';
 
 /** The reason of the fault that a missing ripgrep is. */
 const NO_RIPGREP = 'ripgrep';

@@ -1,4 +1,4 @@
-import type { ToolContext } from './tool-host.ts';
+import type { ToolContext } from './tool-context.ts';
 
 /** Often enough for someone who watches, seldom enough to cost nothing. */
 const PACE_MS = 100;

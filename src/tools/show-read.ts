@@ -1,22 +1,26 @@
 import { type ReadStyle, readText } from '../dialect/read-style.ts';
-import type { Rendered, Words } from '../dialect/words.ts';
+import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { ReadResult } from '../model/results.ts';
-import type { EscapedText } from './tool-results.ts';
+import type { EscapedText } from './tool-result.ts';
 
 const NEWLINE = 10;
 
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
-export function showRead(result: ReadResult, style: ReadStyle, words: Words): Rendered | EscapedText {
-  if (result.media !== undefined) return style.other(result, words);
+export function showRead(
+  result: ReadResult,
+  style: ReadStyle,
+  context: RenderContext,
+): Rendered | EscapedText {
+  if (result.media !== undefined) return style.other(result, context);
   const { bytes, encoding } = result;
   if (bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
-    return readText(result, style, words);
+    return readText(result, style, context);
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (style.lines !== 'numbered')
-    return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, words));
+    return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
   // A return before each newline is no part of the line, and an empty file has no line to number.
-  if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, words);
-  return numbered(lines, result.from, style.foot(result, words));
+  if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, context);
+  return numbered(lines, result.from, style.foot(result, context));
 }
 
 function numbered(lines: Buffer, first: number, foot: string): EscapedText {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
+import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import type { Words } from '../dialect/words.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileStatus, ReadResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
@@ -11,14 +11,15 @@ import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
 import { paced, searching } from './progress-notes.ts';
 import { showRead } from './show-read.ts';
-import type { ToolContext } from './tool-host.ts';
-import { type Answer, answerOf } from './tool-results.ts';
+import type { ToolContext } from './tool-context.ts';
+import { type Answer, answerOf } from './tool-result.ts';
 
 /** Where and for whom a call is made. */
 export interface Performing {
   readonly session: GatedSession;
-  readonly words: Words;
-  readonly context: Pick<ToolContext, 'signal' | 'progress'>;
+  readonly context: RenderContext;
+  /** How the caller watches and cancels. */
+  readonly watch: Pick<ToolContext, 'signal' | 'progress'>;
 }
 
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
@@ -26,81 +27,78 @@ export function performCall(call: Call, performing: Performing): Awaitable<Answe
   if (call.kind !== 'read') return performLater(call, performing);
   return andThen(read(call.operation, performing), (outcome) => {
     if (!outcome.ok) return outcome;
-    const shown = showRead(outcome, call.style, performing.words);
+    const shown = showRead(outcome, call.style, performing.context);
     return { ok: true, shown, outcome: successOutcome(outcome) };
   });
 }
 
 async function performLater(call: Exclude<Call, { kind: 'read' }>, performing: Performing): Promise<Answer> {
-  const { session, words, context } = performing;
+  const { session, context, watch } = performing;
   switch (call.kind) {
     case 'read-many':
       return answerOf(await readMany(call.operation, performing), {
-        words,
+        context,
         render: call.render,
         summary: done,
       });
     case 'media':
-      return answerOf(await readMedia(call.operation, performing), { words, render: call.render });
+      return answerOf(await readMedia(call.operation, performing), { context, render: call.render });
     case 'list': {
       const { path, ...options } = call.operation;
-      const note = paced(context.progress);
+      const note = paced(watch.progress);
       const onProgress = (entries: number): void =>
         note(entries, undefined, `listing: ${entries} entries so far`);
-      const outcome = await session.list(path, { ...options, signal: context.signal, onProgress });
-      return answerOf(outcome, { words, render: call.render });
+      const outcome = await session.list(path, { ...options, signal: watch.signal, onProgress });
+      return answerOf(outcome, { context, render: call.render });
     }
     case 'find': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.find(pattern, { ...options, ...searched(context) });
-      return answerOf(outcome, { words, render: call.render, summary: untilCut });
+      const outcome = await session.find(pattern, { ...options, ...searched(watch) });
+      return answerOf(outcome, { context, render: call.render, summary: untilCut });
     }
     case 'search': {
       const { pattern, ...options } = call.operation;
-      const outcome = await session.search(pattern, { ...options, ...searched(context) });
-      return answerOf(outcome, { words, render: call.render, summary: untilCut });
+      const outcome = await session.search(pattern, { ...options, ...searched(watch) });
+      return answerOf(outcome, { context, render: call.render, summary: untilCut });
     }
     case 'status': {
       const outcome = await session.status(call.operation.path);
-      return answerOf(outcome, { words, render: call.render, summary: statusOutcome });
+      return answerOf(outcome, { context, render: call.render, summary: statusOutcome });
     }
     case 'info':
-      return answerOf(await session.info(call.operation.path), { words, render: call.render });
+      return answerOf(await session.info(call.operation.path), { context, render: call.render });
     case 'roots':
-      return answerOf({ ok: true, roots: words.roots }, { words, render: call.render, summary: done });
+      return answerOf({ ok: true, roots: context.roots }, { context, render: call.render, summary: done });
     default:
       // Whoever took the call back before its turn came does not want the change.
-      context.signal.throwIfAborted();
-      return performChange(call, session, words);
+      watch.signal.throwIfAborted();
+      return performChange(call, session, context);
   }
 }
 
 /** How a search is watched and ended. */
-function searched({ signal, progress }: Performing['context']): Pick<FindOptions, 'signal' | 'onProgress'> {
+function searched({ signal, progress }: Performing['watch']): Pick<FindOptions, 'signal' | 'onProgress'> {
   return { signal, onProgress: searching(progress) };
 }
 
-function read(
-  operation: Operations['read'],
-  { session, context }: Performing,
-): Awaitable<Outcome<ReadResult>> {
-  return session.readNow(operation.path, operation, new Watching(context));
+function read(operation: Operations['read'], { session, watch }: Performing): Awaitable<Outcome<ReadResult>> {
+  return session.readNow(operation.path, operation, new Watching(watch));
 }
 
 /** Only reads long enough to be watched or cancelled ask how, so it is not made for the others. */
 class Watching {
-  readonly #context: Performing['context'];
+  readonly #watch: Performing['watch'];
 
-  constructor(context: Performing['context']) {
-    this.#context = context;
+  constructor(watch: Performing['watch']) {
+    this.#watch = watch;
   }
 
   get signal(): AbortSignal {
-    return this.#context.signal;
+    return this.#watch.signal;
   }
 
   get onProgress(): ReturnType<typeof paced> {
-    return paced(this.#context.progress);
+    return paced(this.#watch.progress);
   }
 }
 
@@ -110,10 +108,10 @@ async function readMany(
   performing: Performing,
 ): Promise<Outcome<Results['read-many']>> {
   const files: ManyRead[] = [];
-  const { signal, progress } = performing.context;
+  const { signal, progress } = performing.watch;
   const note = paced(progress);
   // What is told is how many files are done, not how far into one of them.
-  const within = { ...performing, context: { signal, progress: () => {} } };
+  const within = { ...performing, watch: { signal, progress: () => {} } };
   for (const [index, path] of paths.entries()) {
     signal.throwIfAborted();
     note(index, paths.length);

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { ServerTable } from '../dialect/calls/table.ts';
+import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import { Fault } from '../model/fault.ts';
+import type { JsonRecord } from '../model/record.ts';
+import { Sessions, type WorkspaceOptions } from '../session/sessions.ts';
+import { chooseSession, type SessionChoice } from '../tools/session-choice.ts';
+import { EndSignals } from '../wire/end-signals.ts';
+import { HTTP_SESSION } from './front-endpoint.ts';
+import type { GateOptions } from './gate-options.ts';
+import { runProxy } from './run-proxy.ts';
+
+/** A workspace, the server in front of which the gate stands, and how clients reach it. */
+export interface OpenProxyOptions {
+  readonly workspace: WorkspaceOptions;
+  /** Called with the open workspace before the server is started; what it throws ends the proxy. */
+  readonly opened: (sessions: Sessions) => void;
+  /** The server's command line; empty if `url` is given. */
+  readonly command: readonly string[];
+  readonly url?: string;
+  /** Sent with every request to `url`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Offer HTTP instead of stdio. */
+  readonly http?: {
+    /** Default: any free port. */
+    readonly port?: number;
+    /** What clients must send; undefined: a new one. */
+    readonly token: string | undefined;
+    /** Called once the proxy listens. */
+    readonly listening: (front: { readonly url: string; readonly token: string }) => void;
+  };
+  /** The session of every call that names none. */
+  readonly session?: string;
+  readonly unknownTools: 'allow' | 'deny' | 'ask';
+  readonly receipts: boolean;
+  /** The user's own tables of tools; tried before the known ones. */
+  readonly tables: readonly ServerTable[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
+export async function openProxy(options: OpenProxyOptions): Promise<number> {
+  const sessions = await Sessions.open(options.workspace);
+  try {
+    options.opened(sessions);
+    const gate = gateOf(options, sessions);
+    if (options.http !== undefined) return await serve(options.http, gate);
+    return await runProxy({ ...gate, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr });
+  } finally {
+    await sessions.close();
+  }
+}
+
+type Gate = GateOptions & {
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly url?: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+function gateOf(options: OpenProxyOptions, sessions: Sessions): Gate {
+  const { url, headers, unknownTools, receipts, tables } = options;
+  const [command, ...args] = options.command;
+  const { policy, workspace } = sessions.world;
+  return {
+    ...(command === undefined ? {} : { command }),
+    ...(url === undefined ? {} : { url }),
+    args,
+    headers,
+    unknownTools,
+    receipts,
+    tables,
+    session: sessionChooser(options, sessions),
+    wording: policy.wording,
+    root: workspace.roots[0] ?? '',
+    rootNames: options.workspace.roots.slice(0, 1),
+  };
+}
+
+async function serve(
+  { port, token, listening }: NonNullable<OpenProxyOptions['http']>,
+  gate: Gate,
+): Promise<number> {
+  const { serveProxy } = await import('./front-http.ts');
+  const used = token ?? randomBytes(24).toString('base64url');
+  const front = await serveProxy({
+    ...gate,
+    ...(port === undefined ? {} : { port }),
+    token: used,
+    stderr: process.stderr,
+  });
+  listening({ url: front.url, token: used });
+  const signals = new EndSignals(process);
+  await signals.first;
+  await front.close();
+  signals.close();
+  return 0;
+}
+
+/** One session per conversation, as for our own server; each is opened once and closed with the workspace. */
+function sessionChooser(
+  options: OpenProxyOptions,
+  sessions: Sessions,
+): (meta: JsonRecord) => Promise<GatedForeign> {
+  const open = new Map<string, Promise<GatedForeign>>();
+  // An HTTP client did not start this process: of the environment only our own variable counts.
+  const env =
+    options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
+  return async (meta) => {
+    const hint = meta[HTTP_SESSION];
+    const sessionHint = typeof hint === 'string' ? hint : undefined;
+    const choice = chooseSession({ meta, sessionHint }, { session: options.session, env });
+    if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
+    const key = JSON.stringify(choice);
+    const found = open.get(key) ?? openFor(sessions, choice);
+    open.set(key, found);
+    // A session that could not be opened is tried again.
+    found.catch(() => open.delete(key));
+    return found;
+  };
+}
+
+async function openFor(sessions: Sessions, choice: SessionChoice): Promise<GatedForeign> {
+  const session = await sessions.session(choice.kind === 'named' ? choice.id : undefined);
+  return new GatedForeign(sessions.world, session);
+}

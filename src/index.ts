@@ -24,4 +24,5 @@ export type { Session } from './model/session.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';
 export { explain } from './report/explain.ts';
 export { currentSession, openSession, runInSession, type SessionOptions } from './session/open-session.ts';
-export { Sessions, type WorkspaceOptions } from './session/sessions.ts';
+export type { WorkspaceOptions } from './session/opening.ts';
+export { Sessions } from './session/sessions.ts';

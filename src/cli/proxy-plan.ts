@@ -1,5 +1,6 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
+import type { WorkspaceOptions } from '../session/opening.ts';
+import type { Sessions } from '../session/sessions.ts';
 
 /** What `lookfirst proxy` was asked to do; `main.ts` hands it to the proxy. */
 export interface ProxyPlan {

@@ -1,7 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import type { DialectName } from '../dialect/dialect-name.ts';
-import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
+import type { WorkspaceOptions } from '../session/opening.ts';
+import type { Sessions } from '../session/sessions.ts';
 
 /** A workspace and how to serve it, in the words of whoever serves; `main.ts` brings the two together. */
 export interface ServePlan {

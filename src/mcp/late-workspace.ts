@@ -1,4 +1,5 @@
-import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
+import type { WorkspaceOptions } from '../session/opening.ts';
+import type { Sessions } from '../session/sessions.ts';
 
 export interface LateOptions {
   readonly workspace: WorkspaceOptions;

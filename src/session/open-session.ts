@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Fault } from '../model/fault.ts';
 import type { Session } from '../model/session.ts';
 import type { GatedSession } from './gated-session.ts';
-import { checkOpening } from './opening.ts';
-import { Sessions, type WorkspaceOptions } from './sessions.ts';
+import { checkOpening, type WorkspaceOptions } from './opening.ts';
+import { Sessions } from './sessions.ts';
 
 export interface SessionOptions extends WorkspaceOptions {
   /** Names the session: it is kept when closed and comes back under this name. */

@@ -1,7 +1,18 @@
 import { nearest } from '../config/nearest.ts';
+import type { PolicyOverrides } from '../config/policy-file.ts';
 import { Fault } from '../model/fault.ts';
+import type { PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
-import type { WorkspaceOptions } from './sessions.ts';
+import type { WorldOptions } from './open-world.ts';
+
+/** How a workspace is opened. */
+export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
+  readonly preset?: PresetName;
+  /** Single settings over those of the preset. */
+  readonly policy?: PolicyOverrides;
+  /** Text of a policy file (`lookfirst.json`); its settings lie between preset and `policy`. */
+  readonly policyFile?: string;
+}
 
 const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
   roots: true,

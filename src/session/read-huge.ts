@@ -1,7 +1,7 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
-import { type Fingerprint, type Stamp, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -11,9 +11,6 @@ import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
 import { lazily } from './shown-text.ts';
 import { unreadable } from './unreadable.ts';
-
-/** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
-export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
 const MAX_PAGE_ENDS = 100;
 const MAX = Number.MAX_SAFE_INTEGER;

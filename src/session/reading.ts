@@ -1,13 +1,17 @@
+import type { LineStart } from '../disk/page.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
+import type { Stamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
-import type { PageEnds } from './read-huge.ts';
+
+/** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
+export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
 /** One read on its way: what was asked, what is there, and what the session knew before. */
 export interface Reading {

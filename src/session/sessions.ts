@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { PolicyOverrides } from '../config/policy-file.ts';
 import { parsePolicyFile } from '../config/policy-file.ts';
 import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { Fault } from '../model/fault.ts';
-import type { PresetName } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { expireSessions } from './expire.ts';
 import { GatedSession, type SessionHost } from './gated-session.ts';
-import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
-import { checkOpening } from './opening.ts';
-
-export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
-  readonly preset?: PresetName;
-  /** Single settings over those of the preset. */
-  readonly policy?: PolicyOverrides;
-  /** Text of a policy file (`lookfirst.json`); its settings lie between preset and `policy`. */
-  readonly policyFile?: string;
-}
+import { type OpenWorld, openWorld } from './open-world.ts';
+import { checkOpening, type WorkspaceOptions } from './opening.ts';
 
 interface Ending {
   /** Close the workspace with its last session. */

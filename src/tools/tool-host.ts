@@ -15,7 +15,7 @@ import type { ToolContext } from './tool-context.ts';
 import { type Answer, refusalResult, successResult, type ToolResult } from './tool-result.ts';
 
 /** One tool as it is listed to clients; `inputSchema` and `outputSchema` are JSON Schema objects. */
-export interface ToolDefinition {
+interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
   readonly description: string;

@@ -1,5 +1,6 @@
 // Locks a file as a change of it would, and never lets go.
-import { Sessions, type WorkspaceOptions } from '../../src/session/sessions.ts';
+import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 
 const { key, ...options } = JSON.parse(process.argv[2] ?? '') as WorkspaceOptions & { readonly key: string };
 const { world } = await Sessions.open(options);

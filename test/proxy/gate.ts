@@ -1,6 +1,7 @@
 import { GatedForeign } from '../../src/gate/foreign/gated-foreign.ts';
 import type { Session } from '../../src/model/session.ts';
-import { Sessions, type WorkspaceOptions } from '../../src/session/sessions.ts';
+import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 
 /** A real gate on a folder, with its own state, for a proxy under test. */
 export class TestGate {

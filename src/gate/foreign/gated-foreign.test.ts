@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ForeignIntent } from '../../model/intent.ts';
-import { Sessions, type WorkspaceOptions } from '../../session/sessions.ts';
+import type { WorkspaceOptions } from '../../session/opening.ts';
+import { Sessions } from '../../session/sessions.ts';
 import { GatedForeign } from './gated-foreign.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';

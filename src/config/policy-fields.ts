@@ -1,4 +1,4 @@
-import { type Policy, PRESET_NAMES } from '../model/policy.ts';
+import { type CommandPolicy, type Policy, PRESET_NAMES } from '../model/policy.ts';
 
 /** What one field of a policy file may hold. */
 export type Field =
@@ -42,6 +42,21 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   lockTimeoutMs: AMOUNT,
   sessionIdleMs: POSITIVE,
   journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
+  commands: {
+    kind: 'object',
+    fields: {
+      writes: choice('judged', 'apply', 'seen-only', 'discard'),
+      network: choice('off', 'on'),
+      scratch: GLOBS,
+      trust: GLOBS,
+      hide: GLOBS,
+      env: GLOBS,
+      timeoutMs: POSITIVE,
+      maxProcesses: POSITIVE,
+      memoryBytes: POSITIVE,
+      fileBytes: POSITIVE,
+    } satisfies Record<keyof CommandPolicy, Field>,
+  },
 };
 
 /** Settings of the proxy, which are no part of a policy. */

@@ -4,9 +4,10 @@ import { isRecord } from '../model/record.ts';
 import { nearest } from './nearest.ts';
 import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
-/** Single fields of a policy; `journal` by its own fields. */
-export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal'>> & {
+/** Single fields of a policy; `journal` and `commands` by their own fields. */
+export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands'>> & {
   readonly journal?: Partial<Policy['journal']>;
+  readonly commands?: Partial<Policy['commands']>;
 };
 
 /** What a policy file says. */

@@ -1,8 +1,61 @@
-import type { Policy, PresetName } from '../model/policy.ts';
+import type { CommandPolicy, Policy, PresetName } from '../model/policy.ts';
 import { DEFAULT_PROTECTED, SEED_D_PROTECTED } from './protected.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Folders that tools fill with what they can make again. */
+const SCRATCH = [
+  '**/node_modules',
+  '**/target',
+  '**/.venv',
+  '**/venv',
+  '**/__pycache__',
+  '**/.cache',
+  '**/.gradle',
+  '**/.mypy_cache',
+  '**/.pytest_cache',
+  '**/.ruff_cache',
+  '**/.next',
+  '**/.turbo',
+];
+
+/** Where people keep keys and passwords. */
+const HIDDEN = [
+  '~/.ssh',
+  '~/.gnupg',
+  '~/.aws',
+  '~/.azure',
+  '~/.config/gcloud',
+  '~/.config/gh',
+  '~/.kube',
+  '~/.docker',
+  '~/.netrc',
+  '~/.npmrc',
+  '~/.pypirc',
+  '~/.git-credentials',
+  '~/.config/git/credentials',
+  '~/.password-store',
+  '~/.local/share/keyrings',
+  '~/.mozilla',
+  '~/.config/google-chrome',
+  '~/.claude',
+  '~/.codex',
+  '~/.gemini',
+];
+
+const COMMANDS: CommandPolicy = {
+  writes: 'judged',
+  network: 'off',
+  scratch: SCRATCH,
+  trust: [],
+  hide: HIDDEN,
+  env: [],
+  timeoutMs: 120_000,
+  maxProcesses: 512,
+  memoryBytes: 4096 * MEBIBYTE,
+  fileBytes: 256 * MEBIBYTE,
+};
 
 const DEFAULT: Policy = {
   preset: 'default',
@@ -32,6 +85,7 @@ const DEFAULT: Policy = {
   lockTimeoutMs: 5000,
   sessionIdleMs: 7 * DAY_MS,
   journal: { quotaBytes: 1024 * MEBIBYTE, retentionMs: 30 * DAY_MS },
+  commands: COMMANDS,
 };
 
 /**
@@ -57,6 +111,7 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     partial: 'lines',
     staleness: 'refuse',
     compaction: 'clear',
+    commands: { ...COMMANDS, writes: 'seen-only' },
   },
   /** Seed A: a set of paths that were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox' },

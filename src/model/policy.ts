@@ -55,6 +55,34 @@ export interface Policy {
     readonly quotaBytes: number;
     readonly retentionMs: number;
   };
+  readonly commands: CommandPolicy;
+}
+
+/** Settings of commands that run on a layer; see docs/commands.md. */
+export interface CommandPolicy {
+  /**
+   * What becomes of a command's writes. `judged`: committed, unless they drop another writer's change to a file that the
+   * session saw. `apply`: committed. `seen-only`: committed if the session saw every file that changes. `discard`: shown only.
+   */
+  readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
+  /** May a confined command use the network? */
+  readonly network: 'off' | 'on';
+  /** Globs of folders that commands use directly: not layered, not journalled. They must be ignored by git. */
+  readonly scratch: readonly string[];
+  /** Globs of protected paths and guarded configuration that commands may change. */
+  readonly trust: readonly string[];
+  /** Paths that a confined command does not see; `~/` begins the user's home folder. */
+  readonly hide: readonly string[];
+  /** Environment variables that a confined command gets besides the harmless ones. */
+  readonly env: readonly string[];
+  /** A confined command is ended after this, unless its caller asks for another limit. */
+  readonly timeoutMs: number;
+  /** Processes that a confined command may have at once. */
+  readonly maxProcesses: number;
+  /** Memory that each process of a confined command may use. */
+  readonly memoryBytes: number;
+  /** The largest file that a command may leave behind. */
+  readonly fileBytes: number;
 }
 
 /** `full`: file and directory are synced before a change is acknowledged; `file`: the file only; `none`: neither. */

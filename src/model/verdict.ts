@@ -24,6 +24,8 @@ export const REFUSAL_CODES = [
   'UNVERIFIABLE',
   'BUSY',
   'INVALID_ARGUMENT',
+  'NO_SANDBOX',
+  'COMMAND_CONFLICT',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
@@ -94,6 +96,8 @@ export interface RefusalDetail {
   readonly errno?: string;
   /** Where bytes are kept that someone else wrote at the same moment and that are not in place. */
   readonly kept?: readonly string[];
+  /** Id under which a refused command's writes are kept; `lookfirst run --apply ID` commits them. */
+  readonly layer?: string;
   /** A refused batch names every refused file. */
   readonly refusals?: readonly Refusal[];
   /** Index of the edit or change that was refused. */

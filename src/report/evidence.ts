@@ -67,7 +67,9 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
   NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
+  COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
   // Their first sentence has said the reason.
+  NO_SANDBOX: nothing,
   READ_ONLY: nothing,
   INVALID_ARGUMENT: nothing,
 };
@@ -110,6 +112,11 @@ function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
   } else if (detail.reason === undefined) parts.push('Its views so far do not add up to the whole file.');
   if (detail.reason === 'clamped') parts.push('Very long lines are cut, and reading again cuts them again.');
   return [...parts, ...seen(when)];
+}
+
+function keptLayer({ layer }: RefusalDetail): string[] {
+  if (layer === undefined) return ['Nothing that the command did was committed.'];
+  return [`Nothing that the command did was committed. Its writes are kept for 7 days as ${phrase(layer)}.`];
 }
 
 function writer({ writer }: RefusalDetail, nowMs: number): string[] {

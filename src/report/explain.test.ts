@@ -121,6 +121,18 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['BUSY', 'overwrite', 'retry_later'],
   ['INVALID_ARGUMENT', 'delete', 'fix_argument', { kind: 'directory', reason: 'the folder is not empty' }],
   ['INVALID_ARGUMENT', 'read', 'fix_argument', { reason: 'offset 900 is past the end (100 lines)' }],
+  [
+    'NO_SANDBOX',
+    'run',
+    'ask_human',
+    { reason: 'bubblewrap (the program bwrap) is not installed; install it: apt-get install bubblewrap' },
+  ],
+  [
+    'COMMAND_CONFLICT',
+    'run',
+    'read_again',
+    { reason: 'it changed while the command ran', diff: '@@ -1 +1 @@\n-a\n+b', layer: 'c0123456789' },
+  ],
 ];
 
 function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path = 'src/big.txt'): Refusal {
@@ -208,7 +220,7 @@ describe('the catalogue of refusals', () => {
   it('always begins with path and code, and ends with a way out or that there is none', () => {
     for (const row of CATALOGUE) {
       const text = explain(refusal(row), { nowMs: NOW });
-      expect(text).toMatch(new RegExp(`^refusing to [a-z ]+ src/big\\.txt: .+ \\[${row[0]}\\]\n`));
+      expect(text).toMatch(new RegExp(`^refusing to [a-z ]+ (src/big\\.txt|command): .+ \\[${row[0]}\\]\n`));
       expect(text.split('\n').at(-1)).toMatch(/^(Next: |There is no way )/);
     }
   });

@@ -71,6 +71,7 @@ function readAgain(refusal: Refusal, tools: ToolNames): string {
   const call = readCall(tools, pathOf(refusal));
   if (refusal.code === 'UNVERIFIABLE')
     return `Next: ${call}; if that fails too, ask the person you work for.`;
+  if (refusal.action === 'run') return `Next: ${call}, then run the command again if it is still meant.`;
   if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
   if (refusal.detail?.reason === 'repeated')
     return `Next: send content that takes the change in, ${orTheSame(refusal, tools)}.`;
@@ -172,6 +173,7 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
 function askHuman({ code, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the person you work for';
   if (code === 'READ_ONLY' && detail?.reason !== 'session') return `${none} to make the file writable.`;
+  if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
   return `${none}.`;
 }

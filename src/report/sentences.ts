@@ -8,8 +8,9 @@ export function firstSentence(refusal: Refusal): string {
   return `refusing to ${what(refusal)}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
 }
 
-/** An undo may be of no file in particular. */
-function what({ action, path }: Refusal): string {
+/** An undo may be of no file in particular. A command is refused as a whole, or for what it did to one file. */
+function what({ action, path, code }: Refusal): string {
+  if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 
@@ -26,7 +27,7 @@ const VERBS: Readonly<Record<Action, string>> = {
   move: 'move',
   mkdir: 'make the folder',
   undo: 'undo changes to',
-  run: 'run',
+  run: 'commit what the command did to',
 };
 
 const KINDS: Readonly<Record<FileKind, string>> = {
@@ -81,6 +82,8 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   UNVERIFIABLE: ({ detail }) =>
     `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
   BUSY: () => 'another writer holds it',
+  NO_SANDBOX: ({ detail }) => phrase(detail?.reason ?? '') || 'there is no sandbox for it here',
+  COMMAND_CONFLICT: ({ detail }) => phrase(detail?.reason ?? '') || 'it changed while the command ran',
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 

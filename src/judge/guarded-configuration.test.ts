@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { changedProgram, isGitConfig, isGuarded } from './guarded-configuration.ts';
+
+describe('configuration that decides which programs run', () => {
+  it.each([
+    '.git/hooks/pre-commit',
+    '.git/hooks',
+    'sub/.git/hooks/post-checkout',
+    '.git/modules/lib/hooks/pre-push',
+    '.git/info/attributes',
+    '.claude/settings.json',
+    '.Claude/settings.local.json',
+    'packages/a/.vscode/tasks.json',
+    '.mcp.json',
+    'opencode.json',
+    '.bashrc',
+    '.git/modules/a/b/info/attributes',
+  ])('is guarded: %s', (path) => expect(isGuarded(path)).toBe(true));
+
+  it.each([
+    '.git/hooks/pre-commit.sample',
+    '.git/refs/heads/hooks/x',
+    '.git/logs/refs/heads/hooks/x',
+    '.git/modules/lib/refs/heads/hooks/x',
+    '.git/index',
+    'src/claude/settings.json',
+    'src/hooks/use-state.ts',
+    'mcp.json',
+  ])('is free: %s', (path) => expect(isGuarded(path)).toBe(false));
+
+  it('is a file of which some settings are guarded', () => {
+    for (const path of [
+      '.git/config',
+      '.git/modules/a/config',
+      '.git/worktrees/w/config.worktree',
+      'a/.git/config',
+    ])
+      expect(isGitConfig(path)).toBe(true);
+    for (const path of ['config', '.git/refs/heads/config', 'src/.gitconfig'])
+      expect(isGitConfig(path)).toBe(false);
+  });
+});
+
+describe('two texts of a git configuration', () => {
+  const BASE = '[core]\n\tbare = false\n[remote "origin"]\n\turl = a\n';
+  it.each([
+    ['[core]\n\thooksPath = /tmp/h\n', 'core.hookspath'],
+    ['[CORE]\n\tFSMonitor = "x"\n', 'core.fsmonitor'],
+    ['[alias]\n\tst = !sh -c evil\n', 'alias.st'],
+    ['[include]\n\tpath = ../evil\n', 'include.path'],
+    ['[includeIf "gitdir:/a"]\n\tpath = ../evil\n', 'includeif.gitdir:/a.path'],
+    ['[filter "lfs"]\n\tclean = x\n', 'filter.lfs.clean'],
+    ['[credential "https://a"]\n\thelper = !x\n', 'credential.https://a.helper'],
+    ['[core] sshCommand = x\n', 'core.sshcommand'],
+    ['[core]\n\tssh\\\nCommand = x\n', 'core.sshcommand'],
+  ])('run other programs: %j', (added, key) => {
+    expect(changedProgram(BASE, `${BASE}${added}`)).toBe(key);
+    expect(changedProgram(`${BASE}${added}`, BASE)).toBe(key);
+    expect(changedProgram(`${BASE}${added}`, `${BASE}${added}`)).toBeUndefined();
+  });
+
+  it.each([
+    '[branch "a"]\n\tremote = origin\n\tmerge = refs/heads/a\n',
+    '[remote "b"]\n\turl = c\n\tfetch = +refs\n',
+    '[user]\n\tname = x\n',
+    '# hooksPath = x\n',
+  ])('run the same programs: %j', (added) => {
+    expect(changedProgram(BASE, `${BASE}${added}`)).toBeUndefined();
+  });
+});

@@ -1,0 +1,102 @@
+import { diffLines, type Hunk } from './diff.ts';
+import { splitLines } from './lines.ts';
+
+/** Another writer's change that a later result no longer has. */
+export interface LostChange {
+  /** The changed lines of the live text, 0-based, end not included; empty if lines were only removed. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The lost-update test. A session saw `base`, another writer made `live` of it, and the session's program then left `after`.
+ * Returns those changes from base to live that `after` no longer has. Changes in whitespace alone are never reported, and a
+ * change that was moved or rewritten with most of its words is still there.
+ */
+export function lostChanges(base: string, live: string, after: string): readonly LostChange[] {
+  if (base === live || live === after) return [];
+  const texts = { base: splitLines(base), live: splitLines(live), after: splitLines(after) };
+  const counts = { live: countLines(texts.live), after: countLines(texts.after) };
+  const later = diffLines(live, after).hunks;
+  return diffLines(base, live)
+    .hunks.filter((change) => {
+      const touching = later.filter((hunk) => touches(change, hunk));
+      return touching.length > 0 && isLost(texts, counts, { change, touching });
+    })
+    .map(({ afterStart, afterEnd }) => ({ from: afterStart, to: afterEnd }));
+}
+
+interface Texts<T> {
+  readonly live: T;
+  readonly after: T;
+}
+
+/** `change` ends in the live text, `later` begins there. Lines that were only removed leave a point, which its neighbours touch. */
+function touches(change: Hunk, later: Hunk): boolean {
+  if (change.afterStart === change.afterEnd)
+    return later.beforeStart <= change.afterStart && change.afterStart <= later.beforeEnd;
+  return later.beforeStart < change.afterEnd && change.afterStart < later.beforeEnd;
+}
+
+function isLost(
+  texts: Texts<readonly string[]> & { readonly base: readonly string[] },
+  counts: Texts<ReadonlyMap<string, number>>,
+  { change, touching }: { readonly change: Hunk; readonly touching: readonly Hunk[] },
+): boolean {
+  const removed = texts.base.slice(change.beforeStart, change.beforeEnd);
+  const added = texts.live.slice(change.afterStart, change.afterEnd);
+  const result = touching.flatMap((hunk) => texts.after.slice(hunk.afterStart, hunk.afterEnd));
+  const untouched = added.filter((_line, index) => {
+    const line = change.afterStart + index;
+    return !touching.some(({ beforeStart, beforeEnd }) => beforeStart <= line && line < beforeEnd);
+  });
+  const there = [...untouched, ...result];
+  return isBack(removed, { added, result }) || isGone(added, { removed, there, counts });
+}
+
+/** A line that the other writer had removed is there again. */
+function isBack(
+  removed: readonly string[],
+  { added, result }: { readonly added: readonly string[]; readonly result: readonly string[] },
+): boolean {
+  const [stayed, now] = [new Set(added.map(bare)), new Set(result.map(bare))];
+  return removed.map(bare).some((line) => hasWords(line) && !stayed.has(line) && now.has(line));
+}
+
+/** Most of what the other writer had added is gone: neither its lines are anywhere, nor most of its new words in their place. */
+function isGone(
+  added: readonly string[],
+  more: {
+    readonly removed: readonly string[];
+    /** Lines of the result in the place of the change. */
+    readonly there: readonly string[];
+    readonly counts: Texts<ReadonlyMap<string, number>>;
+  },
+): boolean {
+  const { live, after } = more.counts;
+  const missing = added.map(bare).filter((line) => (after.get(line) ?? 0) < (live.get(line) ?? 0));
+  if (!missing.some(hasWords)) return false;
+  const known = new Set(more.removed.flatMap(wordsOf));
+  const words = [...new Set(added.flatMap(wordsOf))].filter((word) => !known.has(word));
+  const now = new Set(more.there.flatMap(wordsOf));
+  const kept = words.filter((word) => now.has(word)).length;
+  return words.length > 0 && kept * 2 < words.length;
+}
+
+function countLines(lines: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of lines.map(bare)) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return counts;
+}
+
+function bare(line: string): string {
+  return line.replace(/\s+/g, '');
+}
+
+function hasWords(line: string): boolean {
+  return /[\p{L}\p{N}]/u.test(line);
+}
+
+function wordsOf(line: string): readonly string[] {
+  return line.match(/[\p{L}\p{N}_]+/gu) ?? [];
+}

@@ -54,11 +54,10 @@ export interface Settlement {
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
   const journal: Writes = announced ? { entries, settle: [change] } : {};
-  const atMs = world.now();
-  const gone = tombstones.map((key) => ledger.tombstoneWrites(key, atMs));
   try {
     await keepImages(world, displaced);
-    await ledger.record(sightings, joinWrites(journal, ...gone));
+    const gone = await ledger.tombstoneWrites(tombstones, world.now());
+    await ledger.record(sightings, joinWrites(journal, gone));
     return announced;
   } catch (error) {
     return goOnUnrecorded(world, error);

@@ -127,8 +127,18 @@ function settlementOf(
     entries: entry.effects?.length === 0 ? bypassed : [entry, ...bypassed],
     displaced: outcomes.flatMap((outcome) => outcome.displaced),
     sightings: outcomes.flatMap((outcome) => outcome.sightings),
-    tombstones: outcomes.flatMap((outcome) => outcome.tombstones),
+    tombstones: goneKeys(outcomes),
   };
+}
+
+/** Keys at which nothing is left after all steps: one step may fill the place that another has left. */
+function goneKeys(outcomes: readonly Done[]): readonly string[] {
+  const gone = new Set<string>();
+  for (const { tombstones, sightings } of outcomes) {
+    for (const key of tombstones) gone.add(key);
+    for (const { key } of sightings) gone.delete(key);
+  }
+  return [...gone];
 }
 
 /**

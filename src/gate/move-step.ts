@@ -5,6 +5,7 @@ import type { Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
 import type { Conflict } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
+import { movedSightings } from '../ledger/moved-sightings.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -114,12 +115,6 @@ function endsOf({ source, destination, side, overwrites }: Move): Effect[] {
 function done(change: Move, displaced: readonly Displaced[]): Done {
   const from = change.source.place.path;
   const to = change.destination.place.path;
-  const rekeyed = change.sightings.map((sighting) => ({
-    ...sighting,
-    key: `${to.key}${sighting.key.slice(from.key.length)}`,
-    // The change of name shows in the stamp; the bytes are the same, and the next look confirms it by hash.
-    racy: true,
-  }));
   const result = {
     path: to.given,
     changed: true,
@@ -130,7 +125,7 @@ function done(change: Move, displaced: readonly Displaced[]): Done {
   return {
     ok: true,
     result,
-    sightings: rekeyed,
+    sightings: movedSightings(change.sightings, { from: from.key, to: to.key }),
     tombstones: change.sightings.map((sighting) => sighting.key),
     displaced,
   };

@@ -135,13 +135,9 @@ async function sideOfSource(world: World, source: Found): Promise<Side | undefin
   return 'problem' in snapshot ? undefined : ({ ...sideOf(snapshot), kept: false } as Side);
 }
 
-async function sightingsBelow(ledger: Ledger, source: View): Promise<Sighting[]> {
-  if (!source.located.exists || !source.located.stats.isDirectory())
-    return source.sighting === undefined ? [] : [source.sighting];
-  const prefix = `${source.path.key}/`;
-  return (await ledger.all()).filter(
-    (sighting) => sighting.key === source.path.key || sighting.key.startsWith(prefix),
-  );
+async function sightingsBelow(ledger: Ledger, source: View): Promise<readonly Sighting[]> {
+  if (source.located.exists && source.located.stats.isDirectory()) return ledger.below(source.path.key);
+  return source.sighting === undefined ? [] : [source.sighting];
 }
 
 /** Judges the making of a folder; one that is there already is no change. */

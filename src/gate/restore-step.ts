@@ -1,4 +1,5 @@
 import type { UndoStep } from '../journal/undo-steps.ts';
+import { movedSightings } from '../ledger/moved-sightings.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -10,12 +11,15 @@ import type { World } from './world.ts';
 
 export interface RestoreContext {
   readonly path: ResolvedPath;
-  /** What the session had seen of the file when it held the bytes that come back. */
+  /** What the session had seen of the file or folder as it comes back. */
   readonly known?: Sighting | undefined;
+  /** What the session has seen of a folder that moves back, and of everything in it, at its present place. */
+  readonly moving?: readonly Sighting[];
 }
 
 /** Brings one thing back to what it was. It looks for its place when it runs: an earlier step may have to make it. */
-export function restoreStep(world: World, step: UndoStep, { path, known }: RestoreContext): Step {
+export function restoreStep(world: World, step: UndoStep, context: RestoreContext): Step {
+  const { path } = context;
   return {
     action: 'undo',
     path,
@@ -30,9 +34,8 @@ export function restoreStep(world: World, step: UndoStep, { path, known }: Resto
         sizeBytes: step.restore.kind === 'file' ? step.restore.fingerprint.size : 0,
         notices: [],
       };
-      const sightings =
-        step.restore.kind === 'file' ? [sightingOf(world, { step, side: step.restore, known })] : [];
-      const tombstones = step.restore.kind === 'absent' ? [step.key] : [];
+      const sightings = sightingsOf(world, step, context);
+      const tombstones = goneWith(step, context);
       const { stayed, idle, made, displaced } = outcome;
       const effects = stayed || idle ? [] : [...made, ...effectsOf(step)];
       const done = { ok: true, effects, result, sightings, displaced } as const;
@@ -58,19 +61,19 @@ function effectsOf(step: UndoStep): Effect[] {
   ];
 }
 
-/** Unless it had seen these bytes, the session only knows that they are there: an edit may follow, an overwrite not. */
-function sightingOf(
-  world: World,
-  {
-    step,
-    side,
-    known,
-  }: { step: UndoStep; side: Extract<Side, { kind: 'file' }>; known: Sighting | undefined },
-): Sighting {
-  if (known !== undefined) return { ...known, stamp: undefined, racy: true, how: 'write' };
-  return {
-    key: step.key,
-    fingerprint: side.fingerprint,
+function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreContext): readonly string[] {
+  return after.kind === 'absent' ? [key] : moving.map((seen) => seen.key);
+}
+
+/** A session that had not seen the bytes only knows that they are there: an edit may follow, an overwrite may not. */
+function sightingsOf(world: World, step: UndoStep, { known, moving = [] }: RestoreContext): Sighting[] {
+  const { key, restore: after, from } = step;
+  if (from !== undefined) return movedSightings(moving, { from: from.key, to: key });
+  if (known !== undefined) return [{ ...known, stamp: undefined, racy: true }];
+  if (after.kind !== 'file') return [];
+  const unseen: Sighting = {
+    key,
+    fingerprint: after.fingerprint,
     stamp: undefined,
     racy: true,
     coverage: NOTHING,
@@ -80,4 +83,5 @@ function sightingOf(
     atMs: world.now(),
     lost: 'forgotten',
   };
+  return [unseen];
 }

@@ -40,6 +40,8 @@ export async function restore(world: World, step: UndoStep, whose?: Whose): Prom
   if (!outcome.ok) return conflict('changed');
   const { located } = outcome;
   try {
+    // A link has taken the place of a folder on the way: what lies behind it is another file.
+    if (located.place.path.key !== step.key) return conflict('changed');
     if (step.from !== undefined) return moveBack(world, step.from.key, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };

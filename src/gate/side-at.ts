@@ -6,16 +6,20 @@ import type { Located } from '../workspace/workspace.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
-/** What is at a key now. Throws if that cannot be told, or is not this workspace's to tell. */
+/**
+ * What is at a key now. Nothing is below a file or a link, whatever the link leads to. Throws if that cannot be told, or if
+ * the key is not in this workspace.
+ */
 export async function sideAt(world: World, key: string): Promise<Side> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return ABSENT;
   if (!outcome.ok)
     throw new Fault('IO_FAILED', `cannot look at ${key}: ${outcome.refusal.code}`, { path: key });
   try {
-    const { root } = outcome.located.place.path;
+    const { root, key: found } = outcome.located.place.path;
     if (!world.workspace.stands(root))
       throw new Fault('IO_FAILED', `cannot look at ${key}: ${root} was moved`, { path: key });
-    return (await sideOfLocated(world, outcome.located)).side;
+    return found === key ? (await sideOfLocated(world, outcome.located)).side : ABSENT;
   } finally {
     outcome.located.place.dir.close();
   }

@@ -1,8 +1,8 @@
 import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
-import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { movedSightings } from '../ledger/moved-sightings.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
@@ -159,7 +159,7 @@ async function witnessGone(world: World, ledger: Ledger, path: string): Witnesse
   if (!outcome.ok) return outcome;
   const seen = await ledger.recall(outcome.path.key);
   if (seen !== undefined && !outcome.exists) {
-    await world.store.record(ledger.tombstoneWrites(outcome.path.key, world.now()));
+    await world.store.record(await ledger.tombstoneWrites([outcome.path.key], world.now()));
   }
   return { ok: true, notices: [] };
 }
@@ -174,16 +174,11 @@ async function witnessMove(
   if (!source.ok) return source;
   if (!destination.ok) return destination;
   if (source.exists || !destination.exists) return { ok: true, notices: [] };
-  const from = source.path.key;
-  const moved = (await ledger.all()).filter(({ key }) => key === from || key.startsWith(`${from}/`));
-  const gone = moved.map(({ key }) => ledger.tombstoneWrites(key, world.now()));
-  // The bytes decide whether they still count: the stamps have changed with the names.
-  const there = moved.map((seen) => ({
-    ...seen,
-    key: `${destination.path.key}${seen.key.slice(from.length)}`,
-    racy: true,
-  }));
-  if (moved.length > 0) await ledger.record(there, joinWrites(...gone));
+  const ends = { from: source.path.key, to: destination.path.key };
+  const moved = await ledger.below(ends.from);
+  if (moved.length === 0) return { ok: true, notices: [] };
+  const keys = moved.map(({ key }) => key);
+  await ledger.record(movedSightings(moved, ends), await ledger.tombstoneWrites(keys, world.now()));
   return { ok: true, notices: [] };
 }
 

@@ -159,7 +159,7 @@ function stepOf(oldest: Effect, newest: Effect): UndoStep {
 }
 
 /** What is to go goes first, from the inside out; what is to come comes from the outside in. */
-function inOrder(a: UndoStep, b: UndoStep): number {
+export function inOrder(a: UndoStep, b: UndoStep): number {
   const [aGoes, bGoes] = [a.restore.kind === 'absent', b.restore.kind === 'absent'];
   if (aGoes !== bGoes) return aGoes ? -1 : 1;
   return aGoes ? depthOf(b) - depthOf(a) : depthOf(a) - depthOf(b);

@@ -151,7 +151,7 @@ describe('forgetting', () => {
   it('a deletion leaves a tombstone, and a new view replaces it', async () => {
     const { ledger, store } = open();
     await ledger.record([seen('a')]);
-    await store.record(ledger.tombstoneWrites('a', 5));
+    await store.record(await ledger.tombstoneWrites(['a'], 5));
     expect(await ledger.recall('a')).toMatchObject({ tombstone: true, atMs: 5, coverage: NOTHING });
     expect(await ledger.all()).toEqual([]);
     await ledger.record([seen('a', 6)]);
@@ -186,7 +186,7 @@ describe('compaction', () => {
 
   it('keeps tombstones, which are no context', async () => {
     const { ledger, store } = open({ compaction: 'clear' });
-    await store.record(ledger.tombstoneWrites('a', 5));
+    await store.record(await ledger.tombstoneWrites(['a'], 5));
     await ledger.compacted();
     expect(await ledger.recall('a')).toMatchObject({ tombstone: true });
   });

@@ -75,6 +75,12 @@ export class Ledger {
     return (await this.#store.sightings(this.session)).filter(counts);
   }
 
+  /** Every sighting that counts of a file or folder and of everything below it. */
+  async below(key: string): Promise<readonly Sighting[]> {
+    const prefix = `${key}/`;
+    return (await this.all()).filter((each) => each.key === key || each.key.startsWith(prefix));
+  }
+
   /**
    * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
    * one who recalled `earlier` before.
@@ -116,11 +122,14 @@ export class Ledger {
     return added === 0 ? writes : joinWrites(await this.#makeRoom(added, merged), writes);
   }
 
-  /** The writes that leave a tombstone: this session deleted the file. */
-  tombstoneWrites(key: string, atMs: number): Writes {
-    this.#earlier.keep(this.#recalled.get(key));
-    this.#recalled.delete(key);
-    return this.#write([tombstoneOf(key, atMs)]);
+  /** The writes that leave tombstones: this session deleted these files and folders. */
+  async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
+    for (const key of keys) {
+      const recalled = this.#recalled.has(key) ? this.#recalled.get(key) : this.recall(key);
+      this.#earlier.keep(recalled instanceof Promise ? await recalled : recalled);
+      this.#recalled.delete(key);
+    }
+    return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
   }
 
   /**
@@ -128,7 +137,15 @@ export class Ledger {
    * For an undo, which brings back bytes that an own change has replaced.
    */
   async seenBefore(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
-    const seen = this.#earlier.of(key, fingerprint);
+    return this.#unlessForgotten(this.#earlier.of(key, fingerprint));
+  }
+
+  /** The newest full listing of a folder that this session has deleted, if nothing was forgotten since. */
+  async listedBefore(key: string): Promise<Sighting | undefined> {
+    return this.#unlessForgotten(this.#earlier.listing(key));
+  }
+
+  async #unlessForgotten(seen: Sighting | undefined): Promise<Sighting | undefined> {
     if (seen === undefined) return undefined;
     const { session } = this;
     const events = await this.#store.entries({ session, kinds: ['session'], sinceMs: seen.atMs });

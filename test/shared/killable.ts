@@ -6,8 +6,8 @@ import { Sessions } from '../../src/session/sessions.ts';
 
 /** A change of several things, on the tree of `prepareTree`. */
 interface Scene {
-  /** What has happened before. */
-  readonly before?: (session: GatedSession) => Promise<unknown>;
+  /** The changes made before, in order. */
+  readonly before?: readonly ((session: GatedSession) => Promise<unknown>)[];
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
 }
 
@@ -26,17 +26,26 @@ const removal = async (session: GatedSession): Promise<Outcome<object>> => {
 };
 
 const undo = (session: GatedSession): Promise<Outcome<object>> => session.undo({});
+const undoAll = (session: GatedSession): Promise<Outcome<object>> => session.undo({ session: 'ann' });
 
 export const SCENES: Readonly<Record<string, Scene>> = {
   'a batch': { change: batch },
   'a recursive delete': { change: removal },
   'a move of a folder': { change: (session) => session.move('d', 'e/f/d') },
   'a move onto another file': { change: (session) => session.move('m.txt', 'a.txt') },
-  'an undo of a batch': { before: batch, change: undo },
-  'an undo of a recursive delete': { before: removal, change: undo },
+  'an undo of a batch': { before: [batch], change: undo },
+  'an undo of a recursive delete': { before: [removal], change: undo },
   'an undo of a move onto another file': {
-    before: (session) => session.move('m.txt', 'a.txt'),
+    before: [(session) => session.move('m.txt', 'a.txt')],
     change: undo,
+  },
+  'an undo over a folder that became a file': {
+    before: [removal, (session) => session.write('d', 'a file\n')],
+    change: undoAll,
+  },
+  'an undo over a file that became a folder': {
+    before: [(session) => session.delete('m.txt'), (session) => session.write('m.txt/in/it.txt', 'it\n')],
+    change: undoAll,
   },
 };
 
@@ -61,7 +70,7 @@ export async function play(
   const sessions = await Sessions.open({ roots: [root], home });
   const session = await sessions.session('ann');
   for (const file of ['a.txt', 'b.txt', 'm.txt', 'run.sh']) await session.read(file);
-  await scene.before?.(session);
+  for (const change of scene.before ?? []) await change(session);
   const { disk, store, images } = sessions.world;
   const record = store.record.bind(store);
   const adopt = images.adopt.bind(images);

@@ -1,5 +1,4 @@
 import { fingerprintOf } from '../../disk/hash.ts';
-import type { Snapshot } from '../../disk/read.ts';
 import { sameContent } from '../../journal/side.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
@@ -8,35 +7,34 @@ import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { unifiedDiff } from '../../text/unified.ts';
-import { sideOfLocated } from '../side-at.ts';
 import type { World } from '../world.ts';
+import { type Found, joinSteps } from './found.ts';
+import { Rehearsal, type State } from './rehearsal.ts';
 
-/** A step that can be taken, and the bytes that are there now. */
-export interface Found {
-  readonly step: UndoStep;
-  readonly snapshot?: Snapshot | undefined;
-  /** What is to be restored, if it is neither what is there nor what was there before. */
-  readonly merged?: Snapshot['bytes'];
-}
-
-/** Sees of every step that what is there is what the plan expects, and that what is to come back can be had. */
+/**
+ * Goes through the steps in order without touching the disk. Each one must find what the plan expects, on the disk or as
+ * an earlier step leaves it, or be merged with it. Steps of one path become one. All bytes to be restored must be at hand.
+ */
 export async function checkSteps(
   world: World,
   steps: readonly UndoStep[],
   selection: UndoSelection,
 ): Promise<Outcome<{ readonly found: readonly Found[] }>> {
-  const found: Found[] = [];
+  const rehearsal = new Rehearsal(world, steps);
+  const checked: Found[] = [];
   for (const step of steps) {
-    const outcome = await check(world, step, selection);
+    const outcome = await check(rehearsal, step, selection);
     if (!outcome.ok) return outcome;
-    found.push(outcome);
+    rehearsal.done(outcome);
+    checked.push(outcome);
   }
+  const found = joinSteps(checked);
   const present = presentBytes(found);
   for (const { step } of found) if (!(await canRestore(world, step, present))) return refused(notKept(step));
   return { ok: true, found };
 }
 
-/** What the steps find or bring by themselves, by hash: a step may restore the very bytes that another one displaces. */
+/** Bytes by hash that the steps find or make themselves: a step may restore the very bytes that another one displaces. */
 export function presentBytes(found: readonly Found[]): ReadonlyMap<string, Uint8Array> {
   const present = new Map<string, Uint8Array>();
   for (const { step, snapshot, merged } of found) {
@@ -47,21 +45,22 @@ export function presentBytes(found: readonly Found[]): ReadonlyMap<string, Uint8
   return present;
 }
 
-async function check(world: World, step: UndoStep, selection: UndoSelection): Promise<Outcome<Found>> {
-  if (step.lookAt === undefined) return { ok: true, step };
-  const outcome = world.workspace.locate(step.lookAt, 'undo', 'parents');
+async function check(
+  rehearsal: Rehearsal,
+  step: UndoStep,
+  selection: UndoSelection,
+): Promise<Outcome<Found>> {
+  const outcome = await rehearsal.at(step);
   if (!outcome.ok) return outcome;
-  try {
-    const { side, snapshot } = await sideOfLocated(world, outcome.located);
-    if (sameContent(side, step.expect)) return { ok: true, step, snapshot };
-    // Already as it was before: someone took the change back by hand.
-    if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
-    const merged = selection.merge === true ? await merge(world, step, snapshot) : undefined;
-    if (merged !== undefined) return { ok: true, ...merged, snapshot };
-    return refused(await changedSince(world, { step, side, snapshot }));
-  } finally {
-    outcome.located.place.dir.close();
-  }
+  const { state } = outcome;
+  if (state === undefined || sameContent(state.side, step.expect))
+    return { ok: true, step, snapshot: state?.snapshot };
+  const { side, snapshot } = state;
+  // Already as it was before: someone took the change back by hand.
+  if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
+  const { world } = rehearsal;
+  const merged = selection.merge === true ? await merge(world, step, state) : undefined;
+  return merged === undefined ? refused(await changedSince(world, step, state)) : { ok: true, ...merged };
 }
 
 async function canRestore(
@@ -78,47 +77,46 @@ function notKept({ relative }: UndoStep): Refusal {
   return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'none', detail };
 }
 
-/** What was changed since is carried over: base is what our change left, theirs what is there, ours what was before. */
+/** Three-way merge: base is what the change left, theirs what is there instead, ours what was there before the change. */
 async function merge(
   world: World,
   step: UndoStep,
-  snapshot: Snapshot | undefined,
+  { side, snapshot, bytes }: State,
 ): Promise<Found | undefined> {
-  if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || snapshot === undefined) return undefined;
+  if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || side.kind !== 'file') return undefined;
   const base = await world.baselines.recall(step.expect.fingerprint);
-  if (base === undefined) return undefined;
-  const texts = [base, await world.images.read(step.restore.fingerprint), snapshot.bytes].map((bytes) =>
-    decodeText(bytes),
+  const now = await bytesOf(world, { side, bytes });
+  if (base === undefined || now === undefined) return undefined;
+  const [from, ours, theirs] = [base, await world.images.read(step.restore.fingerprint), now].map((each) =>
+    decodeText(each),
   );
-  const [from, ours, theirs] = texts;
   if (from === undefined || ours === undefined || theirs === undefined || theirs.encoding !== 'utf-8')
     return undefined;
-  const merged = merge3(from.text, ours.text, theirs.text);
-  if (!merged.clean) return undefined;
-  const bytes = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
-  const fingerprint = fingerprintOf(bytes);
-  const expect: Side = { ...step.expect, fingerprint: snapshot.fingerprint };
-  return { step: { ...step, expect, restore: { ...step.restore, fingerprint, kept: true } }, merged: bytes };
+  const text = merge3(from.text, ours.text, theirs.text);
+  if (!text.clean) return undefined;
+  const merged = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${text.text}`, 'utf8');
+  const expect: Side = { ...step.expect, fingerprint: side.fingerprint };
+  const restore: Side = { ...step.restore, fingerprint: fingerprintOf(merged), kept: true };
+  return { step: { ...step, expect, restore }, snapshot, merged };
 }
 
-async function changedSince(
-  world: World,
-  { step, side, snapshot }: { step: UndoStep; side: Side; snapshot: Snapshot | undefined },
-): Promise<Refusal> {
+async function changedSince(world: World, step: UndoStep, state: State): Promise<Refusal> {
   const base = { action: 'undo', path: step.relative } as const;
-  if (side.kind === 'absent') {
-    return {
-      ...base,
-      code: 'DELETED',
-      next: 'ask_human',
-      detail: { reason: 'it was deleted since that change' },
-    };
+  if (state.side.kind === 'absent') {
+    const detail = { reason: 'it was deleted since that change' };
+    return { ...base, code: 'DELETED', next: 'ask_human', detail };
   }
   const reason = 'it was changed since that change';
+  const now = await bytesOf(world, state);
   const left =
     step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
-  if (left === undefined || snapshot === undefined)
+  if (left === undefined || now === undefined)
     return { ...base, code: 'STALE', next: 'ask_human', detail: { reason } };
-  const { text } = unifiedDiff<Uint8Array>(left, snapshot.bytes, { maxLines: world.policy.maxDiffLines });
+  const { text } = unifiedDiff<Uint8Array>(left, now, { maxLines: world.policy.maxDiffLines });
   return { ...base, code: 'STALE', next: 'ask_human', detail: { reason, diff: text } };
+}
+
+async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array | undefined> {
+  if (bytes !== undefined || side.kind !== 'file') return bytes;
+  return world.baselines.recall(side.fingerprint);
 }

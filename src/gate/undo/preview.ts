@@ -2,7 +2,8 @@ import { listNames } from '../../disk/list.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { unifiedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
-import { type Found, presentBytes } from './check.ts';
+import { presentBytes } from './check.ts';
+import type { Found } from './found.ts';
 
 /** What an undo will do to texts: a bounded diff under each file's name. */
 export async function previewDiff(world: World, found: readonly Found[]): Promise<string> {

@@ -1,7 +1,6 @@
 import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoTarget } from '../../journal/undo-selection.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
@@ -12,8 +11,10 @@ import { lockKeys } from '../recover.ts';
 import { restoreStep } from '../restore-step.ts';
 import type { Step } from '../step.ts';
 import type { World } from '../world.ts';
-import { checkSteps, type Found, presentBytes } from './check.ts';
+import { checkSteps, presentBytes } from './check.ts';
+import type { Found } from './found.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
+import { SeenBefore } from './seen.ts';
 
 /**
  * Takes recorded changes back, through the same steps, locks and journal as any change. It touches nothing that was not
@@ -109,10 +110,8 @@ async function undoLocked(
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] => found.map((each) => fileOf(each, kept));
   if (selection.preview === true)
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
-  for (const [sha256, bytes] of presentBytes(found))
-    await world.images.keepBytes(bytes, { sha256, size: bytes.byteLength }, 'none');
-  const steps: Step[] = [];
-  for (const { step } of found) steps.push(await stepFor(world, ledger, step));
+  await keepPresent(world, found);
+  const steps = await stepsFor(world, ledger, found);
   const outcome = await carryOut(world, ledger, { steps, locked, undo: plan });
   if (!outcome.ok) return outcome;
   const { change, results } = outcome;
@@ -136,12 +135,24 @@ async function checkPlans(
   return checked.ok ? { ...checked, plan: last } : checked;
 }
 
-/** Bytes that this session had seen before it replaced them are seen when they are back. */
-async function stepFor(world: World, ledger: Ledger, step: UndoStep): Promise<Step> {
-  const { key, relative, restore } = step;
-  const known = restore.kind === 'file' ? await ledger.seenBefore(key, restore.fingerprint) : undefined;
-  // The path is for messages; the step itself looks for it again when it runs.
-  return restoreStep(world, step, { path: world.workspace.named(key, relative), known });
+/** Keeps the present bytes: a step may restore what another one displaces, and a failed undo brings all of them back. */
+async function keepPresent(world: World, found: readonly Found[]): Promise<void> {
+  for (const [sha256, bytes] of presentBytes(found))
+    await world.images.keepBytes(bytes, { sha256, size: bytes.byteLength }, 'none');
+}
+
+async function stepsFor(world: World, ledger: Ledger, found: readonly Found[]): Promise<readonly Step[]> {
+  const seen = new SeenBefore(
+    ledger,
+    found.map(({ step }) => step),
+  );
+  const steps: Step[] = [];
+  for (const { step } of found) {
+    // The path is for messages. The step locates its place again when it runs.
+    const path = world.workspace.named(step.key, step.relative);
+    steps.push(restoreStep(world, step, { path, ...(await seen.of(step)) }));
+  }
+  return steps;
 }
 
 /** Folders that were to go and stayed. */

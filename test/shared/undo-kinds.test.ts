@@ -1,0 +1,100 @@
+import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { treeOf } from '../support/tree.ts';
+
+/** A folder `d` with two files that the session has listed and read. */
+async function withFolder(): Promise<Desk> {
+  const t = await desk({ session: 'ann' });
+  await t.put('d/e.txt', 'e\n');
+  await t.put('d/in/f.txt', 'f\n');
+  for (const path of ['d/e.txt', 'd/in/f.txt']) await ok(t.session.read(path));
+  for (const path of ['d', 'd/in']) await ok(t.session.list(path));
+  return t;
+}
+
+describe('undo over a change of kind', () => {
+  it('brings a folder back that became a file', async () => {
+    const t = await withFolder();
+    const before = treeOf(t.root);
+    await ok(t.session.delete('d', { recursive: true }));
+    await ok(t.session.write('d', 'a file now\n'));
+    const preview = await ok(t.session.undo({ session: 'ann', preview: true }));
+    expect(preview.files.map(({ path, did }) => `${did} ${path}`)).toContain('recreated d/in/f.txt');
+    await ok(t.session.undo({ session: 'ann' }));
+    expect(treeOf(t.root)).toEqual(before);
+  });
+
+  it('makes a file of a folder again, and undoes that undo', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('d', 'a file\n');
+    await ok(t.session.read('d'));
+    await ok(t.session.delete('d'));
+    await ok(t.session.write('d/in/e.txt', 'e\n'));
+    const folders = treeOf(t.root);
+    const { change = '' } = await ok(t.session.undo({ session: 'ann' }));
+    expect(treeOf(t.root)).toEqual(['d: a file\n']);
+    await ok(t.session.undo({ change }));
+    expect(treeOf(t.root)).toEqual(folders);
+  });
+
+  it('does not look through a link that has taken the place of a folder', async () => {
+    const t = await withFolder();
+    await t.put('other/e.txt', 'another e\n');
+    const before = treeOf(t.root);
+    const { change = '' } = await ok(t.session.delete('d', { recursive: true }));
+    symlinkSync('other', join(t.root, 'd'));
+    await refusal(t.session.undo({ change }), 'STALE');
+    expect(readFileSync(join(t.root, 'other/e.txt'), 'utf8')).toBe('another e\n');
+    rmSync(join(t.root, 'd'));
+    await ok(t.session.undo({ change }));
+    expect(treeOf(t.root)).toEqual(before);
+  });
+
+  it('refuses, and names the file, if another program has put one in the place of the folder', async () => {
+    const t = await withFolder();
+    const { change = '' } = await ok(t.session.delete('d', { recursive: true }));
+    writeFileSync(join(t.root, 'd'), 'theirs\n');
+    const { path } = await refusal(t.session.undo({ change }), 'STALE');
+    expect(path).toBe('d');
+    expect(t.text('d')).toBe('theirs\n');
+  });
+});
+
+describe('undo keeps what the session had seen', () => {
+  it('of a folder that it deleted', async () => {
+    const t = await withFolder();
+    await ok(t.session.delete('d', { recursive: true }));
+    await ok(t.session.undo({}));
+    await ok(t.session.write('d/e.txt', 'changed\n'));
+    await ok(t.session.delete('d', { recursive: true }));
+  });
+
+  it('of a folder that it moved', async () => {
+    const t = await withFolder();
+    await ok(t.session.move('d', 'm'));
+    await ok(t.session.undo({}));
+    await ok(t.session.write('d/e.txt', 'changed\n'));
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(lstatSync(join(t.root, 'm'), { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it('of a file that it moved, and of what it saw at the new place', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('a.txt', 'a\n');
+    await ok(t.session.move('a.txt', 'b.txt'));
+    await ok(t.session.read('b.txt'));
+    await ok(t.session.undo({}));
+    await ok(t.session.write('a.txt', 'changed\n'));
+  });
+
+  it('of another program’s folder nothing, if it was never seen', async () => {
+    const t = await desk({ session: 'ann' });
+    mkdirSync(join(t.root, 'd'));
+    await t.put('d/e.txt', 'e\n');
+    await ok(t.session.move('d', 'm'));
+    await ok(t.session.undo({}));
+    await refusal(t.session.write('d/e.txt', 'changed\n'), 'NOT_READ');
+  });
+});

@@ -2,6 +2,7 @@ import { linkTarget } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { sightingsBelow } from '../ledger/moved-sightings.ts';
 import type { Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -73,7 +74,7 @@ async function judged(
   const side = await sideOfSource(world, source.located);
   if (side === undefined) return no(unverifiable(intent.source));
   const overwrites = destination.located.exists ? destination.snapshot : undefined;
-  const sightings = await sightingsBelow(ledger, source);
+  const sightings = await sightingsOf(ledger, source);
   const step = moveStep(world, {
     source: source.located,
     destination: destination.located,
@@ -135,8 +136,9 @@ async function sideOfSource(world: World, source: Found): Promise<Side | undefin
   return 'problem' in snapshot ? undefined : ({ ...sideOf(snapshot), kept: false } as Side);
 }
 
-async function sightingsBelow(ledger: Ledger, source: View): Promise<readonly Sighting[]> {
-  if (source.located.exists && source.located.stats.isDirectory()) return ledger.below(source.path.key);
+async function sightingsOf(ledger: Ledger, source: View): Promise<readonly Sighting[]> {
+  if (source.located.exists && source.located.stats.isDirectory())
+    return sightingsBelow(ledger, source.path.key);
   return source.sighting === undefined ? [] : [source.sighting];
 }
 

@@ -2,7 +2,7 @@ import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/moved-sightings.ts';
+import { movedSightings, sightingsBelow } from '../ledger/moved-sightings.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
@@ -175,7 +175,7 @@ async function witnessMove(
   if (!destination.ok) return destination;
   if (source.exists || !destination.exists) return { ok: true, notices: [] };
   const ends = { from: source.path.key, to: destination.path.key };
-  const moved = await ledger.below(ends.from);
+  const moved = await sightingsBelow(ledger, ends.from);
   if (moved.length === 0) return { ok: true, notices: [] };
   const keys = moved.map(({ key }) => key);
   await ledger.record(movedSightings(moved, ends), await ledger.tombstoneWrites(keys, world.now()));

@@ -1,16 +1,26 @@
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { Store } from '../store/store.ts';
 
 const MAX_KEPT = 1000;
+/** Events of a session after which it no longer knows what it knew; another process may have reported them. */
+const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
 
 /**
  * Whole views of files and folders that a session's own changes have replaced: an undo may bring them back. Holds what this
  * process recorded, up to a bound; anything else has to be read again.
  */
 export class EarlierSightings {
+  readonly #store: Store;
+  readonly #session: string;
   readonly #kept = new Map<string, Sighting>();
   /** The newest listing of each folder, by key: an undo knows a folder by its path alone. */
   readonly #listings = new Map<string, Sighting>();
+
+  constructor(store: Store, session: string) {
+    this.#store = store;
+    this.#session = session;
+  }
 
   /** Keeps a sighting that is about to be replaced, if it covers the whole file or folder. */
   keep(sighting: Sighting | undefined): void {
@@ -19,17 +29,29 @@ export class EarlierSightings {
     else keepNewest(this.#kept, nameOf(sighting.key, sighting.fingerprint), sighting);
   }
 
-  of(key: string, fingerprint: Fingerprint): Sighting | undefined {
-    return this.#kept.get(nameOf(key, fingerprint));
+  /** What the session had seen of a file when it held these bytes, unless it has forgotten anything since. */
+  file(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
+    return this.#unlessForgotten(this.#kept.get(nameOf(key, fingerprint)));
   }
 
-  listing(key: string): Sighting | undefined {
-    return this.#listings.get(key);
+  /** The newest full listing of a folder that the session has deleted, unless it has forgotten anything since. */
+  listing(key: string): Promise<Sighting | undefined> {
+    return this.#unlessForgotten(this.#listings.get(key));
   }
 
   clear(): void {
     this.#kept.clear();
     this.#listings.clear();
+  }
+
+  async #unlessForgotten(seen: Sighting | undefined): Promise<Sighting | undefined> {
+    if (seen === undefined) return undefined;
+    const events = await this.#store.entries({
+      session: this.#session,
+      kinds: ['session'],
+      sinceMs: seen.atMs,
+    });
+    return events.some(({ text = '' }) => FORGETTING.has(text)) ? undefined : seen;
   }
 }
 

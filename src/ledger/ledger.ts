@@ -1,7 +1,6 @@
 import { isStub } from '../judge/knowledge.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
@@ -23,9 +22,6 @@ export interface LedgerOptions {
 /** Recalled by those who then change nothing; forgotten now and then. */
 const MAX_RECALLED = 1000;
 
-/** Events of a session after which it no longer knows what it knew; another process may have told of them. */
-const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
-
 /** Asks the world whether a sighting's bytes are still there, by hash. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
 
@@ -42,6 +38,8 @@ export interface Checked {
  */
 export class Ledger {
   readonly session: string;
+  /** What own changes have replaced, for an undo. */
+  readonly earlier: EarlierSightings;
   readonly #store: Store;
   readonly #policy: LedgerOptions['policy'];
   /** Sightings in the store that count, as far as this ledger knows; undefined = to be counted. */
@@ -53,11 +51,11 @@ export class Ledger {
   #turns = 0;
   /** What was recalled since the last change through this ledger. */
   readonly #recalled = new Map<string, Sighting | undefined>();
-  readonly #earlier = new EarlierSightings();
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
     this.#store = options.store;
+    this.earlier = new EarlierSightings(options.store, options.session);
     this.#policy = options.policy;
   }
 
@@ -73,12 +71,6 @@ export class Ledger {
   /** Every sighting that counts. */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
-  }
-
-  /** Every sighting that counts of a file or folder and of everything below it. */
-  async below(key: string): Promise<readonly Sighting[]> {
-    const prefix = `${key}/`;
-    return (await this.all()).filter((each) => each.key === key || each.key.startsWith(prefix));
   }
 
   /**
@@ -115,7 +107,7 @@ export class Ledger {
       const recalled = merged.get(next.key) ?? this.recall(next.key);
       const old = recalled instanceof Promise ? await recalled : recalled;
       if (isAdded(next, old)) added++;
-      if (next.how !== 'read') this.#earlier.keep(old);
+      if (next.how !== 'read') this.earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
     }
     const writes = this.#write([...merged.values()]);
@@ -126,30 +118,10 @@ export class Ledger {
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
     for (const key of keys) {
       const recalled = this.#recalled.has(key) ? this.#recalled.get(key) : this.recall(key);
-      this.#earlier.keep(recalled instanceof Promise ? await recalled : recalled);
+      this.earlier.keep(recalled instanceof Promise ? await recalled : recalled);
       this.#recalled.delete(key);
     }
     return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
-  }
-
-  /**
-   * What this session had seen of a file when it held these bytes, if it was all of it and nothing was forgotten since.
-   * For an undo, which brings back bytes that an own change has replaced.
-   */
-  async seenBefore(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
-    return this.#unlessForgotten(this.#earlier.of(key, fingerprint));
-  }
-
-  /** The newest full listing of a folder that this session has deleted, if nothing was forgotten since. */
-  async listedBefore(key: string): Promise<Sighting | undefined> {
-    return this.#unlessForgotten(this.#earlier.listing(key));
-  }
-
-  async #unlessForgotten(seen: Sighting | undefined): Promise<Sighting | undefined> {
-    if (seen === undefined) return undefined;
-    const { session } = this;
-    const events = await this.#store.entries({ session, kinds: ['session'], sinceMs: seen.atMs });
-    return events.some(({ text = '' }) => FORGETTING.has(text)) ? undefined : seen;
   }
 
   /** The writes that let another session begin with what this one has seen. */
@@ -161,7 +133,7 @@ export class Ledger {
   /** Forgets one file, leaving only the word that it was forgotten; without a key, everything without a trace. */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
-      this.#earlier.clear();
+      this.earlier.clear();
       if (key === undefined) await this.#store.record({ forget: [{ session: this.session }] });
       else await this.#rewrite([await this.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
     });
@@ -260,7 +232,7 @@ export class Ledger {
     sightings: readonly (Sighting | undefined)[],
     change: (sighting: Sighting) => Sighting,
   ): Promise<void> {
-    this.#earlier.clear();
+    this.earlier.clear();
     const changed = sightings.filter((sighting) => sighting !== undefined).map(change);
     if (changed.length > 0) await this.#store.record(this.#write(changed));
   }

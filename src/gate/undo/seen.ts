@@ -1,7 +1,7 @@
 import { sameContent } from '../../journal/side.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { movedSightings } from '../../ledger/moved-sightings.ts';
+import { movedSightings, sightingsBelow } from '../../ledger/moved-sightings.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { RestoreContext } from '../restore-step.ts';
 
@@ -25,9 +25,9 @@ export class SeenBefore {
   }
 
   async #known({ key, restore }: UndoStep): Promise<Sighting | undefined> {
-    if (restore.kind === 'directory') return this.#ledger.listedBefore(key);
+    if (restore.kind === 'directory') return this.#ledger.earlier.listing(key);
     if (restore.kind !== 'file') return undefined;
-    const before = await this.#ledger.seenBefore(key, restore.fingerprint);
+    const before = await this.#ledger.earlier.file(key, restore.fingerprint);
     if (before !== undefined) return { ...before, how: 'write' };
     const moved = this.#steps.find(
       (step) => step.restore.kind === 'absent' && sameContent(step.expect, restore),
@@ -37,7 +37,7 @@ export class SeenBefore {
   }
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {
-    const present = new Map((await this.#ledger.below(from)).map((seen) => [seen.key, seen]));
+    const present = new Map((await sightingsBelow(this.#ledger, from)).map((seen) => [seen.key, seen]));
     for (const [key, seen] of this.#brought) if (key.startsWith(`${from}/`)) present.set(key, seen);
     const moving = [...present.values()];
     for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);

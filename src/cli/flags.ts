@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EntryKind } from '../model/entry.ts';
 import { PRESET_NAMES } from '../model/policy.ts';
+import type { EntryRequest } from '../records/entry-choice.ts';
 import type { Cli } from './cli.ts';
 import { parseDuration, parseMoment } from './moment.ts';
 
@@ -28,6 +29,29 @@ export function addCommonFlags(command: Command): Command {
 /** For commands that are about no session: a common flag is taken everywhere, so that scripts need not know where. */
 export function unusedSessionOption(): Option {
   return new Option('--session <id>', 'no meaning here').hideHelp();
+}
+
+/** Flags that say which workspaces. */
+export interface ScopeFlags {
+  readonly root?: readonly string[];
+  readonly all?: boolean;
+}
+
+/** Flags that say which entries. */
+export interface FilterFlags extends ScopeFlags {
+  readonly path?: string;
+  readonly session?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly kind?: readonly EntryKind[];
+  /** 0 = all. */
+  readonly limit?: number;
+}
+
+/** The entries that flags ask for, seen from the current folder. */
+export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
+  const { root, all, path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
+  return { cwd: cli.cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
 }
 
 /** Which workspaces. */
@@ -63,7 +87,7 @@ export function kindOption(): Option {
 }
 
 export function limitOption(limit: number): Option {
-  return new Option('--limit <n>', 'at most so many; 0 = all').default(limit).argParser(wholeNumber);
+  return new Option('--limit <n>', 'at most N rows (0 = all)').default(limit).argParser(wholeNumber);
 }
 
 export function linesOption(lines: number): Option {

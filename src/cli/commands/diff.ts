@@ -1,16 +1,14 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
-import { FileImages } from '../../store/images/file-images.ts';
-import type { Images } from '../../store/images.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
-import type { Store } from '../../store/store.ts';
+import { EntryChoice } from '../../records/entry-choice.ts';
+import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
+import type { PathDiff } from '../../records/path-diff.ts';
+import { Records } from '../../records/records.ts';
 import type { Cli } from '../cli.ts';
-import { diffOf, paintDiff } from '../diff-text.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, addFilterFlags, linesOption } from '../flags.ts';
-import { type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
+import { addCommonFlags, addFilterFlags, entryRequest, type FilterFlags, linesOption } from '../flags.ts';
+import { paintDiff } from '../paint-diff.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { EntryChoice, type FilterFlags } from '../select-entries.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {
@@ -39,32 +37,32 @@ Examples:
   lookfirst diff --since 2h --json`;
 
 async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
-  const { home, store: url } = placesOf(cli, flags);
-  const store = await openExistingStore(url);
+  const records = await Records.open(placesOf(cli, flags));
   try {
-    const changes = await chosen(cli, store, { change, flags });
+    const changes = await chosen(cli, records, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);
-    const images = new FileImages(home, { durability: 'none' });
     const effects = netEffects(changes);
     for (const effect of flags.json === true ? effects : withoutImplied(effects))
-      await print(cli, { images, effect, flags });
+      await print(cli, { effect, diff: await records.diff(effect, flags.maxLines), flags });
     return EXIT.done;
   } finally {
-    await store.close();
+    await records.close();
   }
 }
 
 async function chosen(
   cli: Cli,
-  store: Store,
+  records: Records,
   { change, flags }: { readonly change: string | undefined; readonly flags: DiffFlags },
 ): Promise<readonly Entry[]> {
-  // An id is unique, so it is found wherever one stands.
-  if (change !== undefined) return store.entries({ change, kinds: ['change'], limit: 1 });
+  if (change !== undefined) {
+    const entry = await records.change(change);
+    return entry === undefined ? [] : [entry];
+  }
   const many = flags.session !== undefined || flags.since !== undefined || flags.until !== undefined;
-  const choice = new EntryChoice(cli, { ...flags, kind: ['change'], limit: many ? 0 : 1 });
+  const request = { ...entryRequest(cli, flags), kinds: ['change'], limit: many ? 0 : 1 } as const;
   const entries: Entry[] = [];
-  for await (const entry of choice.of(store)) entries.push(entry);
+  for await (const entry of records.entries(new EntryChoice(request))) entries.push(entry);
   return entries;
 }
 
@@ -84,13 +82,9 @@ async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): 
 
 async function print(
   cli: Cli,
-  {
-    images,
-    effect,
-    flags,
-  }: { readonly images: Images; readonly effect: NetEffect; readonly flags: DiffFlags },
+  { effect, diff, flags }: { readonly effect: NetEffect; readonly diff: PathDiff; readonly flags: DiffFlags },
 ): Promise<void> {
-  const { text, truncated } = await diffOf(images, effect, flags.maxLines);
+  const { text, truncated } = diff;
   const { root, relative: path, before, after, changes } = effect;
   if (flags.json !== true)
     await cli.terminal.print(paintDiff(cli.terminal.shown(text), cli.terminal.colours));

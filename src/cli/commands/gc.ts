@@ -1,10 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { dropRetained, type RetainedFile } from '../../disk/retained.ts';
-import { type LateWrite, noteLateWrites } from '../../gate/late-writes.ts';
-import { oldLeftovers } from '../../gate/leftovers.ts';
-import type { World } from '../../gate/world.ts';
-import { collectGarbage } from '../../journal/gc.ts';
-import { type GcLimits, type GcPlan, planGc } from '../../journal/gc-plan.ts';
+import { type CleanUpReport, cleanUp } from '../../records/clean-up.ts';
+import type { StateSize } from '../../records/state-size.ts';
 import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import { parseBytes } from '../byte-amount.ts';
@@ -14,7 +10,6 @@ import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts
 import { openWorkspace } from '../open-workspace.ts';
 import { Progress } from '../progress.ts';
 import type { StateFlags } from '../settings.ts';
-import { type StateSize, sizeOf } from '../state-size.ts';
 import { count } from '../words.ts';
 
 interface GcFlags extends StateFlags {
@@ -55,7 +50,7 @@ function ageParser(text: string): number {
   return someLimit(durationParser(text));
 }
 
-/** In a policy file 0 means that there is no limit; whoever types it here hopes for the opposite. */
+/** In a policy file 0 means no limit; a person who types it here expects the opposite. */
 function someLimit(limit: number): number {
   if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
   return limit;
@@ -65,88 +60,35 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
   const progress = new Progress(cli.terminal);
   try {
-    const { world } = sessions;
-    const limits = limitsOf(world, flags);
-    const before = await sizeOf(world);
-    // First, while the entries that name the files are there.
-    const late = flags.dryRun === true ? [] : await noteLateWrites(world, {});
-    const plan = await planGc(world, limits, cli.nowMs);
-    const leftovers = await leftoversOf(world, limits, cli.nowMs);
-    if (flags.dryRun === true) return await report(cli, flags, { before, plan, late, leftovers });
-    const done = await collectGarbage(world, plan, (step) =>
-      progress.update(step.phase, step.done, step.total),
-    );
-    for (const leftover of leftovers) dropRetained(leftover);
+    const report = await cleanUp(sessions, {
+      retentionMs: flags.olderThan,
+      quotaBytes: flags.quota,
+      dryRun: flags.dryRun === true,
+      nowMs: cli.nowMs,
+      onProgress: (step) => progress.update(step.phase, step.done, step.total),
+    });
     progress.end();
-    const gone = { entries: done.entries, sessions: done.sessions, images: done.images };
-    return await report(cli, flags, { before, gone, late, leftovers, after: await sizeOf(world) });
+    await cli.terminal.print(flags.json === true ? JSON.stringify(report) : reportText(report));
+    return EXIT.done;
   } finally {
     progress.end();
     await sessions.close();
   }
 }
 
-function limitsOf(world: World, flags: GcFlags): GcLimits {
-  const { journal, sessionIdleMs } = world.policy;
-  return {
-    retentionMs: flags.olderThan ?? journal.retentionMs,
-    quotaBytes: flags.quota ?? journal.quotaBytes,
-    sessionIdleMs,
-  };
+function reportText({ dryRun, removed, before, after, late }: CleanUpReport): string {
+  const { entries, images, leftovers, sessions } = removed;
+  return [
+    `${dryRun ? 'would remove' : 'removed'} ${count(entries, 'entry')}, ` +
+      `${count(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
+      `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(sessions, 'session')}`,
+    `before  ${sizeText(before)}`,
+    ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
+    ...late.map(lateText),
+  ].join('\n');
 }
 
-function leftoversOf(
-  world: World,
-  { retentionMs }: GcLimits,
-  nowMs: number,
-): Promise<readonly RetainedFile[]> {
-  if (retentionMs === 0) return Promise.resolve([]);
-  return oldLeftovers(world, { olderThanMs: retentionMs, nowMs });
-}
-
-interface Outcome {
-  readonly before: StateSize;
-  /** Of a dry run. */
-  readonly plan?: GcPlan;
-  readonly gone?: { readonly entries: number; readonly sessions: number; readonly images: GcPlan['frees'] };
-  /** What other programs wrote into files that had been replaced, found by this run. */
-  readonly late: readonly LateWrite[];
-  readonly leftovers: readonly RetainedFile[];
-  readonly after?: StateSize;
-}
-
-async function report(cli: Cli, flags: GcFlags, outcome: Outcome): Promise<ExitCode> {
-  const { plan, before, after, late } = outcome;
-  const gone = outcome.gone ?? {
-    entries: plan?.entries ?? 0,
-    sessions: plan?.sessions.length ?? 0,
-    images: plan?.frees ?? { count: 0, bytes: 0 },
-  };
-  const leftovers = {
-    count: outcome.leftovers.length,
-    bytes: outcome.leftovers.reduce((sum, file) => sum + file.size, 0),
-  };
-  const dryRun = plan !== undefined;
-  if (flags.json === true) {
-    await cli.terminal.print(
-      JSON.stringify({ dryRun, removed: { ...gone, leftovers }, late, before, after }),
-    );
-    return EXIT.done;
-  }
-  await cli.terminal.print(
-    [
-      `${dryRun ? 'would remove' : 'removed'} ${count(gone.entries, 'entry')}, ` +
-        `${count(gone.images.count, 'kept image')} (${byteSize(gone.images.bytes)}), ` +
-        `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(gone.sessions, 'session')}`,
-      `before  ${sizeText(before)}`,
-      ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
-      ...late.map(lateText),
-    ].join('\n'),
-  );
-  return EXIT.done;
-}
-
-function lateText({ path, kept }: LateWrite): string {
+function lateText({ path, kept }: CleanUpReport['late'][number]): string {
   return `another program wrote to ${pathText(path)} after it was replaced; that is kept at ${pathText(kept)}`;
 }
 

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
-import { canonicalPath } from '../canonical.ts';
+import { canonicalPath } from '../../records/canonical-path.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';

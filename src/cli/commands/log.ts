@@ -1,17 +1,21 @@
-import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
-import { verifyChain } from '../../journal/verify.ts';
 import type { Entry } from '../../model/entry.ts';
+import { EntryChoice } from '../../records/entry-choice.ts';
+import { detailOf, entryData } from '../../records/entry-words.ts';
+import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
-import { openStore } from '../../store/open-store.ts';
-import type { Store } from '../../store/store.ts';
 import type { Cli } from '../cli.ts';
-import { detailOf, entryColumns, entryJson, entryRow } from '../entry-row.ts';
+import { entryColumns, entryRow } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, addFilterFlags, kindOption, limitOption } from '../flags.ts';
+import {
+  addCommonFlags,
+  addFilterFlags,
+  entryRequest,
+  type FilterFlags,
+  kindOption,
+  limitOption,
+} from '../flags.ts';
 import { Progress } from '../progress.ts';
-import { EntryChoice, type FilterFlags } from '../select-entries.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
 
 interface LogFlags extends FilterFlags, StateFlags {
@@ -21,8 +25,6 @@ interface LogFlags extends FilterFlags, StateFlags {
 }
 
 const DEFAULT_LIMIT = 50;
-/** How often a followed journal is asked for more. */
-const FOLLOW_MS = 300;
 
 /** `lookfirst log`: what was read, changed and refused, newest first. */
 export function defineLog(cli: Cli): Command {
@@ -33,7 +35,7 @@ export function defineLog(cli: Cli): Command {
     addFilterFlags(command, cli).addOption(kindOption()).addOption(limitOption(DEFAULT_LIMIT)),
   )
     .option('--verify', 'check that no entry of the journal was removed or altered; ends with 1 if one was')
-    .option('--follow', 'go on with what comes, until interrupted; the newest last')
+    .option('--follow', 'keep printing new entries until interrupted; the newest last')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: LogFlags) => cli.end(await log(cli, flags)));
 }
@@ -50,20 +52,24 @@ Examples:
   lookfirst log --verify                     walk the hash chain`;
 
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
-  // Whoever waits for what comes may wait for the first entry of all.
-  const open = flags.follow === true ? openStore : openExistingStore;
-  const store = await open(placesOf(cli, flags).store);
+  const isFollowing = flags.follow === true;
+  const places = placesOf(cli, flags);
+  const records = await (isFollowing ? Records.openOrCreate(places) : Records.open(places));
   try {
-    if (flags.verify === true) return await verify(cli, store, flags);
-    const { head } = await store.state();
-    const entries = new EntryChoice(cli, flags).of(store, { beforeSeq: head.seq + 1 });
+    if (flags.verify === true) return await verify(cli, records, flags);
+    const request = entryRequest(cli, flags);
+    const newest = await records.newestSeq();
+    const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
-    // What comes later stands below: so does what is newer of what was there.
-    await print(cli, flags.follow === true ? oldestFirst(entries) : entries);
-    if (flags.follow === true) await follow(cli, store, { flags, after: head.seq });
+    // New entries are printed below, so the newest of those already there comes last, too.
+    await print(cli, isFollowing ? oldestFirst(entries) : entries);
+    if (!isFollowing) return EXIT.done;
+    // The limit is for the entries that were there before.
+    const choice = new EntryChoice({ ...request, limit: 0 });
+    for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, flags);
     return EXIT.done;
   } finally {
-    await store.close();
+    await records.close();
   }
 }
 
@@ -74,7 +80,7 @@ async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<E
 }
 
 async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Promise<void> {
-  for await (const entry of entries) await terminal.print(entryJson(entry));
+  for await (const entry of entries) await terminal.print(JSON.stringify(entryData(entry)));
 }
 
 async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void> {
@@ -89,31 +95,15 @@ async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void
   else await terminal.printTable(entryColumns(terminal.colours), rows, details);
 }
 
-async function follow(
-  cli: Cli,
-  store: Store,
-  { flags, after: seen }: { readonly flags: LogFlags; readonly after: number },
-): Promise<never> {
-  // The limit is for what was there before.
-  const choice = new EntryChoice(cli, { ...flags, limit: 0 });
-  for (let after = seen; ; ) {
-    await setTimeout(FOLLOW_MS);
-    const head = (await store.state()).head.seq;
-    const news = { afterSeq: after, beforeSeq: head + 1, order: 'oldest' } as const;
-    if (head > after) for await (const entry of choice.of(store, news)) await printNews(cli, entry, flags);
-    after = head;
-  }
-}
-
-async function printNews(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
-  if (flags.json === true) return cli.terminal.print(entryJson(entry));
+async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
+  if (flags.json === true) return cli.terminal.print(JSON.stringify(entryData(entry)));
   const row = [...entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() }), detailOf(entry) ?? ''];
   return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
 }
 
-async function verify(cli: Cli, store: Store, flags: LogFlags): Promise<ExitCode> {
+async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<ExitCode> {
   const progress = new Progress(cli.terminal);
-  const report = await verifyChain(store, {
+  const report = await records.verify({
     onProgress: (done, total) => progress.update('verifying', done, total),
   });
   progress.end();

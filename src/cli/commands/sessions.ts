@@ -1,16 +1,12 @@
 import { Argument, Command } from 'commander';
-import { isStub } from '../../judge/knowledge.ts';
-import type { SessionRecord } from '../../model/session-record.ts';
-import type { Sighting } from '../../model/sighting.ts';
+import { Records } from '../../records/records.ts';
+import { Scope } from '../../records/scope.ts';
+import { forgetSession, type SessionView, sessionViews } from '../../records/session-views.ts';
 import { relativeTime } from '../../report/relative-time.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
-import type { Store } from '../../store/store.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, addScopeFlags, limitOption } from '../flags.ts';
-import { lastUsedMs } from '../last-used.ts';
-import { Near, type ScopeFlags } from '../near.ts';
+import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
 import { count } from '../words.ts';
@@ -34,11 +30,13 @@ export function defineSessions(cli: Cli): Command {
     .action(async (action: 'list' | 'forget', id: string | undefined, flags: SessionsFlags) => {
       if (action === 'forget' && id === undefined) command.error('error: which session is to be forgotten?');
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
-      const store = await openExistingStore(placesOf(cli, flags).store);
+      const records = await Records.open(placesOf(cli, flags));
       try {
-        cli.end(id === undefined ? await list(cli, store, flags) : await forget(cli, store, { id, flags }));
+        cli.end(
+          id === undefined ? await list(cli, records, flags) : await forget(cli, records, { id, flags }),
+        );
       } finally {
-        await store.close();
+        await records.close();
       }
     });
 }
@@ -51,29 +49,16 @@ Examples:
   lookfirst sessions forget agent-7
   lookfirst sessions --all --json`;
 
-async function list(cli: Cli, store: Store, flags: SessionsFlags): Promise<ExitCode> {
-  const near = new Near(cli, flags);
-  const records = (await store.sessions())
-    .filter((record) => near.includes(record.root) && record.id === (flags.session ?? record.id))
-    .slice(0, flags.limit === 0 ? undefined : flags.limit);
+async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   const rows: string[][] = [];
-  for (const record of records) {
-    const sightings = await store.sightings(record.id);
-    const used = { ...record, lastMs: lastUsedMs(record, sightings) };
-    const seen = filesAmong(sightings);
-    if (flags.json === true) await cli.terminal.print(json(used, seen));
-    else rows.push(row(cli, used, seen));
-  }
+  for await (const view of sessionViews(records, { scope, session: flags.session, limit: flags.limit }))
+    if (flags.json === true) await cli.terminal.print(json(view));
+    else rows.push(row(cli, view));
   if (flags.json === true) return EXIT.done;
   if (rows.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
   else await cli.terminal.printTable(COLUMNS, rows);
   return EXIT.done;
-}
-
-/** Not counting folders listed, and what it has forgotten or deleted itself. */
-function filesAmong(sightings: readonly Sighting[]): number {
-  return sightings.filter((each) => each.tombstone !== true && each.how !== 'listing' && !isStub(each))
-    .length;
 }
 
 const COLUMNS = [
@@ -84,44 +69,28 @@ const COLUMNS = [
   { title: 'STATE' },
 ] as const;
 
-function row(cli: Cli, record: SessionRecord, seen: number): string[] {
-  const { id, root, lastMs, parent } = record;
+function row(cli: Cli, { id, root, lastMs, parent, seen, state }: SessionView): string[] {
   const of = parent === undefined ? '' : `, of ${parent}`;
-  return [
-    id,
-    typeable(root, cli.cwd),
-    relativeTime(lastMs, cli.nowMs),
-    String(seen),
-    `${stateOf(record)}${of}`,
-  ];
+  return [id, typeable(root, cli.cwd), relativeTime(lastMs, cli.nowMs), String(seen), `${state}${of}`];
 }
 
-function json(record: SessionRecord, seen: number): string {
+function json({ state, seen, ...record }: SessionView): string {
   const last = new Date(record.lastMs).toISOString();
-  return JSON.stringify({ ...record, last, state: stateOf(record), seen });
-}
-
-/** A session whose process was killed stays open until it is forgotten or expires. */
-function stateOf({ closedMs }: SessionRecord): 'open' | 'closed' {
-  return closedMs === undefined ? 'open' : 'closed';
+  return JSON.stringify({ ...record, last, state, seen });
 }
 
 async function forget(
   cli: Cli,
-  store: Store,
+  records: Records,
   { id, flags }: { readonly id: string; readonly flags: SessionsFlags },
 ): Promise<ExitCode> {
-  const record = (await store.sessions()).find((each) => each.id === id);
-  if (record === undefined) {
+  const seen = await forgetSession(records, { id, nowMs: cli.nowMs });
+  if (seen === undefined) {
     const detail = { reason: `there is no session ${JSON.stringify(id)}` };
     const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
     await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst sessions --all lists them.' });
     return EXIT.refused;
   }
-  const { root } = record;
-  const entry = { kind: 'session', atMs: cli.nowMs, session: id, root, text: 'forgotten' } as const;
-  const seen = filesAmong(await store.sightings(id));
-  await store.record({ dropSession: id, entries: [entry] });
   if (flags.json === true) await cli.terminal.print(JSON.stringify({ ok: true, session: id, seen }));
   else await cli.terminal.print(`forgot session ${id}, which had seen ${count(seen, 'file')}`);
   return EXIT.done;

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import type { SessionRecord } from '../../model/session-record.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
-import { canonicalPath } from '../canonical.ts';
+import { canonicalPath } from '../../records/canonical-path.ts';
+import { Records } from '../../records/records.ts';
+import { Scope } from '../../records/scope.ts';
+import { type Surroundings, surroundings } from '../../records/status-views.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, addScopeFlags } from '../flags.ts';
-import { Near, type ScopeFlags } from '../near.ts';
+import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
 import { fileReport } from '../status/file-report.ts';
@@ -37,9 +37,9 @@ Examples:
   lookfirst status --session agent-7     what this session has seen`;
 
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
-  const { home, store: url } = placesOf(cli, flags);
-  const near = new Near(cli, flags);
-  const { records, roots } = await lookAround(url, near);
+  const { home } = placesOf(cli, flags);
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  const { sessions: records, roots } = await lookAround(cli, scope, flags);
   if (records.length === 0 && roots.length === 0) {
     if (flags.json !== true) cli.terminal.tell('nothing recorded here yet (--all shows every workspace)');
     return EXIT.done;
@@ -49,27 +49,19 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const json = flags.json === true;
   const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];
   try {
-    const { world } = sessions;
-    if (path !== undefined) return await fileReport(cli, world, { path, records, session, json });
-    if (session) return await sessionReport(cli, world, { session, json });
-    return await overview(cli, world, { records, near, home, json });
+    if (path !== undefined) return await fileReport(cli, sessions, { path, records, session, json });
+    if (session) return await sessionReport(cli, sessions, { session, json });
+    return await overview(cli, sessions, { records, scope, home, json });
   } finally {
     await sessions.close();
   }
 }
 
-/** The sessions around, and the workspaces they or the journal know. */
-async function lookAround(
-  url: string,
-  near: Near,
-): Promise<{ readonly records: readonly SessionRecord[]; readonly roots: readonly string[] }> {
-  const store = await openExistingStore(url);
+async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<Surroundings> {
+  const records = await Records.open(placesOf(cli, flags));
   try {
-    const records = (await store.sessions()).filter((record) => near.includes(record.root));
-    const [newest] = await store.entries({ ...near.filter, limit: 1 });
-    const roots = [...records.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
-    return { records, roots: [...new Set(roots)] };
+    return await surroundings(records, scope);
   } finally {
-    await store.close();
+    await records.close();
   }
 }

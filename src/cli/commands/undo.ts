@@ -1,32 +1,25 @@
 import { Command } from 'commander';
-import { undo as undoThroughGate } from '../../gate/undo/undo.ts';
-import type { World } from '../../gate/world.ts';
-import { Ledger } from '../../ledger/ledger.ts';
 import { Fault } from '../../model/fault.ts';
-import type { UndoResult } from '../../model/results.ts';
-import type { UndoSelection } from '../../model/session.ts';
-import type { Outcome, Refusal } from '../../model/verdict.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
-import { canonicalPath } from '../canonical.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { canonicalPath } from '../../records/canonical-path.ts';
+import { Records } from '../../records/records.ts';
+import { type TakenBack, takeBack } from '../../records/take-back.ts';
+import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { addCommonFlags, addScopeFlags, sinceOption } from '../flags.ts';
+import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { placesOf, type StateFlags } from '../settings.ts';
-import { type UndoFlags, type UndoJob, undoJobs } from '../undo-jobs.ts';
 import { previewText, undoneText } from '../undo-text.ts';
 import { count } from '../words.ts';
 
-interface Flags extends UndoFlags, StateFlags {
+interface Flags extends Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'>, StateFlags {
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly merge?: boolean;
   readonly yes?: boolean;
 }
-
-/** Whom the journal names: a person at a terminal, who has no sightings to keep. */
-const WHO = 'command-line';
 
 /** `lookfirst undo`: takes recorded changes back, through the gate. */
 export function defineUndo(cli: Cli): Command {
@@ -73,7 +66,7 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   return worst;
 }
 
-/** One workspace that cannot be worked in, because it is gone perhaps, does not keep the others from being put right. */
+/** Reports the fault of one workspace, which may be gone; the others are still undone. */
 function tellFault(cli: Cli, error: unknown): ExitCode {
   if (!(error instanceof Fault)) throw error;
   cli.terminal.tell(`lookfirst: ${error.message} [${error.code}]`);
@@ -81,28 +74,27 @@ function tellFault(cli: Cli, error: unknown): ExitCode {
 }
 
 async function jobsFor(cli: Cli, change: string | undefined, flags: Flags): Promise<UndoJob[]> {
-  const store = await openExistingStore(placesOf(cli, flags).store);
+  const records = await Records.open(placesOf(cli, flags));
   try {
-    return await undoJobs(cli, store, { change, flags });
+    const newestOf = cli.env['LOOKFIRST_SESSION'] || undefined;
+    return await undoJobs(records, { ...entryRequest(cli, flags), change, newestOf });
   } finally {
-    await store.close();
+    await records.close();
   }
 }
 
 async function undoJob(cli: Cli, job: UndoJob, flags: Flags): Promise<ExitCode> {
   const sessions = await openWorkspace(cli, flags, job.roots);
-  const { world } = sessions;
   const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
   try {
-    const preview = await run(world, { ...selection, preview: true });
+    const preview = await takeBack(sessions, { ...selection, preview: true });
     if (!preview.ok) return await refuse(cli, preview.refusal, flags);
-    if (isDryRun(flags)) return await show(cli, world, { result: preview, flags });
-    if (!(await isMeant(cli, world, { result: preview, flags }))) return EXIT.refused;
-    const outcome = await run(world, selection);
+    if (isDryRun(flags)) return await show(cli, preview.taken, flags);
+    if (!(await isMeant(cli, preview.taken, flags))) return EXIT.refused;
+    const outcome = await takeBack(sessions, selection);
     if (!outcome.ok) return await refuse(cli, outcome.refusal, flags);
-    return await show(cli, world, { result: outcome, flags });
+    return await show(cli, outcome.taken, flags);
   } finally {
-    await world.store.record({ forget: [{ session: WHO }] });
     await sessions.close();
   }
 }
@@ -111,37 +103,24 @@ function isDryRun({ dryRun, readOnly }: Flags): boolean {
   return dryRun === true || readOnly === true;
 }
 
-function run(world: World, selection: UndoSelection): Promise<Outcome<UndoResult>> {
-  const { store, policy } = world;
-  return undoThroughGate(world, new Ledger({ store, session: WHO, policy }), selection);
-}
-
-interface Shown {
-  readonly result: UndoResult;
-  readonly flags: Flags;
-}
-
-/** One change was asked for by its name or is the newest; of several a person should know which. */
-async function isMeant(cli: Cli, world: World, { result, flags }: Shown): Promise<boolean> {
-  const { length } = result.undid;
+/** Confirms an undo of several changes at a terminal. A single one was named, or is the newest. */
+async function isMeant(cli: Cli, preview: TakenBack, flags: Flags): Promise<boolean> {
+  const { length } = preview.changes;
   if (length < 2 || flags.yes === true || flags.json === true || !cli.terminal.isInteractive) return true;
-  cli.terminal.tell(await previewText(cli, world, result));
+  cli.terminal.tell(previewText(cli, preview));
   if (await cli.terminal.confirm(`Take back ${count(length, 'change')}?`)) return true;
   cli.terminal.tell('nothing was changed');
   return false;
 }
 
-async function show(cli: Cli, world: World, { result, flags }: Shown): Promise<ExitCode> {
-  const { change, undid, files, diff } = result;
+async function show(cli: Cli, taken: TakenBack, flags: Flags): Promise<ExitCode> {
+  const { change, undid, files, diff } = taken.result;
   const dryRun = isDryRun(flags);
   if (flags.json === true)
     await cli.terminal.print(
-      JSON.stringify({ ok: true, dryRun, change, root: world.workspace.roots[0], undid, files, diff }),
+      JSON.stringify({ ok: true, dryRun, change, root: taken.root, undid, files, diff }),
     );
-  else {
-    const text = dryRun ? await previewText(cli, world, result) : undoneText(cli, world, result);
-    await cli.terminal.print(text);
-  }
+  else await cli.terminal.print(dryRun ? previewText(cli, taken) : undoneText(cli, taken));
   return EXIT.done;
 }
 

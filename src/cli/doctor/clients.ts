@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { canonicalPath } from '../canonical.ts';
+import { canonicalPath } from '../../records/canonical-path.ts';
 import type { Cli } from '../cli.ts';
 import type { Client, ClientName, Places, Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';

@@ -1,12 +1,10 @@
-import type { World } from '../../gate/world.ts';
-import { Ledger } from '../../ledger/ledger.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
+import { whatOf } from '../../records/entry-words.ts';
+import { type FileView, fileView } from '../../records/status-views.ts';
 import { pathText } from '../../report/bounded.ts';
 import { relativeTime } from '../../report/relative-time.ts';
-import { status } from '../../session/status.ts';
-import { canonicalPath } from '../canonical.ts';
+import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
-import { whatOf } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { seenCells, seenColumns } from './seen-words.ts';
@@ -20,68 +18,47 @@ interface Question {
 }
 
 /** Who has seen a file, whether it is still as they saw it, and who changed it last. */
-export async function fileReport(cli: Cli, world: World, question: Question): Promise<ExitCode> {
-  const { path, json } = question;
-  const { absolute } = canonicalPath(cli.cwd, path);
-  const outcome = world.workspace.resolve(absolute);
+export async function fileReport(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
+  const { path, records: sessions, session, json } = question;
+  const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
   if (!outcome.ok) {
-    await tellRefusal(cli, { ...outcome.refusal, path }, { json });
+    await tellRefusal(cli, outcome.refusal, { json });
     return EXIT.refused;
   }
-  const { key, root, relative } = outcome.path;
-  await printFile(cli, world, { ...question, key, root, relative, exists: outcome.exists });
-  const rows: string[][] = [];
-  for (const session of await watchers(world, question, key)) {
-    const seen = await status(world, new Ledger({ ...world, session }), absolute);
-    const [file] = seen.ok ? seen.files : [];
-    if (file === undefined) continue;
-    const { lastChange: _, ...rest } = file;
-    if (json)
-      await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...rest, path: relative }));
-    else rows.push([session, ...seenCells(file, cli.nowMs)]);
-  }
-  if (json) return EXIT.done;
-  if (rows.length === 0) await cli.terminal.print('no session has seen it');
-  else
-    await cli.terminal.printTable(
-      [{ title: 'SESSION', cut: 'end' }, ...seenColumns(cli.terminal.colours)],
-      rows,
-    );
+  const { view } = outcome;
+  await (json ? printJson(cli, view) : printText(cli, path, view));
   return EXIT.done;
 }
 
-async function watchers(world: World, { records, session }: Question, key: string): Promise<string[]> {
-  if (session) return [session];
-  const found: string[] = [];
-  for (const { id } of records) if ((await world.store.recall(id, key)) !== undefined) found.push(id);
-  return found;
+async function printJson(
+  cli: Cli,
+  { root, relative, exists, lastChange: last, seenBy }: FileView,
+): Promise<void> {
+  const lastChange = last && {
+    change: last.change,
+    session: last.session,
+    atMs: last.atMs,
+    action: last.action,
+  };
+  await cli.terminal.print(JSON.stringify({ type: 'file', path: relative, root, exists, lastChange }));
+  for (const { session, file } of seenBy) {
+    const { lastChange: _, ...rest } = file;
+    await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...rest, path: relative }));
+  }
 }
 
-async function printFile(
+async function printText(
   cli: Cli,
-  world: World,
-  file: Question & {
-    readonly key: string;
-    readonly root: string;
-    readonly relative: string;
-    readonly exists: boolean;
-  },
+  path: string,
+  { exists, lastChange: last, seenBy }: FileView,
 ): Promise<void> {
-  const { key, root, relative, exists } = file;
-  const last = await world.store.lastChange(key);
-  if (file.json) {
-    const lastChange = last && {
-      change: last.change,
-      session: last.session,
-      atMs: last.atMs,
-      action: last.action,
-    };
-    await cli.terminal.print(JSON.stringify({ type: 'file', path: relative, root, exists, lastChange }));
-    return;
-  }
   const by =
     last === undefined
       ? 'no recorded change'
       : `last change ${last.change}: ${whatOf(last)} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)}`;
-  await cli.terminal.print(`${pathText(file.path)}${exists ? '' : ' (not there now)'}: ${by}`);
+  await cli.terminal.print(`${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`);
+  if (seenBy.length === 0) return cli.terminal.print('no session has seen it');
+  const rows = seenBy.map(({ session, file }) => [session, ...seenCells(file, cli.nowMs)]);
+  const columns = [{ title: 'SESSION', cut: 'end' } as const, ...seenColumns(cli.terminal.colours)];
+  await cli.terminal.printTable(columns, rows);
 }

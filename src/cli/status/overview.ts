@@ -1,28 +1,27 @@
-import type { World } from '../../gate/world.ts';
-import { Ledger } from '../../ledger/ledger.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
+import { whatOf } from '../../records/entry-words.ts';
+import type { Scope } from '../../records/scope.ts';
+import { type StateSize, stateSize } from '../../records/state-size.ts';
+import { newestChange, sessionFreshness } from '../../records/status-views.ts';
 import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
 import { relativeTime } from '../../report/relative-time.ts';
-import { status } from '../../session/status.ts';
+import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
-import { shownPath, typeable, whatOf } from '../entry-row.ts';
+import { shownPath, typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { lastUsedMs } from '../last-used.ts';
-import type { Near } from '../near.ts';
-import { type StateSize, sizeOf } from '../state-size.ts';
 import { count } from '../words.ts';
 
 interface Question {
   readonly records: readonly SessionRecord[];
-  readonly near: Near;
+  readonly scope: Scope;
   readonly home: string;
   readonly json: boolean;
 }
 
-/** Sessions in the table; each costs a look at the files it has seen. */
+/** Sessions in the table: for each of them every file it has seen is checked. */
 const MAX_SESSIONS = 20;
 
 const COLUMNS: readonly Column[] = [
@@ -34,15 +33,15 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** The state, the last change and the sessions around. */
-export async function overview(cli: Cli, world: World, question: Question): Promise<ExitCode> {
-  const { records, near, home, json } = question;
-  const [last] = await world.store.entries({ ...near.filter, kinds: ['change'], limit: 1 });
-  const size = await sizeOf(world);
-  if (json) await cli.terminal.print(stateJson(world, { home, size, last }));
-  else await cli.terminal.print(stateText(cli, world, { home, size, last }));
+export async function overview(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
+  const { records, scope, home, json } = question;
+  const last = await newestChange(open, scope);
+  const size = await stateSize(open.world);
+  if (json) await cli.terminal.print(stateJson(open, { home, size, last }));
+  else await cli.terminal.print(stateText(cli, open, { home, size, last }));
   const rows: string[][] = [];
   for (const record of records.slice(0, MAX_SESSIONS)) {
-    const { seen, outOfDate, lastMs } = await lookAt(world, record);
+    const { seen, outOfDate, lastMs } = await sessionFreshness(open, record);
     const { id, root } = record;
     if (json)
       await cli.terminal.print(JSON.stringify({ type: 'session', id, root, lastMs, seen, outOfDate }));
@@ -62,26 +61,13 @@ export async function overview(cli: Cli, world: World, question: Question): Prom
   return EXIT.done;
 }
 
-async function lookAt(
-  world: World,
-  record: SessionRecord,
-): Promise<{ readonly seen: number; readonly outOfDate: number; readonly lastMs: number }> {
-  const ledger = new Ledger({ ...world, session: record.id });
-  const all = await ledger.all();
-  const seen = all.filter((sighting) => sighting.how !== 'listing').length;
-  const looked = await status(world, ledger, undefined);
-  const files = looked.ok ? looked.files : [];
-  const outOfDate = files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length;
-  return { seen, outOfDate, lastMs: lastUsedMs(record, all) };
-}
-
 interface State {
   readonly home: string;
   readonly size: StateSize;
   readonly last: Entry | undefined;
 }
 
-function stateJson(world: World, { home, size, last }: State): string {
+function stateJson({ world }: Sessions, { home, size, last }: State): string {
   const lastChange = last && {
     change: last.change,
     session: last.session,
@@ -102,7 +88,7 @@ function stateJson(world: World, { home, size, last }: State): string {
   });
 }
 
-function stateText(cli: Cli, world: World, { home, size, last }: State): string {
+function stateText(cli: Cli, { world }: Sessions, { home, size, last }: State): string {
   const { entries, storeBytes, images } = size;
   const change =
     last === undefined

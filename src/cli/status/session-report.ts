@@ -1,6 +1,5 @@
-import type { World } from '../../gate/world.ts';
-import { Ledger } from '../../ledger/ledger.ts';
-import { status } from '../../session/status.ts';
+import { filesSeenBy } from '../../records/status-views.ts';
+import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { seenCells, seenColumns } from './seen-words.ts';
@@ -8,11 +7,10 @@ import { seenCells, seenColumns } from './seen-words.ts';
 /** The files a session has seen, most recently seen first, and whether they still are as it saw them. */
 export async function sessionReport(
   cli: Cli,
-  world: World,
+  open: Sessions,
   { session, json }: { readonly session: string; readonly json: boolean },
 ): Promise<ExitCode> {
-  const seen = await status(world, new Ledger({ ...world, session }), undefined);
-  const files = seen.ok ? seen.files : [];
+  const files = await filesSeenBy(open, session);
   if (json) {
     for (const file of files)
       await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...file }));

@@ -2,23 +2,21 @@ import { Buffer } from 'node:buffer';
 import type { Side } from '../model/entry.ts';
 import { pathText } from '../report/bounded.ts';
 import { byteSize } from '../report/byte-size.ts';
-import type { Colours } from '../report/human.ts';
 import type { Images } from '../store/images.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import type { NetEffect } from './net-effects.ts';
 import { findBytes } from './side-bytes.ts';
 
-/** One path's difference, in words or as a unified diff. */
+/** What happened to one path: a unified diff, or a sentence where there are no lines to show. */
 export interface PathDiff {
   readonly text: string;
   readonly truncated: boolean;
 }
 
-/** Larger files are only named: nobody reads such a diff, and both sides would be in memory. */
+/** Larger files are only named: both sides would have to be in memory. */
 const MAX_BYTES = 32 << 20;
 const NOTHING = Buffer.alloc(0);
 
-/** What happened to one path: the lines that changed, or a sentence where there are no lines to show. */
 export async function diffOf(images: Images, effect: NetEffect, maxLines: number): Promise<PathDiff> {
   const { before, after } = effect;
   const folder = folderLine(effect);
@@ -48,26 +46,13 @@ export async function diffOf(images: Images, effect: NetEffect, maxLines: number
   return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
 }
 
-/** A folder that came or went, or was given other permissions: there is nothing to compare. */
+/** The line for a folder that was created, removed or given other permissions. */
 function folderLine({ relative, before, after }: NetEffect): string | undefined {
   const path = pathText(relative);
   if (before.kind === 'absent' && after.kind === 'directory') return `new folder ${path}`;
   if (before.kind === 'directory' && after.kind === 'absent') return `folder ${path} removed`;
   if (before.kind !== 'directory' || after.kind !== 'directory') return undefined;
   return `folder ${path}, mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
-}
-
-/** Red and green where lines went and came. */
-export function paintDiff(text: string, colours: Colours): string {
-  return text
-    .split('\n')
-    .map((line) => {
-      if (/^(---|\+\+\+) /.test(line)) return colours.bold(line);
-      if (line.startsWith('@@')) return colours.dim(line);
-      if (line.startsWith('+')) return colours.green(line);
-      return line.startsWith('-') ? colours.red(line) : line;
-    })
-    .join('\n');
 }
 
 function nameOf(letter: 'a' | 'b', side: Side, { relative }: NetEffect): string {
@@ -79,7 +64,7 @@ function modeLine(before: Side, after: Side): string[] {
   return [`mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`];
 }
 
-/** For what has no lines. */
+/** The sentence for a change that cannot be shown as lines; undefined if it can. */
 function sentence(before: Side, after: Side): string | undefined {
   for (const side of [before, after])
     if (side.kind === 'file' && side.fingerprint.size > MAX_BYTES)

@@ -8,7 +8,10 @@ export interface StateSize {
   readonly images: ImageUsage;
 }
 
-export async function sizeOf(state: { readonly store: Store; readonly images: Images }): Promise<StateSize> {
+export async function stateSize(state: {
+  readonly store: Store;
+  readonly images: Images;
+}): Promise<StateSize> {
   const { head, checkpoint, bytes } = await state.store.state();
   return { entries: head.seq - checkpoint.seq, storeBytes: bytes, images: await state.images.usage() };
 }

@@ -5,12 +5,12 @@ import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { Images } from '../store/images.ts';
 import { Workspace } from '../workspace/workspace.ts';
 
-/** The bytes of one side of a change, or why they cannot be had. */
+/** The bytes of one side of a change, or the reason why they are missing. */
 export type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 /**
- * Finds bytes by their fingerprint: among the before-images, or in the file itself if it still is as the change left it.
- * Only the side that a later change displaced is kept; the newest one is on the disk.
+ * Finds bytes by their fingerprint: among the images, or in the file itself if it is unchanged. Only bytes that a later
+ * change displaced are among the images; the newest ones are on disk.
  */
 export async function findBytes(
   images: Images,

@@ -3,39 +3,38 @@ import { walkEntries } from '../journal/journal.ts';
 import type { Entry, EntryKind } from '../model/entry.ts';
 import { keysOf } from '../store/entry-match.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
-import { canonicalPath } from './canonical.ts';
-import type { Cli } from './cli.ts';
-import { isWithin, Near, type ScopeFlags } from './near.ts';
+import { canonicalPath } from './canonical-path.ts';
+import { isWithin, Scope, type ScopeRequest } from './scope.ts';
 
-/** Flags by which entries are chosen. */
-export interface FilterFlags extends ScopeFlags {
-  readonly path?: string;
-  readonly session?: string;
-  readonly since?: number;
-  readonly until?: number;
-  readonly kind?: readonly EntryKind[];
-  /** 0 = all. */
-  readonly limit?: number;
+/** Which entries a person wants to see. */
+export interface EntryRequest extends ScopeRequest {
+  /** A file, or everything in a folder. */
+  readonly path?: string | undefined;
+  readonly session?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  readonly kinds?: readonly EntryKind[] | undefined;
+  /** 0 or absent = all. */
+  readonly limit?: number | undefined;
 }
 
-/** A choice of entries: what the store filters, and what only we can. */
+/** A choice of entries: the store applies the filter; a folder is matched here. */
 export class EntryChoice {
-  readonly near: Near;
   readonly #filter: EntryFilter;
   readonly #folder: string | undefined;
   readonly #limit: number;
 
-  constructor(cli: Pick<Cli, 'cwd'>, flags: FilterFlags) {
-    this.near = new Near(cli, flags);
-    const path = flags.path === undefined ? undefined : canonicalPath(cli.cwd, flags.path);
+  constructor(request: EntryRequest) {
+    const { session, sinceMs, untilMs, kinds, limit } = request;
+    const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
     this.#folder = path?.kind === 'folder' ? path.key : undefined;
-    this.#limit = flags.limit === undefined || flags.limit === 0 ? Infinity : flags.limit;
+    this.#limit = limit === undefined || limit === 0 ? Infinity : limit;
     this.#filter = {
-      ...this.near.filter,
-      ...(flags.session === undefined ? {} : { session: flags.session }),
-      ...(flags.since === undefined ? {} : { sinceMs: flags.since }),
-      ...(flags.until === undefined ? {} : { untilMs: flags.until }),
-      ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
+      ...new Scope(request).filter,
+      ...(session === undefined ? {} : { session }),
+      ...(sinceMs === undefined ? {} : { sinceMs }),
+      ...(untilMs === undefined ? {} : { untilMs }),
+      ...(kinds === undefined ? {} : { kinds }),
       ...(path === undefined || path.kind === 'folder' ? {} : { key: path.key }),
     };
   }
@@ -43,7 +42,7 @@ export class EntryChoice {
   /** The chosen entries, newest first unless `more` says otherwise. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
-    // Only where nothing is left out here does the store's limit mean the same as ours.
+    // The store's limit counts before the folder is matched, so it fits only without one.
     const limit = this.#folder === undefined && left < Infinity ? { limit: left } : {};
     for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {
       if (!this.#fits(entry)) continue;
@@ -59,7 +58,7 @@ export class EntryChoice {
   }
 }
 
-/** Refusals keep the path as it was asked for, which may be a full one. */
+/** Refusals keep the path as the caller wrote it, which may be a full one. */
 function* pathsOf(entry: Entry): Generator<string> {
   if (entry.path !== undefined && isAbsolute(entry.path)) yield entry.path;
   else yield* keysOf(entry);

@@ -1,17 +1,17 @@
 import { parse, resolve } from 'node:path';
 import { Workspace } from '../workspace/workspace.ts';
 
-/** Where a path leads, links followed; what does not exist keeps its missing names. */
+/** Where a path leads, with links followed. A path that does not exist keeps its missing names. */
 export interface CanonicalPath {
   readonly absolute: string;
-  /** As journal and ledger name the file. */
+  /** The name of the file in journal and ledger. */
   readonly key: string;
   readonly kind: 'folder' | 'file' | 'missing';
 }
 
 /**
- * Resolves a path by the same walk as every workspace, so that a name typed here meets the name recorded there.
- * A path that cannot be walked (a loop of links, a closed folder) is taken as it was written.
+ * Resolves a path by the same walk as every workspace, so that a name that a person types equals the recorded one.
+ * A path that cannot be walked (a loop of links, a closed folder) is returned as it was written.
  */
 export function canonicalPath(cwd: string, path: string): CanonicalPath {
   const full = resolve(cwd, path);

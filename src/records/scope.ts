@@ -1,26 +1,26 @@
 import type { EntryFilter } from '../store/store.ts';
-import { canonicalPath } from './canonical.ts';
-import type { Cli } from './cli.ts';
+import { canonicalPath } from './canonical-path.ts';
 
-export interface ScopeFlags {
+/** Where a person looks from. */
+export interface ScopeRequest {
+  readonly cwd: string;
   /** Look from these folders instead of the current one. */
-  readonly root?: readonly string[];
+  readonly root?: readonly string[] | undefined;
   /** Every workspace of this machine. */
-  readonly all?: boolean;
+  readonly all?: boolean | undefined;
 }
 
 /**
- * Which workspaces a command is about. Like git, a command works anywhere inside of one; and in a folder that holds
- * several it is about all of them. So: every workspace that is, contains or lies in one of the folders looked from.
+ * The workspaces a request is about: every workspace that is, contains or lies in one of the folders looked from. So a
+ * command works anywhere inside a workspace, as git does, and in a folder that holds several it is about all of them.
  */
-export class Near {
+export class Scope {
   /** Canonical; undefined = every workspace of this machine. */
   readonly folders: readonly string[] | undefined;
 
-  constructor(cli: Pick<Cli, 'cwd'>, flags: ScopeFlags) {
-    const from = flags.root === undefined || flags.root.length === 0 ? ['.'] : flags.root;
-    this.folders =
-      flags.all === true ? undefined : from.map((folder) => canonicalPath(cli.cwd, folder).absolute);
+  constructor({ cwd, root, all }: ScopeRequest) {
+    const from = root === undefined || root.length === 0 ? ['.'] : root;
+    this.folders = all === true ? undefined : from.map((folder) => canonicalPath(cwd, folder).absolute);
   }
 
   /** For the store: the entries of these workspaces. */

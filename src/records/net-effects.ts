@@ -12,7 +12,7 @@ export interface NetEffect {
   readonly changes: readonly string[];
 }
 
-/** What changes did together, path by path in the order first touched; paths that ended as they began are left out. */
+/** What changes did together, path by path in the order first touched, without paths that ended as they began. */
 export function netEffects(changes: readonly Entry[]): NetEffect[] {
   const net = new Map<string, NetEffect>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
@@ -26,20 +26,20 @@ export function netEffects(changes: readonly Entry[]): NetEffect[] {
   return [...net.values()].filter(({ before, after }) => !sameSide(before, after));
 }
 
-/** Without the folders that came or went with something that is listed anyway. */
+/** Leaves out folders that were created or removed along with a listed path inside them. */
 export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
   const isOnlyFolder = ({ before, after }: NetEffect): boolean =>
     [before, after].every(({ kind }) => kind === 'absent' || kind === 'directory') &&
     before.kind !== after.kind;
-  const isTold = (folder: NetEffect): boolean =>
+  const isImplied = (folder: NetEffect): boolean =>
     effects.some(({ key, before, after }) => {
       const sameWay = folder.before.kind === 'absent' ? before.kind === 'absent' : after.kind === 'absent';
       return sameWay && key.startsWith(`${folder.key}/`);
     });
-  return effects.filter((effect) => !isOnlyFolder(effect) || !isTold(effect));
+  return effects.filter((effect) => !isOnlyFolder(effect) || !isImplied(effect));
 }
 
-/** A change may reach into several roots; a path's own root is what stands before its relative part. */
+/** The root of one path: a change may reach into several roots, and the key is root and relative path joined. */
 function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;
   return key.slice(0, -relative.length - 1) || '/';

@@ -1,0 +1,76 @@
+import { dropRetained, type RetainedFile } from '../disk/retained.ts';
+import { type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
+import { oldLeftovers } from '../gate/leftovers.ts';
+import type { World } from '../gate/world.ts';
+import { collectGarbage, type GcProgress } from '../journal/gc.ts';
+import { type GcLimits, planGc } from '../journal/gc-plan.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { ImageUsage } from '../store/images.ts';
+import { type StateSize, stateSize } from './state-size.ts';
+
+export interface CleanUpRequest {
+  /** Instead of the policy's. */
+  readonly retentionMs?: number | undefined;
+  readonly quotaBytes?: number | undefined;
+  readonly dryRun: boolean;
+  readonly nowMs: number;
+  readonly onProgress?: (progress: GcProgress) => void;
+}
+
+/** What a clean-up removed, or would remove. */
+export interface CleanUpReport {
+  readonly dryRun: boolean;
+  readonly removed: {
+    readonly entries: number;
+    readonly sessions: number;
+    readonly images: ImageUsage;
+    /** Displaced files that no entry ever took over. */
+    readonly leftovers: ImageUsage;
+  };
+  /** What other programs wrote into files after they were replaced, found by this run. */
+  readonly late: readonly LateWrite[];
+  readonly before: StateSize;
+  readonly after?: StateSize;
+}
+
+/** Removes what is older than the retention or over the quota, of every workspace that shares the store. */
+export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Promise<CleanUpReport> {
+  const { dryRun, nowMs } = request;
+  const limits = limitsOf(world.policy, request);
+  const before = await stateSize(world);
+  // First, while the entries that name the files still exist.
+  const late = dryRun ? [] : await noteLateWrites(world, {});
+  const plan = await planGc(world, limits, nowMs);
+  const leftovers = await leftoversOf(world, limits, nowMs);
+  const usage = usageOf(leftovers);
+  if (dryRun) {
+    const { entries, sessions, frees } = plan;
+    const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage };
+    return { dryRun, removed, late, before };
+  }
+  const { entries, sessions, images } = await collectGarbage(world, plan, request.onProgress);
+  for (const leftover of leftovers) dropRetained(leftover);
+  const removed = { entries, sessions, images, leftovers: usage };
+  return { dryRun, removed, late, before, after: await stateSize(world) };
+}
+
+function limitsOf({ journal, sessionIdleMs }: Policy, request: CleanUpRequest): GcLimits {
+  return {
+    retentionMs: request.retentionMs ?? journal.retentionMs,
+    quotaBytes: request.quotaBytes ?? journal.quotaBytes,
+    sessionIdleMs,
+  };
+}
+
+async function leftoversOf(
+  world: World,
+  { retentionMs }: GcLimits,
+  nowMs: number,
+): Promise<readonly RetainedFile[]> {
+  return retentionMs === 0 ? [] : oldLeftovers(world, { olderThanMs: retentionMs, nowMs });
+}
+
+function usageOf(files: readonly RetainedFile[]): ImageUsage {
+  return { count: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0) };
+}

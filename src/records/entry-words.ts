@@ -1,0 +1,48 @@
+import { isAbsolute, join } from 'node:path';
+import type { Effect, Entry } from '../model/entry.ts';
+
+/** An entry for programs: the journal's fields, and its time as ISO 8601. */
+export function entryData(entry: Entry): object {
+  const { seq, atMs, kind, session, root, ...rest } = entry;
+  return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
+}
+
+/** What happened, in a few words. */
+export function whatOf(entry: Entry): string {
+  switch (entry.kind) {
+    case 'read':
+      return [entry.action ?? 'read', entry.lines].filter((word) => word !== undefined).join(' ');
+    case 'change':
+      return changeWords(entry);
+    case 'refusal':
+      return `refused ${entry.action ?? ''} ${entry.code ?? ''}`;
+    case 'notice':
+    case 'bypass':
+      return `${entry.kind}: ${entry.text ?? ''}`;
+    case 'session':
+      return `session ${entry.text ?? ''}`;
+    default:
+      return entry.kind satisfies never;
+  }
+}
+
+/** The sentence of an entry that needs more than a few words. */
+export function detailOf({ kind, text }: Entry): string | undefined {
+  return kind === 'notice' || kind === 'bypass' ? text : undefined;
+}
+
+/** The full path an entry is about. */
+export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): string | undefined {
+  if (path === undefined) return undefined;
+  return isAbsolute(path) ? path : join(root, path);
+}
+
+function changeWords(entry: Entry): string {
+  // Folders created or removed along with a file are not counted.
+  const isFile = ({ before, after }: Effect): boolean =>
+    ![before, after].some((side) => side.kind === 'directory');
+  const files = new Set(entry.effects?.filter(isFile).map((effect) => effect.key)).size;
+  const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
+  const recovered = entry.recovered === true ? ', recovered' : '';
+  return `${entry.action ?? 'change'}${many}${recovered}`;
+}

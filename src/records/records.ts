@@ -1,0 +1,83 @@
+import { setTimeout } from 'node:timers/promises';
+import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
+import type { Entry } from '../model/entry.ts';
+import { FileImages } from '../store/images/file-images.ts';
+import type { Images } from '../store/images.ts';
+import { openExistingStore } from '../store/open-existing.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import type { EntryChoice } from './entry-choice.ts';
+import type { NetEffect } from './net-effects.ts';
+import { diffOf, type PathDiff } from './path-diff.ts';
+
+/** Where the state is. */
+export interface RecordsPlace {
+  readonly home: string;
+  /** URL of the store. */
+  readonly store: string;
+}
+
+/** How often a followed journal is queried for new entries. */
+const FOLLOW_MS = 300;
+
+/** What Lookfirst recorded, opened for reading: everything that people are shown of it comes from here. */
+export class Records {
+  readonly store: Store;
+  readonly images: Images;
+
+  private constructor(store: Store, images: Images) {
+    this.store = store;
+    this.images = images;
+  }
+
+  /** Opens the records without creating any: a store that does not exist yet is an empty one. */
+  static async open({ home, store }: RecordsPlace): Promise<Records> {
+    return new Records(await openExistingStore(store), new FileImages(home, { durability: 'none' }));
+  }
+
+  /** Creates a missing store. For a reader that waits for the first entry. */
+  static async openOrCreate({ home, store }: RecordsPlace): Promise<Records> {
+    return new Records(await openStore(store), new FileImages(home, { durability: 'none' }));
+  }
+
+  /** The chosen entries, newest first. With `throughSeq` only up to that number. */
+  entries(choice: EntryChoice, throughSeq?: number): AsyncGenerator<Entry> {
+    return choice.of(this.store, throughSeq === undefined ? {} : { beforeSeq: throughSeq + 1 });
+  }
+
+  /** Number of the newest entry; 0 when there is none. */
+  async newestSeq(): Promise<number> {
+    return (await this.store.state()).head.seq;
+  }
+
+  /** Entries written after a number, oldest first, as they come. Ends only with its caller. */
+  async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<Entry> {
+    for (let after = afterSeq; ; ) {
+      await setTimeout(FOLLOW_MS);
+      const head = await this.newestSeq();
+      if (head > after)
+        yield* choice.of(this.store, { afterSeq: after, beforeSeq: head + 1, order: 'oldest' });
+      after = head;
+    }
+  }
+
+  /** A change by its id, wherever it was made; undefined when there is none. */
+  async change(id: string): Promise<Entry | undefined> {
+    const [entry] = await this.store.entries({ change: id, kinds: ['change'], limit: 1 });
+    return entry;
+  }
+
+  /** What happened to one path, as text. */
+  diff(effect: NetEffect, maxLines: number): Promise<PathDiff> {
+    return diffOf(this.images, effect, maxLines);
+  }
+
+  /** Walks the hash chain of the journal. */
+  verify(options?: VerifyOptions): Promise<ChainReport> {
+    return verifyChain(this.store, options);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}

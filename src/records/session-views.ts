@@ -1,0 +1,65 @@
+import { isStub } from '../judge/knowledge.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Records } from './records.ts';
+import type { Scope } from './scope.ts';
+
+/** A session as people see it. */
+export interface SessionView extends SessionRecord {
+  /** A session whose process was killed stays open until it is forgotten or expires. */
+  readonly state: 'open' | 'closed';
+  /** Number of files it has seen and still remembers. */
+  readonly seen: number;
+}
+
+export interface SessionRequest {
+  readonly scope: Scope;
+  /** Only this session. */
+  readonly session?: string | undefined;
+  /** 0 = all. */
+  readonly limit: number;
+}
+
+/** The sessions in a scope, most recently used first. */
+export async function* sessionViews(
+  { store }: Records,
+  { scope, session, limit }: SessionRequest,
+): AsyncGenerator<SessionView> {
+  const records = (await store.sessions())
+    .filter((record) => scope.includes(record.root) && record.id === (session ?? record.id))
+    .slice(0, limit === 0 ? undefined : limit);
+  for (const record of records) {
+    const sightings = await store.sightings(record.id);
+    yield {
+      ...record,
+      lastMs: lastUsedMs(record, sightings),
+      state: record.closedMs === undefined ? 'open' : 'closed',
+      seen: filesAmong(sightings),
+    };
+  }
+}
+
+/** Forgets what a session has seen and says so in the journal. Returns how many files; undefined if there is no such session. */
+export async function forgetSession(
+  { store }: Records,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): Promise<number | undefined> {
+  const record = (await store.sessions()).find((each) => each.id === id);
+  if (record === undefined) return undefined;
+  const { root } = record;
+  const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'forgotten' } as const;
+  const seen = filesAmong(await store.sightings(id));
+  await store.record({ dropSession: id, entries: [entry] });
+  return seen;
+}
+
+/** When a session was used last. Its record says when it was opened or closed; its sightings may be newer. */
+export function lastUsedMs({ lastMs }: SessionRecord, seen: readonly Pick<Sighting, 'atMs'>[]): number {
+  return seen.reduce((last, { atMs }) => Math.max(last, atMs), lastMs);
+}
+
+/** Without listed folders, and without files that the session has forgotten or deleted. */
+function filesAmong(sightings: readonly Sighting[]): number {
+  return sightings.filter((each) => each.tombstone !== true && each.how !== 'listing' && !isStub(each))
+    .length;
+}

@@ -1,0 +1,112 @@
+import type { World } from '../gate/world.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { Entry } from '../model/entry.ts';
+import type { FileStatus } from '../model/results.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { Outcome } from '../model/verdict.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { status } from '../session/status.ts';
+import { canonicalPath } from './canonical-path.ts';
+import type { Records } from './records.ts';
+import type { Scope } from './scope.ts';
+import { lastUsedMs } from './session-views.ts';
+
+/** The sessions in a scope, and the workspaces that they or the journal name. */
+export interface Surroundings {
+  readonly sessions: readonly SessionRecord[];
+  readonly roots: readonly string[];
+}
+
+export async function surroundings({ store }: Records, scope: Scope): Promise<Surroundings> {
+  const sessions = (await store.sessions()).filter((record) => scope.includes(record.root));
+  const [newest] = await store.entries({ ...scope.filter, limit: 1 });
+  const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
+  return { sessions, roots: [...new Set(roots)] };
+}
+
+/** A file, its last change and what sessions have seen of it. */
+export interface FileView {
+  readonly root: string;
+  readonly relative: string;
+  readonly exists: boolean;
+  readonly lastChange: Entry | undefined;
+  readonly seenBy: readonly SeenFile[];
+}
+
+interface SeenFile {
+  readonly session: string;
+  readonly file: FileStatus;
+}
+
+/** Who has seen a file, whether it still is as they saw it, and who changed it last. */
+export async function fileView(
+  sessions: Sessions,
+  request: {
+    readonly cwd: string;
+    readonly path: string;
+    readonly sessions: readonly SessionRecord[];
+    /** Only this session. */
+    readonly session?: string | undefined;
+  },
+): Promise<Outcome<{ readonly view: FileView }>> {
+  const { world } = sessions;
+  const { absolute } = canonicalPath(request.cwd, request.path);
+  const outcome = world.workspace.resolve(absolute);
+  if (!outcome.ok) return { ok: false, refusal: { ...outcome.refusal, path: request.path } };
+  const { key, root, relative } = outcome.path;
+  const seenBy: SeenFile[] = [];
+  for (const session of await viewersOf(world, request, key)) {
+    const [file] = await filesSeenBy(sessions, session, absolute);
+    if (file !== undefined) seenBy.push({ session, file });
+  }
+  const lastChange = await world.store.lastChange(key);
+  return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, seenBy } };
+}
+
+/** The files a session has seen, most recently seen first, or one of them. */
+export async function filesSeenBy(
+  { world }: Sessions,
+  session: string,
+  path?: string,
+): Promise<readonly FileStatus[]> {
+  const seen = await status(world, new Ledger({ ...world, session }), path);
+  return seen.ok ? seen.files : [];
+}
+
+/** The newest change of the workspaces in a scope. */
+export async function newestChange({ world: { store } }: Sessions, scope: Scope): Promise<Entry | undefined> {
+  const [last] = await store.entries({ ...scope.filter, kinds: ['change'], limit: 1 });
+  return last;
+}
+
+/** How much of what a session has seen is still true. */
+export interface SessionFreshness {
+  readonly seen: number;
+  readonly outOfDate: number;
+  readonly lastMs: number;
+}
+
+export async function sessionFreshness(sessions: Sessions, record: SessionRecord): Promise<SessionFreshness> {
+  const { world } = sessions;
+  const all = await new Ledger({ ...world, session: record.id }).all();
+  const files = await filesSeenBy(sessions, record.id);
+  return {
+    seen: all.filter((sighting) => sighting.how !== 'listing').length,
+    outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
+    lastMs: lastUsedMs(record, all),
+  };
+}
+
+async function viewersOf(
+  world: World,
+  {
+    sessions,
+    session,
+  }: { readonly sessions: readonly SessionRecord[]; readonly session?: string | undefined },
+  key: string,
+): Promise<string[]> {
+  if (session) return [session];
+  const found: string[] = [];
+  for (const { id } of sessions) if ((await world.store.recall(id, key)) !== undefined) found.push(id);
+  return found;
+}

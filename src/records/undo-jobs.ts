@@ -1,0 +1,92 @@
+import { newestSelected } from '../journal/undo-entries.ts';
+import type { Entry } from '../model/entry.ts';
+import type { UndoSelection } from '../model/session.ts';
+import type { Store } from '../store/store.ts';
+import { canonicalPath } from './canonical-path.ts';
+import { EntryChoice, type EntryRequest } from './entry-choice.ts';
+import { netEffects } from './net-effects.ts';
+import type { Records } from './records.ts';
+
+/** One undo in one workspace. */
+export interface UndoJob {
+  /** The roots to open; the first is the one in which the changes were recorded. */
+  readonly roots: readonly string[];
+  readonly selection: UndoSelection;
+}
+
+/** What a person wants to take back. */
+export interface UndoRequest
+  extends Pick<EntryRequest, 'cwd' | 'root' | 'all' | 'path' | 'session' | 'sinceMs'> {
+  readonly change?: string | undefined;
+  /** Whose newest change is meant when nothing else is named. */
+  readonly newestOf?: string | undefined;
+}
+
+/**
+ * The undos that a request means. A change: that one, wherever it was made. A session or a time: all of it, in every
+ * workspace in scope. Otherwise the newest change in scope that still stands, of anyone or of `newestOf`.
+ */
+export async function undoJobs({ store }: Records, request: UndoRequest): Promise<UndoJob[]> {
+  const { change, session, sinceMs } = request;
+  const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
+  const only = path === undefined ? {} : { path: path.absolute };
+  if (change !== undefined) {
+    const [entry] = await store.entries({ change, kinds: ['change'], limit: 1 });
+    return entry === undefined ? [] : [{ roots: rootsOf([entry]), selection: { change, ...only } }];
+  }
+  if (session !== undefined || sinceMs !== undefined) return jobsPerRoot(store, request, only);
+  const newest = await newestStanding(store, request, path?.key);
+  if (newest?.change === undefined) return [];
+  return [{ roots: rootsOf([newest]), selection: { change: newest.change, ...only } }];
+}
+
+async function jobsPerRoot(
+  store: Store,
+  request: UndoRequest,
+  only: { readonly path?: string },
+): Promise<UndoJob[]> {
+  const { session, sinceMs } = request;
+  const byRoot = new Map<string, Entry[]>();
+  for await (const entry of changesIn(store, request))
+    byRoot.set(entry.root, [...(byRoot.get(entry.root) ?? []), entry]);
+  const selection = {
+    ...(session === undefined ? {} : { session }),
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...only,
+  };
+  return [...byRoot.values()].map((entries) => ({ roots: rootsOf(entries), selection }));
+}
+
+/** The newest change that was not taken back. Each workspace is searched by itself: an undo belongs to one. */
+async function newestStanding(
+  store: Store,
+  request: UndoRequest,
+  key: string | undefined,
+): Promise<Entry | undefined> {
+  const { newestOf: session, ...rest } = request;
+  const tried = new Set<string>();
+  let best: Entry | undefined;
+  for await (const { root, seq } of changesIn(store, { ...rest, session })) {
+    if (best !== undefined && seq < best.seq) break;
+    if (tried.has(root)) continue;
+    tried.add(root);
+    const found = await newestSelected(store, {
+      kind: 'last',
+      root,
+      ...(session === undefined ? {} : { session }),
+      ...(key === undefined ? {} : { key }),
+    });
+    if (found !== undefined && found.seq > (best?.seq ?? 0)) best = found;
+  }
+  return best;
+}
+
+function changesIn(store: Store, request: EntryRequest): AsyncGenerator<Entry> {
+  return new EntryChoice({ ...request, kinds: ['change'], limit: 0 }).of(store);
+}
+
+/** Every root that changes reach into, the one they were recorded in first. */
+function rootsOf(entries: readonly Entry[]): string[] {
+  const own = entries.map((entry) => entry.root);
+  return [...new Set([...own, ...netEffects(entries).map((effect) => effect.root)])];
+}

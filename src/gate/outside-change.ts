@@ -1,11 +1,19 @@
 import type { Snapshot } from '../disk/read.ts';
-import { type Coverage, type LineRange, linesCoverage, mergeRanges, rangesOf } from '../model/coverage.ts';
+import {
+  type Coverage,
+  covers,
+  type LineRange,
+  linesCoverage,
+  mergeRanges,
+  rangesOf,
+} from '../model/coverage.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/carry.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';
+import { samePlace } from '../text/same-place.ts';
 import { type UnifiedDiff, unifiedDiff } from '../text/unified.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +29,8 @@ export interface OutsideChange {
   readonly coverage: Coverage;
   /** Where a line that was seen is now; undefined if it or its neighbourhood changed. */
   carryLine(line: number): number | undefined;
+  /** The lines that hold this anchor now, if the session saw it in the very same place; see same-place.ts. */
+  samePlace(anchor: string): LineRange | undefined;
 }
 
 /** Compares what a session saw with what is there; undefined if the earlier bytes are no longer at hand, or no text. */
@@ -46,6 +56,11 @@ export async function outsideChange(
     stillSeen,
     coverage: linesCoverage([...stillSeen, ...shown.shownAfter], totalLines),
     carryLine: (line) => carryLine(line, hunks),
+    samePlace: (anchor) => {
+      const place = samePlace(before, now, anchor);
+      const ranges = rangesOf(sighting.coverage, lineCount(before));
+      return place && covers({ kind: 'lines', ranges }, place.before) ? place.after : undefined;
+    },
   };
 }
 

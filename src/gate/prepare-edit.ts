@@ -1,7 +1,7 @@
 import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { covers, NOTHING, WHOLE } from '../model/coverage.ts';
+import { covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
@@ -105,7 +105,8 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);
   if (change !== undefined) {
-    const seen = { kind: 'lines', ranges: change.stillSeen } as const;
+    const ranges = mergeRanges([...change.stillSeen, ...samePlaces(intent, change)]);
+    const seen = { kind: 'lines', ranges } as const;
     if (!touched.every((range) => covers(seen, range))) return stale(view);
   }
   const text =
@@ -116,6 +117,12 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
     mustSee(intent, planned) ? { ...world.policy, partial: 'lines' } : world.policy,
   );
   return verdict.outcome === 'refuse' ? verdict.refusal : verdict.notices;
+}
+
+function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
+  if (intent.kind === 'insert') return [];
+  const single = intent.edits.filter((edit) => edit.replaceAll !== true);
+  return single.flatMap((edit) => change.samePlace(edit.oldString) ?? []);
 }
 
 /** Only a unique, exact anchor proves by itself that the model knows the lines it changes. */

@@ -27,7 +27,7 @@ describe('a policy file', () => {
       '{"journal":{"quota":1}}',
       'lookfirst.json: unknown key "journal.quota"; did you mean "journal.quotaBytes"?',
     ],
-    ['{"force":true}', 'lookfirst.json: unknown key "force"'],
+    ['{"sudo":true}', 'lookfirst.json: unknown key "sudo"'],
     ['{"__proto__":{}}', 'lookfirst.json: unknown key "__proto__"'],
     ['{"constructor":1}', 'lookfirst.json: unknown key "constructor"'],
     [

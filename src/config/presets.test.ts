@@ -14,16 +14,35 @@ const SWITCHES = [
   'verificationErrors',
   'quotes',
   'placeholders',
+  'cure',
+  'append',
+  'empty',
+  'matching',
+  'form',
+  'secrets',
+  'maxSightings',
 ] as const;
 
 describe('presets', () => {
   it.each([
-    ['default', 'required whole file merge bytes verify refuse code refuse'],
-    ['strict', 'required whole lines refuse bytes clear refuse code refuse'],
-    ['sandbox', 'required any file warn bytes keep refuse off allow'],
-    ['file-time', 'required any file refuse mtime keep allow off allow'],
-    ['thread-history', 'required any file warn bytes clear refuse off allow'],
-    ['staleness', 'optional any file warn bytes keep allow all allow'],
+    [
+      'default',
+      'required whole file merge bytes verify refuse code refuse diff free exempt safe keep mask 10000',
+    ],
+    [
+      'strict',
+      'required whole lines refuse bytes clear refuse code refuse diff gated exempt safe keep mask 10000',
+    ],
+    ['sandbox', 'required any file warn bytes keep refuse off allow diff gated gated exact exact mask 0'],
+    [
+      'file-time',
+      'required any file refuse mtime keep allow off allow reread gated gated exact exact show 0',
+    ],
+    [
+      'thread-history',
+      'required any file warn bytes clear refuse off allow diff gated gated exact exact show 0',
+    ],
+    ['staleness', 'optional any file warn bytes keep allow all allow diff free exempt exact exact show 0'],
   ] as const)('%s rules as written down here', (name, expected) => {
     const preset = PRESETS[name];
     expect(SWITCHES.map((key) => preset[key]).join(' ')).toBe(expected);

@@ -27,6 +27,8 @@ export interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
   readonly expectedRevision?: string | undefined;
+  /** The insert is an append. */
+  readonly appends?: boolean;
   /** `parents`: a link in the last place is looked at itself. */
   readonly links?: 'all' | 'parents';
   /** `glance`: a trustworthy stamp will do. `bytes`: read them, because a change follows. */
@@ -88,6 +90,7 @@ export function glanceFacts(world: World, { request, located, sighting }: Lookin
     sighting,
     isRoot: world.workspace.isRoot(path),
     expectedRevision: request.expectedRevision,
+    appends: request.appends,
     bypassedBy:
       world.policy.bypass.length === 0 ? undefined : matchingGlob(world.policy.bypass, path.relative),
     freshness: fresh ? 'same' : undefined,
@@ -126,6 +129,7 @@ function mayRead(world: World, facts: Facts, known: Sighting | undefined): boole
     facts.target.empty ||
     facts.expectedRevision !== undefined ||
     facts.bypassedBy !== undefined ||
+    (facts.appends === true && world.policy.append === 'free') ||
     world.policy.seen === 'optional'
   );
 }

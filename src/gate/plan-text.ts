@@ -41,15 +41,16 @@ export type PlanFailure =
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],
-  options: Style & { readonly loosest: MatchTier },
+  options: Style & { readonly loosest: MatchTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
   // An anchor with such quotes shows that the file uses them on purpose.
   const straighten =
     edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
     !edits.some((edit) => hasCurlyQuotes(edit.oldString));
+  const { matching } = options;
   const spliced = straighten
     ? undefined
-    : spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8' } : {});
+    : spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8', matching } : { matching });
   if (spliced !== undefined) {
     const changes = lineChangesOf(bytes, spliced.bytes, spliced.changes);
     return {

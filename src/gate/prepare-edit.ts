@@ -28,10 +28,21 @@ export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 /** Judges an edit or an insert. If the file changed since it was seen, it is carried over the change, or STALE. */
 export async function prepareText(world: World, ledger: Ledger, intent: TextIntent): Promise<Prepared> {
   const { path, kind, expectedRevision } = intent;
-  const outcome = await look(world, ledger, { path, action: kind, expectedRevision, depth: 'bytes' });
+  const appends = isAppend(intent);
+  const outcome = await look(world, ledger, {
+    path,
+    action: kind,
+    expectedRevision,
+    appends,
+    depth: 'bytes',
+  });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   return closedUnlessOk(view, () => judged(world, intent, view));
+}
+
+function isAppend(intent: TextIntent): boolean {
+  return intent.kind === 'insert' && intent.afterLine === undefined;
 }
 
 async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {
@@ -40,10 +51,11 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   const asSeen = view.facts.freshness === 'same' && snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
-  if (snapshot === undefined) return no(unverifiable(intent.path, view.facts.errno));
+  if (snapshot === undefined && view.located.exists) return no(unverifiable(intent.path, view.facts.errno));
   const carried = first?.licence === 'carry';
-  const change = carried && sighting ? await outsideChange(world, sighting, snapshot) : undefined;
-  if (carried && change === undefined) return refusedAs(world, view, stale(view));
+  const change = carried && sighting && snapshot ? await outsideChange(world, sighting, snapshot) : undefined;
+  const free = isAppend(intent) && world.policy.append === 'free';
+  if (carried && change === undefined && !free) return refusedAs(world, view, stale(view));
 
   const planned = plan(world, { intent, view, change });
   if (!planned.ok) {
@@ -55,7 +67,8 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   const touching: Touching = { world, intent, view, planned, change };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
-  return { ok: true, step: stepFor(touching, second) };
+  const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
+  return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
 }
 
 async function refusedAs(world: World, view: View, refusal: Refusal): Promise<Prepared> {
@@ -80,7 +93,9 @@ function plan(
   const bytes = view.snapshot?.bytes ?? new Uint8Array();
   const style = { path: view.path.relative, quotes: world.policy.quotes };
   if (intent.kind === 'edit') {
-    return planEdits(bytes, intent.edits, { ...style, loosest: change ? 'line-endings' : 'punctuation' });
+    const { matching } = world.policy;
+    const loosest = change || matching === 'exact' ? 'line-endings' : 'punctuation';
+    return planEdits(bytes, intent.edits, { ...style, loosest, matching });
   }
   const { content, afterLine } = intent;
   if (change === undefined || afterLine === undefined || afterLine === 0) {
@@ -104,7 +119,7 @@ interface Touching {
 function judgeTouched({ world, intent, view, planned, change }: Touching): readonly Notice[] | Refusal {
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);
-  if (change !== undefined) {
+  if (change !== undefined && !(isAppend(intent) && world.policy.append === 'free')) {
     const ranges = mergeRanges([...change.stillSeen, ...samePlaces(intent, change)]);
     const seen = { kind: 'lines', ranges } as const;
     if (!touched.every((range) => covers(seen, range))) return stale(view);
@@ -163,11 +178,13 @@ function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
 }
 
 /** What the session knows of the new bytes. All that stands in a file that was empty is its own, as after a write. */
-function seenAfter({ view, planned }: Touching, credit: Sighting | undefined): NewBytes['sighting'] {
+function seenAfter({ intent, view, planned }: Touching, credit: Sighting | undefined): NewBytes['sighting'] {
   const { changes } = planned;
   const totalLines = totalBefore(view);
-  if (view.snapshot?.bytes.byteLength === 0)
+  if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
+  // What an append did not show stays unread, and what was seen before it stays the baseline of the next diff.
+  if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const known =
     credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
   return {

@@ -29,7 +29,8 @@ export interface NewBytes {
   readonly fingerprint?: Fingerprint;
   /** Mode of a file that is created; default by umask. */
   readonly mode?: number;
-  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'>;
+  /** Undefined after an append to a file that was not seen: it shows nothing of what was there. */
+  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'> | undefined;
   /** What the session has seen of the file as it was before, if this very change showed it. */
   readonly credit?: Sighting | undefined;
   readonly notices: readonly Notice[];
@@ -160,15 +161,15 @@ function done(
   outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
 ): Done {
   const { path } = change.located.place;
-  const { coverage, totalLines, flags, how } = change.sighting;
-  const whole = coverage.kind === 'whole' && !flags.clamped && !flags.redacted;
+  const seen = change.sighting;
+  const whole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
   const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
   // Field by field: copies of objects cost more than all else here, and every change passes.
-  const sighting: Sighting = {
-    coverage,
-    totalLines,
-    flags,
-    how,
+  const sighting: Sighting | undefined = seen && {
+    coverage: seen.coverage,
+    totalLines: seen.totalLines,
+    flags: seen.flags,
+    how: seen.how,
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,
@@ -187,7 +188,7 @@ function done(
       ...change.more,
       notices: [...change.notices, ...outcome.notices],
     },
-    sightings: change.credit === undefined ? [sighting] : [change.credit, sighting],
+    sightings: [change.credit, sighting].filter((each) => each !== undefined),
     tombstones: [],
     displaced:
       outcome.displaced === undefined || change.before === undefined

@@ -75,6 +75,8 @@ export interface Facts {
   readonly currentRevision?: string | undefined;
   readonly expectedRevision?: string | undefined;
   readonly totalLines?: number | undefined;
+  /** The insert adds to the end of the file and destroys nothing. */
+  readonly appends?: boolean | undefined;
   /** Lines of the file as it is now that an edit changes; for an insert, the neighbours that exist. */
   readonly touched?: readonly LineRange[] | undefined;
   readonly folder?: FolderFacts | undefined;

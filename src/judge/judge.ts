@@ -17,7 +17,7 @@ import { seen } from './rules/seen.ts';
 import { size } from './rules/size.ts';
 
 /** On what ground a change is allowed. `carry`: the gate must still find the anchor untouched, or say STALE. */
-type Licence = 'new' | 'empty' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
+type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
 export type Verdict =
   | { readonly outcome: 'allow'; readonly licence: Licence; readonly notices: readonly Notice[] }
@@ -80,6 +80,10 @@ function license({ facts, policy, notices }: Hearing): Licensed {
   if (exempt !== undefined) return { licence: exempt, refusal: undefined };
   const said: Notice[] = [];
   const { refusal, carry } = consult(SEEING, { facts, policy, notices: said });
+  if (facts.appends === true && policy.append === 'free' && refusal !== undefined) {
+    notices.push({ kind: 'unseen-append' });
+    return { licence: 'append', refusal: undefined };
+  }
   // The bypass is used, and journalled, only where the session's own knowledge does not suffice.
   if (facts.bypassedBy !== undefined && (refusal !== undefined || carry)) {
     notices.push({ kind: 'bypassed', glob: facts.bypassedBy });
@@ -96,7 +100,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
   if (action === 'move' || action === 'mkdir') return 'not-required';
   // A link is deleted as a link: its target text goes into the journal whole.
   if (target.kind === 'link') return 'not-required';
-  if (target.kind === 'directory' ? facts.folder?.empty === true : target.empty) return 'empty';
+  if (target.kind === 'directory' && facts.folder?.empty === true) return 'empty';
+  if (target.kind !== 'directory' && target.empty && policy.empty === 'exempt') return 'empty';
   if (facts.expectedRevision !== undefined) return 'revision';
   if (policy.seen === 'optional' && target.kind === 'file' && !knowledgeOf(facts).known)
     return 'not-required';

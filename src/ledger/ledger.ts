@@ -201,7 +201,7 @@ export class Ledger {
 
   /** Takes the room if it is there without counting or evicting anything. */
   #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
-    if (!isAdded(next, old)) return true;
+    if (this.#policy.maxSightings === 0 || !isAdded(next, old)) return true;
     if (this.#live === undefined) return !this.#mustCount(1, [next.key]);
     if (this.#live >= this.#policy.maxSightings) return false;
     this.#live += 1;
@@ -209,6 +209,7 @@ export class Ledger {
   }
 
   async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
+    if (this.#policy.maxSightings === 0) return {};
     if (this.#live === undefined && !this.#mustCount(added, [...current.keys()])) return {};
     this.#live ??= (await this.all()).length;
     this.#live += added;

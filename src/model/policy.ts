@@ -17,6 +17,18 @@ export interface Policy {
   readonly staleness: 'refuse' | 'merge' | 'warn' | 'off';
   /** What "changed" means: other bytes, or (seed B) a newer modification time. */
   readonly freshness: 'bytes' | 'mtime';
+  /** What a session must do after STALE: take in the diff that the refusal shows, or (seed B) read the file again. */
+  readonly cure: 'diff' | 'reread';
+  /** May a session append to a file it has not seen? `free`: yes, with a notice; `gated`: an append needs what an insert needs. */
+  readonly append: 'free' | 'gated';
+  /** May a session change an unread file of no bytes? `exempt`: yes, nothing can be lost; `gated`: not before reading it. */
+  readonly empty: 'exempt' | 'gated';
+  /** How an edit's text is found: as it is (but for line endings), or with the small mistakes that are safe to look past. */
+  readonly matching: 'exact' | 'safe';
+  /** A whole write over a file with a BOM, UTF-16 or CRLF: keep that form, or write exactly what was given. */
+  readonly form: 'keep' | 'exact';
+  /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
+  readonly secrets: 'mask' | 'refuse' | 'show';
   /** What compaction leaves: nothing; the baseline, which still licenses edits of unchanged files; or everything (seeds A, B). */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /** Sightings older than this are READ_EXPIRED; 0 = never. */
@@ -45,7 +57,7 @@ export interface Policy {
   readonly maxLineChars: number;
   /** Bound on diffs and other quotations in refusals and notices. */
   readonly maxDiffLines: number;
-  /** Sightings kept per session; the oldest is evicted and then refuses as unread, saying so. */
+  /** Sightings kept per session; the oldest is evicted and then refuses as unread, saying so. 0 = no limit. */
   readonly maxSightings: number;
   /** How long to wait for another writer's lock before BUSY. */
   readonly lockTimeoutMs: number;

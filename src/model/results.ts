@@ -11,6 +11,8 @@ export type Notice =
       readonly writer?: string;
     }
   | { readonly kind: 'unseen-lines'; readonly ranges: readonly LineRange[] }
+  /** Appended to a file that this session has not seen as it is. */
+  | { readonly kind: 'unseen-append' }
   | { readonly kind: 'match-tier'; readonly tier: MatchTier }
   | { readonly kind: 'quotes-straightened'; readonly count: number }
   | { readonly kind: 'hard-links-broken'; readonly count: number }

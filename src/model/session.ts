@@ -19,6 +19,8 @@ export interface Session {
   read(path: string, options?: ReadOptions): Promise<Outcome<ReadResult>>;
   write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<Outcome<ChangeResult>>;
   edit(path: string, edits: readonly Edit[], options?: EditOptions): Promise<Outcome<ChangeResult>>;
+  /** Adds lines at the end of a file, or creates it; by default this needs no read. */
+  append(path: string, content: string): Promise<Outcome<ChangeResult>>;
   insert(path: string, content: string, options?: InsertOptions): Promise<Outcome<ChangeResult>>;
   apply(changes: readonly FileIntent[], options?: { dryRun?: boolean }): Promise<Outcome<ApplyResult>>;
   delete(path: string, options?: { recursive?: boolean }): Promise<Outcome<ChangeResult>>;

@@ -28,6 +28,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return changedElsewhere(notice);
     case 'unseen-lines':
       return `This changed ${lineWords(notice.ranges)}, which had not been read.`;
+    case 'unseen-append':
+      return 'This session has not read what the file holds now; the text was added at its end.';
     case 'match-tier':
       return TIERS[notice.tier];
     case 'quotes-straightened':

@@ -114,6 +114,10 @@ export class GatedSession implements Session {
     return this.#one({ ...options, kind: 'edit', path, edits });
   }
 
+  append(path: string, content: string): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'insert', path, content });
+  }
+
   insert(path: string, content: string, options: InsertOptions = {}): Promise<Outcome<ChangeResult>> {
     return this.#one({ ...options, kind: 'insert', path, content });
   }

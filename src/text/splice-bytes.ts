@@ -3,6 +3,7 @@ import { viewOf } from './buffer-view.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
 import { endingUsed, withEnding } from './endings.ts';
 import type { Ending, Span } from './lines.ts';
+import { deletesLines } from './splice.ts';
 import { hasNul, hasUtf16Mark } from './unicode.ts';
 
 export interface BytesSpliced {
@@ -15,6 +16,8 @@ export interface BytesSpliced {
 export interface SpliceBytesOptions {
   /** Known encoding of the file. Only `utf-8` lets edits hold characters beyond ASCII. */
   readonly encoding?: string;
+  /** As in splice.ts. */
+  readonly matching?: 'exact' | 'safe';
 }
 
 const NEWLINE = 10;
@@ -42,8 +45,10 @@ export function spliceBytes(
   let replaced = 0;
   for (const edit of edits) {
     if (!isPlain(edit, utf8)) return undefined;
-    const spans = findSpans(current, edit, utf8);
-    if (spans === undefined) return undefined;
+    const found = findSpans(current, edit, utf8);
+    if (found === undefined) return undefined;
+    const whole = options.matching !== 'exact' && deletesLines(edit);
+    const spans = whole ? found.map((span) => withLineEnding(current, span)) : found;
     const step = replaceSpans(current, edit, spans);
     if (step === undefined) return undefined;
     current = step.bytes;
@@ -72,6 +77,13 @@ function findSpans(bytes: Buffer, edit: Edit, utf8: boolean): Span[] | undefined
   }
   const wanted = edit.occurrences ?? spans.length;
   return spans.length === 0 || spans.length !== wanted ? undefined : spans;
+}
+
+function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
+  if (start > 0 && bytes[start - 1] !== NEWLINE) return { start, end };
+  if (bytes[end] === NEWLINE) return { start, end: end + 1 };
+  const crlf = bytes[end] === RETURN && bytes[end + 1] === NEWLINE;
+  return { start, end: crlf ? end + 2 : end };
 }
 
 /** Whether an offset may lie inside a character of an unknown encoding, or lies inside a `\r\n`. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Edit } from '../model/intent.ts';
 import { applyEdits, type EditFailure, type EditsApplied } from './splice.ts';
+import { spliceBytes } from './splice-bytes.ts';
 
 function done(text: string, edits: readonly Edit[]): EditsApplied {
   const result = applyEdits(text, edits);
@@ -189,5 +190,50 @@ describe('applyEdits', () => {
         );
       }),
     );
+  });
+});
+
+describe('whole lines', () => {
+  it.each([
+    ['one line', 'a\nb\nc\n', 'b', 'a\nc\n'],
+    ['several lines', 'a\nb\nc\nd\n', 'b\nc', 'a\nd\n'],
+    ['the first', 'a\nb\n', 'a', 'b\n'],
+    ['with CRLF', 'a\r\nb\r\nc', 'b', 'a\r\nc'],
+    ['the last, unended', 'a\nb', 'b', 'a\n'],
+    ['all of the file', 'a\n', 'a', ''],
+    ['but not a part of one', 'a\nbc\n', 'b', 'a\nc\n'],
+    ['nor one with its indentation left', 'a\n  b\n', 'b', 'a\n  \n'],
+  ])('are deleted with their ending: %s', (_what, text, oldString, expected) => {
+    expect(applyEdits(text, [{ oldString, newString: '' }])).toMatchObject({ text: expected });
+    const spliced = spliceBytes(Buffer.from(text), [{ oldString, newString: '' }], { encoding: 'utf-8' });
+    expect(Buffer.from(spliced?.bytes ?? []).toString()).toBe(expected);
+  });
+
+  it('with replaceAll each occurrence is judged by itself', () => {
+    const edits = [{ oldString: 'b', newString: '', replaceAll: true }];
+    expect(applyEdits('b\nab\nb\n', edits)).toMatchObject({ text: 'a\n' });
+    const spliced = spliceBytes(Buffer.from('b\nab\nb\n'), edits, { encoding: 'utf-8' });
+    expect(Buffer.from(spliced?.bytes ?? []).toString()).toBe('a\n');
+  });
+
+  it('exact matching deletes exactly the text', () => {
+    const edits = [{ oldString: 'b', newString: '' }];
+    expect(applyEdits('a\nb\nc\n', edits, { matching: 'exact' })).toMatchObject({ text: 'a\n\nc\n' });
+  });
+});
+
+describe('a final newline that the end of the file lacks', () => {
+  it.each([
+    ['is ignored, and dropped from the new text', 'a\nb', 'b\n', 'c\n', 'a\nc'],
+    ['is ignored in a deletion', 'a\nb', 'b\n', '', 'a\n'],
+    ['of CRLF too', 'a\r\nb', 'a\nb\n', 'c\n', 'c'],
+  ])('%s', (_what, text, oldString, newString, expected) => {
+    expect(applyEdits(text, [{ oldString, newString }])).toMatchObject({ text: expected });
+  });
+
+  it('is not ignored elsewhere, nor where matching is exact', () => {
+    expect(applyEdits('b c\na', [{ oldString: 'b\n', newString: 'x' }])).toMatchObject({ kind: 'no-match' });
+    const options = { matching: 'exact' } as const;
+    expect(applyEdits('a\nb', [{ oldString: 'b\n', newString: 'x' }], options)).toMatchObject({ ok: false });
   });
 });

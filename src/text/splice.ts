@@ -42,6 +42,8 @@ export interface EditFailure {
 export interface EditOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: MatchTier;
+  /** `exact`: no whole-line deletion, no final newline that the file lacks; default `safe`. */
+  readonly matching?: 'exact' | 'safe';
 }
 
 /** Longest result, in characters; a string much longer cannot exist. */
@@ -87,7 +89,10 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   if (edit.oldString === edit.newString) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
   const all = edit.replaceAll === true;
+  const safe = options.matching !== 'exact';
   const found = findAnchor(text, edit.oldString, { ...options, all });
+  const last = safe && found === undefined ? atUnendedEnd(text, edit) : undefined;
+  if (last !== undefined) return replaceSpans(text, last.edit, last.found);
   if (found === undefined) {
     const nearest = nearestText(text, edit.oldString);
     return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
@@ -95,7 +100,36 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   const wanted = all ? edit.occurrences : 1;
   if (wanted !== undefined && found.count !== wanted)
     return { kind: 'ambiguous', count: found.count, places: placesOf(text, found.spans) };
+  if (safe && deletesLines(edit)) {
+    const spans = found.spans.map((span) => withLineEnding(text, span));
+    return replaceSpans(text, edit, { ...found, spans });
+  }
   return replaceSpans(text, edit, found);
+}
+
+/** A deletion whose text ends inside a line; where that is a whole line, its ending goes too. */
+export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
+  return edit.newString === '' && !edit.oldString.endsWith('\n');
+}
+
+/** The span with the ending of its last line, if it holds whole lines; else as it is. */
+function withLineEnding(text: string, span: Span): Span {
+  const begins = span.start === 0 || text[span.start - 1] === '\n';
+  const ending = /\r?\n/y;
+  ending.lastIndex = span.end;
+  const found = begins ? ending.exec(text) : null;
+  return found === null ? span : { start: span.start, end: span.end + found[0].length };
+}
+
+/** The end of a text without a final newline, if the anchor is there but for its own; the replacement then loses its too. */
+function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | undefined {
+  const oldString = edit.oldString.replace(/\r?\n$/, '');
+  if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
+  const found = findAnchor(text, oldString, { loosest: 'line-endings' });
+  const spans = found?.spans.filter((span) => span.end === text.length) ?? [];
+  if (spans.length !== 1) return undefined;
+  const newString = edit.newString.replace(/\r?\n$/, '');
+  return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
 }
 
 function fillEmpty(text: string, edit: Edit): Step | Failure {

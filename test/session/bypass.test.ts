@@ -7,7 +7,7 @@ import { desk, ok } from '../support/desk.ts';
 const USES: readonly (readonly [string, FileIntent])[] = [
   ['a write', { kind: 'write', path: 'gen/a', content: 'x\n' }],
   ['an edit', { kind: 'edit', path: 'gen/a', edits: [{ oldString: 'one', newString: 'two' }] }],
-  ['an insert', { kind: 'insert', path: 'gen/a', content: 'x' }],
+  ['an insert', { kind: 'insert', path: 'gen/a', afterLine: 1, content: 'x' }],
   ['a delete', { kind: 'delete', path: 'gen/a' }],
   ['a move onto it', { kind: 'move', source: 'b', destination: 'gen/a' }],
 ];

@@ -17,7 +17,11 @@ const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
     { kind: 'insert', path: 'seen', content: 'x', afterLine: 9 },
     'INVALID_ARGUMENT',
   ],
-  ['an insert among unseen lines', { kind: 'insert', path: 'part', content: 'x' }, 'PARTIALLY_READ'],
+  [
+    'an insert among unseen lines',
+    { kind: 'insert', path: 'part', afterLine: 2, content: 'x' },
+    'PARTIALLY_READ',
+  ],
   [
     'a stub for the rest',
     write('seen', 'one\n// ... rest of the file unchanged ...\n'),

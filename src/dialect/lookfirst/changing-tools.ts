@@ -79,7 +79,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     name: 'insert_lines',
     title: 'Insert lines',
     description:
-      'Insert whole lines into a file that was read: after a line, at the top (after_line 0), or at the end (no after_line).',
+      'Insert whole lines: after a line or at the top (after_line 0) of a file that was read, or at the end of any file (no after_line). ' +
+      'Appending needs no read and creates a missing file.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -87,7 +88,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
         after_line: {
           type: 'integer',
           minimum: 0,
-          description: 'Line to insert after; 0 = top, absent = end.',
+          description: 'Line to insert after; 0 = top, absent = append.',
         },
         content: { type: 'string', description: 'Lines to insert; a missing final newline is added.' },
         expected_revision: REVISION,

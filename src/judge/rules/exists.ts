@@ -19,7 +19,8 @@ export const exists: Rule = (facts, policy) => {
 function absent(facts: Facts, policy: Policy): Ruling {
   if (facts.action === 'mkdir') return PASS;
   const knowledge = knowledgeOf(facts);
-  const creates = facts.action === 'create' || facts.action === 'overwrite';
+  const appends = facts.appends === true && policy.append === 'free';
+  const creates = facts.action === 'create' || facts.action === 'overwrite' || appends;
   if (!knowledge.known) return creates ? PASS : no(facts, { code: 'NOT_FOUND', next: 'list' });
 
   const { sighting } = knowledge;

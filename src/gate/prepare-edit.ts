@@ -46,16 +46,16 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {
-  const { snapshot, sighting } = view;
   // Of a file that is as it was seen, one look will do: the second, which asks everything that the first would.
-  const asSeen = view.facts.freshness === 'same' && snapshot !== undefined;
+  const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
-  if (snapshot === undefined && view.located.exists) return no(unverifiable(intent.path, view.facts.errno));
+  if (view.snapshot === undefined && view.located.exists)
+    return no(unverifiable(intent.path, view.facts.errno));
   const carried = first?.licence === 'carry';
-  const change = carried && sighting && snapshot ? await outsideChange(world, sighting, snapshot) : undefined;
-  const free = isAppend(intent) && world.policy.append === 'free';
-  if (carried && change === undefined && !free) return refusedAs(world, view, stale(view));
+  const change = carried ? await changeSinceSeen(world, view) : undefined;
+  if (carried && change === undefined && !appendsFreely(world, intent))
+    return refusedAs(world, view, stale(view));
 
   const planned = plan(world, { intent, view, change });
   if (!planned.ok) {
@@ -69,6 +69,18 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
   return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
+}
+
+function appendsFreely(world: World, intent: TextIntent): boolean {
+  return isAppend(intent) && world.policy.append === 'free';
+}
+
+async function changeSinceSeen(
+  world: World,
+  { sighting, snapshot }: View,
+): Promise<OutsideChange | undefined> {
+  if (sighting === undefined || snapshot === undefined) return undefined;
+  return outsideChange(world, sighting, snapshot);
 }
 
 async function refusedAs(world: World, view: View, refusal: Refusal): Promise<Prepared> {
@@ -119,7 +131,7 @@ interface Touching {
 function judgeTouched({ world, intent, view, planned, change }: Touching): readonly Notice[] | Refusal {
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);
-  if (change !== undefined && !(isAppend(intent) && world.policy.append === 'free')) {
+  if (change !== undefined && !appendsFreely(world, intent)) {
     const ranges = mergeRanges([...change.stillSeen, ...samePlaces(intent, change)]);
     const seen = { kind: 'lines', ranges } as const;
     if (!touched.every((range) => covers(seen, range))) return stale(view);

@@ -58,17 +58,19 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
     return refusedAs(world, view, stale(view));
 
   const planned = plan(world, { intent, view, change });
-  if (!planned.ok) {
-    // Nothing is told of contents before the gate has allowed it.
-    const verdict = first ?? judge(view.facts, world.policy);
-    if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
-    return refusedAs(world, view, carried ? stale(view) : planRefusal(planned, intent.kind, intent.path));
-  }
+  if (!planned.ok && carried) return refusedAs(world, view, stale(view));
+  if (!planned.ok) return unplanned(world, view, planRefusal(planned, intent.kind, intent.path));
   const touching: Touching = { world, intent, view, planned, change };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
   return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
+}
+
+/** Nothing is told of contents before the gate has allowed it. */
+function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared> {
+  const verdict = judge(view.facts, world.policy);
+  return refusedAs(world, view, verdict.outcome === 'refuse' ? verdict.refusal : refusal);
 }
 
 function appendsFreely(world: World, intent: TextIntent): boolean {

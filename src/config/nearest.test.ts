@@ -9,6 +9,7 @@ it.each([
   ['ttl', 'ttlMs'],
   ['by-pass', 'bypass'],
   ['colour', undefined],
+  ['max_partial', 'partial'],
   ['', undefined],
   ['x'.repeat(10_000), undefined],
 ])('nearest(%j) is %j', (word, expected) => {

@@ -14,9 +14,18 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** A forgotten ending (`quota` for `quotaBytes`) is the likeliest slip, however long the ending. */
+/**
+ * A forgotten ending (`quota` for `quotaBytes`) is the likeliest slip, however long the ending; then a word too many or
+ * too few (`file_path` for `path`).
+ */
 function stepsBetween(word: string, name: string): number {
-  return word.length > 2 && name.startsWith(word) ? 1 : distance(word, name);
+  if (word.length > 2 && name.startsWith(word)) return 1;
+  const steps = distance(word, name);
+  return isPartOf(name, word) || isPartOf(word, name) ? Math.min(2, steps) : steps;
+}
+
+function isPartOf(part: string, word: string): boolean {
+  return part.length > 2 && word.split(/[_-]/).includes(part);
 }
 
 /** Insertions, deletions and substitutions from one word to the other. */

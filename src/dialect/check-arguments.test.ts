@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nearest } from '../config/nearest.ts';
-import { checkArguments } from './check-arguments.ts';
+import { checkArguments, type UnknownArguments } from './check-arguments.ts';
 import type { ObjectSchema } from './schema.ts';
 
 const SCHEMA: ObjectSchema = {
@@ -25,7 +25,12 @@ const SCHEMA: ObjectSchema = {
   required: ['path'],
   additionalProperties: false,
 };
-const check = (args: unknown) => checkArguments(SCHEMA, args, nearest);
+const checked = (args: unknown, unknown: UnknownArguments = 'refuse') =>
+  checkArguments(SCHEMA, args, { suggest: nearest, unknown });
+const check = (args: unknown) => {
+  const result = checked(args);
+  return 'reason' in result ? result.reason : undefined;
+};
 
 describe('checkArguments', () => {
   it.each([
@@ -50,7 +55,12 @@ describe('checkArguments', () => {
     [{ path: 7 }, '"path" must be a string, not a number'],
     [{ path: null }, '"path" must be a string, not null'],
     [{ path: ['a'] }, '"path" must be a string, not an array'],
-    [{ path: 'a', limit: '3' }, '"limit" must be a whole number, not a string'],
+    [{ path: 'a', limit: 'three' }, '"limit" must be a whole number, not a string'],
+    [{ path: 'a', limit: '1.5' }, '"limit" must be a whole number, not a string'],
+    [{ path: 'a', limit: '11' }, '"limit" must be at most 10, not 11'],
+    [{ path: 'a', edits: '{}' }, '"edits" must be an array, not a string'],
+    [{ path: 'a', edits: '[{"old":7}]' }, '"edits[0].old" must be a string, not a number'],
+    [{ file_path: 'a' }, 'unknown argument "file_path"; did you mean "path"?'],
     [{ path: 'a', limit: 1.5 }, '"limit" must be a whole number, not 1.5'],
     [{ path: 'a', limit: 0 }, '"limit" must be at least 1, not 0'],
     [{ path: 'a', limit: 11 }, '"limit" must be at most 10, not 11'],
@@ -66,6 +76,31 @@ describe('checkArguments', () => {
     [undefined, 'the arguments must be an object, not nothing'],
   ])('refuses %j', (args, reason) => {
     expect(check(args)).toMatch(typeof reason === 'string' ? literally(reason) : reason);
+  });
+
+  it.each([
+    [{ path: 'a', limit: null, mode: null, edits: null }, { path: 'a' }],
+    [
+      { path: 'a', limit: '5', share: '-2' },
+      { path: 'a', limit: 5, share: -2 },
+    ],
+    [
+      { path: 'a', edits: '[{"old":"x"}]' },
+      { path: 'a', edits: [{ old: 'x' }] },
+    ],
+    [
+      { path: 'a', edits: ['{"old":"x"}'] },
+      { path: 'a', edits: [{ old: 'x' }] },
+    ],
+    [{ path: '[1]' }, { path: '[1]' }],
+    ['{"path":"a"}', { path: 'a' }],
+  ])('takes %j as meant', (args, meant) => {
+    expect(checked(args)).toEqual({ args: meant });
+  });
+
+  it('leaves out what it does not know where a dialect ignores it', () => {
+    const args = { path: 'a', more: 1, edits: [{ old: 'x', more: 2 }] };
+    expect(checked(args, 'ignore')).toEqual({ args: { path: 'a', edits: [{ old: 'x' }] } });
   });
 
   it('quotes a bounded part of what it does not know', () => {

@@ -1,3 +1,4 @@
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { JsonSchema, ObjectSchema } from './schema.ts';
 
 /** The known name most like a word, or undefined when none is near enough to be meant. */
@@ -5,9 +6,71 @@ export type Suggest = (word: string, known: readonly string[]) => string | undef
 
 const MAX_NAME_CHARS = 60;
 
-/** Says in a few words what is wrong with a tool's arguments, or undefined: nothing is ever ignored, filled in or converted. */
-export function checkArguments(schema: ObjectSchema, args: unknown, suggest: Suggest): string | undefined {
-  return checkObject(schema, args, { at: '', suggest });
+/** Arguments as the schema spells them, or what is wrong with them in a few words. */
+export type CheckedArguments =
+  | { readonly args: Readonly<Record<string, unknown>> }
+  | { readonly reason: string };
+
+export interface CheckOptions {
+  readonly suggest: Suggest;
+  /** Whether an argument that the schema does not name is an error or is left out. */
+  readonly unknown: UnknownArguments;
+}
+
+export type UnknownArguments = 'refuse' | 'ignore';
+
+/**
+ * Checks a tool's arguments. Forms that models and strict schemas produce are accepted first: `null` for an optional
+ * argument is absence, a whole number may be a string, and an array or object may be its JSON text.
+ */
+export function checkArguments(
+  schema: ObjectSchema,
+  given: unknown,
+  { suggest, unknown }: CheckOptions,
+): CheckedArguments {
+  const args = accepted(schema, given, unknown);
+  const reason = checkObject(schema, args, { at: '', suggest });
+  // The check found an object.
+  return reason === undefined ? { args: args as Readonly<Record<string, unknown>> } : { reason };
+}
+
+function accepted(schema: JsonSchema, value: unknown, unknown: UnknownArguments): unknown {
+  switch (schema.type) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+    case 'array': {
+      const list = typeof value === 'string' ? parsed(value) : value;
+      return Array.isArray(list) ? list.map((item) => accepted(schema.items, item, unknown)) : value;
+    }
+    case 'object': {
+      const members = typeof value === 'string' ? parsed(value) : value;
+      return isRecord(members) ? acceptedMembers(schema, members, unknown) : value;
+    }
+    default:
+      return value;
+  }
+}
+
+function acceptedMembers(schema: ObjectSchema, members: JsonRecord, unknown: UnknownArguments): JsonRecord {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(members)) {
+    const expected = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    const optional = expected !== undefined && schema.required?.includes(name) !== true;
+    if (optional && value === null) continue;
+    if (expected !== undefined) kept[name] = accepted(expected, value, unknown);
+    else if (unknown === 'refuse') kept[name] = value;
+  }
+  return kept;
+}
+
+/** The value of a JSON text, or undefined if it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 interface Context {
@@ -75,8 +138,8 @@ function checkObject(schema: ObjectSchema, value: unknown, context: Context): st
   const inside = (name: string): string => (at === '' ? name : `${at}.${name}`);
   const known = Object.keys(schema.properties);
   const given = Object.entries(value);
-  const unknown = given.find(([name]) => !known.includes(name));
-  if (unknown !== undefined) return unknownName(inside(unknown[0]), known, suggest(unknown[0], known));
+  const stranger = given.find(([name]) => !known.includes(name));
+  if (stranger !== undefined) return unknownName(inside(stranger[0]), known, suggest(stranger[0], known));
   const missing = schema.required?.find((name) => !Object.hasOwn(value, name));
   if (missing !== undefined) return `the argument ${quoted(inside(missing))} is missing`;
   for (const [name, member] of given) {

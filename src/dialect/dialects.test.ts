@@ -22,6 +22,11 @@ const CHANGES: ReadonlySet<OperationKind> = new Set([
   'undo',
 ]);
 
+function reasonFor(tool: Tool, args: unknown): string | undefined {
+  const checked = checkArguments(tool.inputSchema, args, { suggest: nearest, unknown: 'refuse' });
+  return 'reason' in checked ? checked.reason : undefined;
+}
+
 /** Arguments that fit: required ones only, or all of them. */
 function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
   switch (schema.type) {
@@ -108,18 +113,18 @@ describe.each(TOOLS)('%s', (_name, tool) => {
   });
 
   it.each(['required', 'all'] as const)('accepts arguments that fit (%s)', (which) => {
-    expect(checkArguments(tool.inputSchema, sampleObject(tool.inputSchema, which), nearest)).toBeUndefined();
+    expect(reasonFor(tool, sampleObject(tool.inputSchema, which))).toBeUndefined();
   });
 
   it('refuses each required argument that is missing, each wrong type, and any unknown name', () => {
     const args = sampleObject(tool.inputSchema, 'all');
     for (const name of tool.inputSchema.required ?? []) {
       const { [name]: _, ...rest } = args;
-      expect(checkArguments(tool.inputSchema, rest, nearest)).toContain(name);
+      expect(reasonFor(tool, rest)).toContain(name);
     }
     for (const name of Object.keys(args))
-      expect(checkArguments(tool.inputSchema, { ...args, [name]: null }, nearest)).toContain(name);
-    expect(checkArguments(tool.inputSchema, { ...args, surprise: 1 }, nearest)).toContain('surprise');
+      expect(reasonFor(tool, { ...args, [name]: () => {} })).toContain(name);
+    expect(reasonFor(tool, { ...args, surprise: 1 })).toContain('surprise');
   });
 });
 

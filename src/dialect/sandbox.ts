@@ -188,6 +188,7 @@ export const SANDBOX: Dialect = {
     search: 'Grep',
     arguments: { path: 'file_path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
   },
+  unknownArguments: 'refuse',
   terms: {},
   instructions:
     'Files here change only after you have looked. Read a file before Write or Edit; a new file needs no Read. ' +

@@ -1,5 +1,6 @@
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
+import type { UnknownArguments } from './check-arguments.ts';
 import type { DialectName } from './dialect-name.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
 import type { ReadStyle } from './read-style.ts';
@@ -80,6 +81,8 @@ export interface Dialect {
   readonly tools: readonly Tool[];
   /** What refusals call the tools. */
   readonly names: ToolNames;
+  /** Whether an argument that a tool does not know is an error. */
+  readonly unknownArguments: UnknownArguments;
   /** This dialect's words for arguments that refusals name by those of the default dialect. */
   readonly terms: Readonly<Record<string, string>>;
   /** The teaching text for clients that show it to their model; the first 512 characters say all that matters. */

@@ -1,15 +1,17 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
-import { describe, failureResult } from '../tools/failure.ts';
+import { unknownTool } from '../tools/call-tool.ts';
+import { describe, failureAnswer } from '../tools/failure.ts';
+import type { ToolAnswer } from '../tools/tool-answer.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
-import type { ToolResult } from '../tools/tool-result.ts';
+import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
 import { metaOf } from './envelope.ts';
 import { isRequestId, type Request, type RequestId } from './message.ts';
 import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
 import type { Era, Implementation } from './protocol.ts';
 import { invalidParams } from './protocol.ts';
+import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
 /** The peer of one call: in which era it spoke, and who it says it is. */
 export interface Caller {
@@ -23,7 +25,7 @@ export class Calls {
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
   readonly #running = new Map<RequestId, RunningCall>();
-  #names: ReadonlySet<string> | undefined;
+  #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   #count = 0;
   #waiting: (() => void)[] = [];
 
@@ -35,18 +37,19 @@ export class Calls {
 
   /** Runs a `tools/call` request; undefined if it was cancelled, for then nobody waits for an answer. */
   run(request: Request, caller: Caller): Awaitable<Parts | undefined> {
-    const { name, args } = this.#target(request.params);
+    const { tool, args } = this.#target(request.params);
+    const { name } = tool;
     const call = new RunningCall(request, caller, (parts) => this.#tell(request.id, parts));
     this.#running.set(request.id, call);
     this.#count += 1;
-    let result: Awaitable<ToolResult>;
+    let answer: Awaitable<ToolAnswer>;
     try {
-      result = this.#host.call(name, args, call);
+      answer = this.#host.call(name, args, call);
     } catch (error) {
-      result = this.#failed(name, call, error);
+      answer = this.#failed(name, call, error);
     }
-    if (result instanceof Promise) result = result.catch((error: unknown) => this.#failed(name, call, error));
-    return andThen(result, (done) => this.#answer(call, done));
+    if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
+    return andThen(answer, (done) => this.#answer(call, toolResult(done, formOf(tool))));
   }
 
   #answer(call: RunningCall, result: ToolResult): Parts | undefined {
@@ -61,9 +64,9 @@ export class Calls {
     }
   }
 
-  #failed(name: string, call: RunningCall, error: unknown): ToolResult {
+  #failed(name: string, call: RunningCall, error: unknown): ToolAnswer {
     if (!call.cancelled) this.#log(`${name} failed: ${describe(error)}`);
-    return failureResult(name, error);
+    return failureAnswer(name, error);
   }
 
   /** Cancels one call; its answer will not be sent. Unknown ids are ignored: the answer may have crossed the message. */
@@ -81,13 +84,14 @@ export class Calls {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #target(params: JsonRecord): { name: string; args: JsonRecord } {
+  #target(params: JsonRecord): { tool: ToolDefinition; args: JsonRecord } {
     const { name, arguments: args = {} } = params;
     if (typeof name !== 'string') throw invalidParams('Invalid tools/call request: name must be a string');
     if (!isRecord(args)) throw invalidParams('Invalid tools/call request: arguments must be an object');
-    this.#names ??= new Set(this.#host.tools().map((tool) => tool.name));
-    if (!this.#names.has(name)) throw invalidParams(`Tool ${name} not found`);
-    return { name, args };
+    this.#tools ??= new Map(this.#host.tools().map((tool) => [tool.name, tool]));
+    const tool = this.#tools.get(name);
+    if (tool === undefined) throw invalidParams(unknownTool(name, [...this.#tools.keys()]));
+    return { tool, args };
   }
 
   /** News of a call that is no longer running would confuse a client. */

@@ -16,6 +16,7 @@ function open() {
   const sent: { id?: unknown; [key: string]: unknown }[] = [];
   const held = new Map<unknown, { finish: () => void; context: ToolContext }>();
   const logged: string[] = [];
+  const contexts: unknown[] = [];
   const host: ToolHost = {
     info,
     instructions: 'Look first.',
@@ -28,13 +29,8 @@ function open() {
       if (name === 'fail') throw new Error('/secret/path');
       if (name === 'hold') await new Promise<void>((finish) => held.set(args['key'], { finish, context }));
       const { clientInfo, meta } = context;
-      return {
-        kind: 'object',
-        result: {
-          content: [{ type: 'text', text: JSON.stringify(args) }],
-          _meta: { clientInfo, token: meta['progressToken'] },
-        },
-      };
+      contexts.push({ clientInfo, token: meta['progressToken'] });
+      return { ok: true, shown: JSON.stringify(args), outcome: { ok: true } };
     },
   };
   const connection = new Connection({
@@ -64,7 +60,7 @@ function open() {
     });
     return answer();
   };
-  return { connection, receive, request, modern, answers, answer, initialize, held, logged };
+  return { connection, receive, request, modern, answers, answer, initialize, held, logged, contexts };
 }
 
 describe('initialize', () => {
@@ -116,12 +112,7 @@ describe('the legacy era', () => {
       'a tool',
       'tools/call',
       { name: 'echo', arguments: { a: 1 } },
-      {
-        result: {
-          content: [{ text: '{"a":1}' }],
-          _meta: { clientInfo: { name: 'c', version: '1' } },
-        },
-      },
+      { result: { content: [{ text: '{"a":1}' }] } },
     ],
     ['a tool without arguments', 'tools/call', { name: 'echo' }, { result: { content: [{ text: '{}' }] } }],
     [
@@ -213,16 +204,12 @@ describe('the modern era', () => {
   });
 
   it('stamps lists and calls', async () => {
-    const { modern, answer } = open();
+    const { modern, answer, contexts } = open();
     await modern(1, 'tools/list');
     expect(answer()).toMatchObject({ result: { ttlMs: 0, cacheScope: 'private', ...stamp } });
     await modern(2, 'tools/call', { name: 'echo', arguments: {} });
-    expect(answer()).toMatchObject({
-      result: {
-        ...stamp,
-        _meta: { ...stamp._meta, clientInfo: { name: 'client', version: '9' } },
-      },
-    });
+    expect(answer()).toMatchObject({ result: stamp });
+    expect(contexts).toMatchObject([{ clientInfo: { name: 'client', version: '9' } }]);
   });
 
   it.each<[string, string, object, number]>([

@@ -34,7 +34,7 @@ async function open(options: Partial<HttpOptions> = {}) {
     info: { name: 'fixture', version: '1' },
     instructions: '',
     tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
-    call: async () => ({ kind: 'object', result: { content: [] } }),
+    call: async () => ({ ok: true, shown: [], outcome: { ok: true } }),
     sessionEnded: (id) => ended.push(id),
   };
   const server = await serveHttp({ host, token: TOKEN, log: () => {}, ...options });

@@ -1,9 +1,9 @@
 import type { JsonRecord } from '../model/record.ts';
-import type { TextResult, ToolResult } from '../tools/tool-result.ts';
 import type { Escaped, JsonText } from '../wire/json-text.ts';
 import type { RequestId } from './message.ts';
 import type { Era, Implementation } from './protocol.ts';
 import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
+import type { TextResult, ToolResult } from './tool-result.ts';
 
 /** A message on its way out, in pieces that are written one after the other: JSON text, or what makes it. */
 export type Parts = readonly (string | Escaped)[];

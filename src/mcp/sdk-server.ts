@@ -1,15 +1,16 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
-import { describe, failureResult } from '../tools/failure.ts';
+import { unknownTool } from '../tools/call-tool.ts';
+import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import type { ToolResult } from '../tools/tool-result.ts';
 import { JsonText } from '../wire/json-text.ts';
 import { implementationOf, metaOf } from './envelope.ts';
 import { isRequestId } from './message.ts';
 import type { Era } from './protocol.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
+import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
 /** A tool result as the SDK wants it: an object, whatever the host gave. */
 type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
@@ -27,17 +28,20 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
       supportedProtocolVersions: [...LEGACY_VERSIONS],
     },
   );
-  const names = new Set(host.tools().map((tool) => tool.name));
+  const tools = new Map(host.tools().map((tool) => [tool.name, tool]));
   // The SDK's types ask for mutable arrays and its own JSON types; the values are the same.
   server.setRequestHandler('tools/list', () => ({ tools: host.tools() }) as never);
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params;
-    if (!names.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+    const tool = tools.get(name);
+    if (tool === undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name, [...tools.keys()]));
     try {
-      return objectOf(await host.call(name, args, toolContext(server, context))) as never;
+      const answer = await host.call(name, args, toolContext(server, context));
+      return objectOf(toolResult(answer, formOf(tool))) as never;
     } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
-      return objectOf(failureResult(name, error)) as never;
+      return objectOf(toolResult(failureAnswer(name, error), 'plain')) as never;
     }
   });
   return server;

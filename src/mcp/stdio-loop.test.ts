@@ -17,7 +17,7 @@ const host: ToolHost = {
   ],
   call: async (name) => {
     if (name === 'stuck') await new Promise(() => {});
-    return { kind: 'object', result: { content: [{ type: 'text', text: MEGABYTE }] } };
+    return { ok: true, shown: MEGABYTE, outcome: { ok: true } };
   },
 };
 const call = (name: string, id: number) =>

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { findRipgrep } from '../disk/ripgrep-binary.ts';
 import { Fault } from '../model/fault.ts';
-import { failureResult } from './failure.ts';
+import { failureAnswer } from './failure.ts';
 
 describe('a tool that threw', () => {
   it('is a refusal that tells nothing of the cause', () => {
-    const { result } = failureResult('write_file', new Fault('IO_FAILED', 'secret.txt: EIO'));
-    expect(JSON.stringify(result)).not.toContain('secret');
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringMatching(/^write_file failed inside the server \[IO_FAILED\]\./) }],
-      _meta: { 'dev.lookfirst/outcome': { ok: false, code: 'IO_FAILED', next: 'read_again' } },
+    const answer = failureAnswer('write_file', new Fault('IO_FAILED', 'secret.txt: EIO'));
+    expect(JSON.stringify(answer)).not.toContain('secret');
+    expect(answer).toMatchObject({
+      ok: false,
+      text: expect.stringMatching(/^write_file failed inside the server \[IO_FAILED\]\./),
+      outcome: { ok: false, code: 'IO_FAILED', next: 'read_again' },
     });
   });
 
@@ -27,21 +27,21 @@ describe('a tool that threw', () => {
     ],
   ])('because the system said %s tells why, for the path that was asked for', (reason, next, said) => {
     const fault = new Fault('IO_FAILED', 'could not change a/b: no', { path: 'a/b', reason });
-    expect(failureResult('write_file', fault).result).toMatchObject({
-      content: [{ text: expect.stringMatching(said) }],
-      _meta: { 'dev.lookfirst/outcome': { ok: false, code: 'IO_FAILED', next } },
+    expect(failureAnswer('write_file', fault)).toMatchObject({
+      text: expect.stringMatching(said),
+      outcome: { ok: false, code: 'IO_FAILED', next },
     });
   });
 
   it('for want of ripgrep says so, and does not make anybody look for damage', async () => {
     const nowhere = { packaged: () => Promise.reject(new Error('none')), searchPath: '' };
     const missing = await findRipgrep(nowhere, []).catch((error: unknown) => error);
-    const { result } = failureResult('search_text', missing);
-    expect(result).toMatchObject({
-      isError: true,
-      _meta: { 'dev.lookfirst/outcome': { ok: false, code: 'CONFIG_INVALID', next: 'ask_human' } },
+    const answer = failureAnswer('search_text', missing);
+    expect(answer).toMatchObject({
+      ok: false,
+      outcome: { ok: false, code: 'CONFIG_INVALID', next: 'ask_human' },
     });
-    const [{ text } = { text: '' }] = result['content'] as { text: string }[];
+    const text = answer.ok ? '' : answer.text;
     expect(text).toMatch(/ripgrep, which is not installed.*\[CONFIG_INVALID\]/);
     expect(text).not.toMatch(/unknown|again/);
   });

@@ -1,7 +1,6 @@
 import { Fault, type FaultCode } from '../model/fault.ts';
 import type { NextStep } from '../model/verdict.ts';
-import { OUTCOME_KEY } from '../report/json.ts';
-import type { ObjectResult } from './tool-result.ts';
+import type { ToolAnswer } from './tool-answer.ts';
 
 /** The reason of the fault that a missing ripgrep is. */
 const NO_RIPGREP = 'ripgrep';
@@ -21,7 +20,7 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
  * What a client is told when a tool threw: a fixed sentence, for the cause may hold paths and contents of other sessions,
  * unless the system refused a change of the path that was asked for. The cause itself goes to the log.
  */
-export function failureResult(tool: string, error: unknown): ObjectResult {
+export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
   if (error instanceof Fault && error.reason === NO_RIPGREP) {
     // Ours from the first to the last word, and only the person can cure it.
@@ -47,15 +46,8 @@ function isErrno(reason: string | undefined): boolean {
   return reason !== undefined && /^E[A-Z0-9]+$/.test(reason);
 }
 
-function failed(text: string, { code, next }: { code: FaultCode; next: NextStep }): ObjectResult {
-  return {
-    kind: 'object',
-    result: {
-      content: [{ type: 'text', text }],
-      isError: true,
-      _meta: { [OUTCOME_KEY]: { ok: false, code, next } },
-    },
-  };
+function failed(text: string, { code, next }: { code: FaultCode; next: NextStep }): ToolAnswer {
+  return { ok: false, text, outcome: { ok: false, code, next } };
 }
 
 /** An error for the log: a fault says itself what is wrong, anything else is a mistake of ours and comes with its stack. */

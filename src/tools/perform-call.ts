@@ -11,8 +11,8 @@ import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
 import { paced, searching } from './progress-notes.ts';
 import { showRead } from './show-read.ts';
+import { type Performed, rendered } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
-import { type Answer, answerOf } from './tool-result.ts';
 
 /** Where and for whom a call is made. */
 export interface Performing {
@@ -23,7 +23,7 @@ export interface Performing {
 }
 
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
-export function performCall(call: Call, performing: Performing): Awaitable<Answer> {
+export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
   if (call.kind !== 'read') return performLater(call, performing);
   return andThen(read(call.operation, performing), (outcome) => {
     if (!outcome.ok) return outcome;
@@ -32,43 +32,46 @@ export function performCall(call: Call, performing: Performing): Awaitable<Answe
   });
 }
 
-async function performLater(call: Exclude<Call, { kind: 'read' }>, performing: Performing): Promise<Answer> {
+async function performLater(
+  call: Exclude<Call, { kind: 'read' }>,
+  performing: Performing,
+): Promise<Performed> {
   const { session, context, watch } = performing;
   switch (call.kind) {
     case 'read-many':
-      return answerOf(await readMany(call.operation, performing), {
+      return rendered(await readMany(call.operation, performing), {
         context,
         render: call.render,
         summary: done,
       });
     case 'media':
-      return answerOf(await readMedia(call.operation, performing), { context, render: call.render });
+      return rendered(await readMedia(call.operation, performing), { context, render: call.render });
     case 'list': {
       const { path, ...options } = call.operation;
       const note = paced(watch.progress);
       const onProgress = (entries: number): void =>
         note(entries, undefined, `listing: ${entries} entries so far`);
       const outcome = await session.list(path, { ...options, signal: watch.signal, onProgress });
-      return answerOf(outcome, { context, render: call.render });
+      return rendered(outcome, { context, render: call.render });
     }
     case 'find': {
       const { pattern, ...options } = call.operation;
       const outcome = await session.find(pattern, { ...options, ...searched(watch) });
-      return answerOf(outcome, { context, render: call.render, summary: untilCut });
+      return rendered(outcome, { context, render: call.render, summary: untilCut });
     }
     case 'search': {
       const { pattern, ...options } = call.operation;
       const outcome = await session.search(pattern, { ...options, ...searched(watch) });
-      return answerOf(outcome, { context, render: call.render, summary: untilCut });
+      return rendered(outcome, { context, render: call.render, summary: untilCut });
     }
     case 'status': {
       const outcome = await session.status(call.operation.path);
-      return answerOf(outcome, { context, render: call.render, summary: statusOutcome });
+      return rendered(outcome, { context, render: call.render, summary: statusOutcome });
     }
     case 'info':
-      return answerOf(await session.info(call.operation.path), { context, render: call.render });
+      return rendered(await session.info(call.operation.path), { context, render: call.render });
     case 'roots':
-      return answerOf({ ok: true, roots: context.roots }, { context, render: call.render, summary: done });
+      return rendered({ ok: true, roots: context.roots }, { context, render: call.render, summary: done });
     default:
       // Whoever took the call back before its turn came does not want the change.
       watch.signal.throwIfAborted();

@@ -2,7 +2,7 @@ import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import type { Session } from '../model/session.ts';
 import { applyOutcome } from '../report/json.ts';
-import { type Answer, answerOf } from './tool-result.ts';
+import { type Performed, rendered } from './tool-answer.ts';
 
 /** A call that may change files. */
 export type ChangeCall = Extract<
@@ -18,37 +18,37 @@ export async function performChange(
   call: ChangeCall,
   session: Session,
   context: RenderContext,
-): Promise<Answer> {
+): Promise<Performed> {
   switch (call.kind) {
     case 'write': {
       const { path, content, ...options } = call.operation;
-      return answerOf(await session.write(path, content, options), { context, render: call.render });
+      return rendered(await session.write(path, content, options), { context, render: call.render });
     }
     case 'edit': {
       const { path, edits, ...options } = call.operation;
-      return answerOf(await session.edit(path, edits, options), { context, render: call.render });
+      return rendered(await session.edit(path, edits, options), { context, render: call.render });
     }
     case 'insert': {
       const { path, content, ...options } = call.operation;
-      return answerOf(await session.insert(path, content, options), { context, render: call.render });
+      return rendered(await session.insert(path, content, options), { context, render: call.render });
     }
     case 'apply': {
       const { changes, dryRun } = call.operation;
       const outcome = await session.apply(changes, { dryRun });
-      return answerOf(outcome, { context, render: call.render, summary: applyOutcome });
+      return rendered(outcome, { context, render: call.render, summary: applyOutcome });
     }
     case 'delete': {
       const { path, ...options } = call.operation;
-      return answerOf(await session.delete(path, options), { context, render: call.render });
+      return rendered(await session.delete(path, options), { context, render: call.render });
     }
     case 'move': {
       const { source, destination, ...options } = call.operation;
-      return answerOf(await session.move(source, destination, options), { context, render: call.render });
+      return rendered(await session.move(source, destination, options), { context, render: call.render });
     }
     case 'mkdir':
-      return answerOf(await session.mkdir(call.operation.path), { context, render: call.render });
+      return rendered(await session.mkdir(call.operation.path), { context, render: call.render });
     case 'undo':
-      return answerOf(await session.undo(call.operation), { context, render: call.render });
+      return rendered(await session.undo(call.operation), { context, render: call.render });
     default:
       return call satisfies never;
   }

@@ -1,7 +1,7 @@
 import { type ReadStyle, readText } from '../dialect/read-style.ts';
 import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { ReadResult } from '../model/results.ts';
-import type { EscapedText } from './tool-result.ts';
+import type { EscapedText } from './tool-answer.ts';
 
 const NEWLINE = 10;
 

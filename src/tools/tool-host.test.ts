@@ -2,10 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { written } from '../../test/support/written.ts';
+import { resultOf } from '../../test/support/written.ts';
 import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
-import { toolMessage } from '../mcp/outgoing.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
@@ -40,8 +39,7 @@ async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }
       progress: () => {},
       ...more,
     };
-    const parts = toolMessage(1, await host.call(name, args, context), { era: 'legacy', info: host.info });
-    const { result }: { result: Record<string, unknown> } = JSON.parse(written(parts));
+    const result = resultOf(host, name, await host.call(name, args, context));
     const [block] = result['content'] as { text?: string }[];
     const meta = result['_meta'] as Record<string, Record<string, unknown>>;
     return {

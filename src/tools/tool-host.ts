@@ -1,21 +1,16 @@
-import { nearest } from '../config/nearest.ts';
-import { checkArguments } from '../dialect/check-arguments.ts';
 import type { RenderContext } from '../dialect/render.ts';
-import type { Call, Dialect, Tool } from '../dialect/tool.ts';
+import type { Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
-import type { Refusal } from '../model/verdict.ts';
-import { explain } from '../report/explain.ts';
-import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { performCall } from './perform-call.ts';
+import { callTool, offeredTools, refuseArguments, translateCall } from './call-tool.ts';
 import { type ChoiceOptions, chooseSession } from './session-choice.ts';
 import { SessionPool } from './session-pool.ts';
+import type { ToolAnswer } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
-import { type Answer, refusalResult, successResult, type ToolResult } from './tool-result.ts';
 
 /** One tool as it is listed to clients; `inputSchema` and `outputSchema` are JSON Schema objects. */
-interface ToolDefinition {
+export interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
@@ -28,6 +23,7 @@ interface ToolDefinition {
     readonly idempotentHint?: boolean;
     readonly openWorldHint?: boolean;
   };
+  readonly _meta?: JsonRecord;
 }
 
 /**
@@ -41,10 +37,10 @@ export interface ToolHost {
   /** In a fixed order, the same for every client. */
   tools(): readonly ToolDefinition[];
   /**
-   * Runs one tool that `tools()` names. Refusals, bad arguments included, are results with `isError`; what it throws
+   * Runs one tool that `tools()` names. Refusals, bad arguments included, are answers; what it throws
    * is our own failure and reaches the client as a fixed sentence. After `signal` fires the answer is dropped.
    */
-  call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolResult>;
+  call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
   /** A transport session ended or expired: nothing will come from this `sessionHint` again. */
   sessionEnded?(sessionHint: string): void;
 }
@@ -61,10 +57,13 @@ export interface ToolHostOptions extends ChoiceOptions {
   readonly log: (line: string) => void;
 }
 
+/** Clients with tool search offer such tools at once: an agent must not fall back to ungated tools for want of these. */
+const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
+
 /** The tools of a dialect over a workspace. */
 export function createToolHost(options: ToolHostOptions): ToolHost {
   const { dialect, version, log } = options;
-  const tools = dialect.tools.filter((tool) => tool.annotations.readOnlyHint || !options.readOnly);
+  const tools = offeredTools(dialect, options);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
   let served: Awaitable<Served> | undefined;
@@ -81,18 +80,13 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
       return andThen(served, ({ pool, context }) => {
-        const call = understand(tool, args);
-        if ('reason' in call) return refusedArguments(tool, call.reason, context);
+        const call = translateCall(tool, args, dialect);
+        if ('reason' in call) return refuseArguments(name, call.reason, context);
         const choice = chooseSession(surroundings, options);
-        if (choice.kind === 'invalid') return refusedArguments(tool, choice.reason, context);
-        const perform = (session: GatedSession): Awaitable<Answer> =>
-          performCall(call, { session, context, watch: surroundings });
-        return andThen(pool.use(choice, perform), (answer) => {
-          if (answer.ok)
-            return successResult(answer, tool.outputSchema === undefined ? 'plain' : 'structured');
-          const refusal = inTermsOf(dialect, answer.refusal);
-          return refusalResult(inWords(call, refusal, context), refusal);
-        });
+        if (choice.kind === 'invalid') return refuseArguments(name, choice.reason, context);
+        return pool.use(choice, (session) =>
+          callTool(call, dialect, { session, context, watch: surroundings }),
+        );
       });
     },
     sessionEnded: (hint) => {
@@ -127,36 +121,5 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
 
 function definitionOf({ call: _, ...tool }: Tool): ToolDefinition {
   // The same JSON Schema; the protocol's type for it has no fixed members.
-  return { ...tool, inputSchema: { ...tool.inputSchema } };
-}
-
-function understand(tool: Tool, args: JsonRecord): Call | { readonly reason: string } {
-  const reason = checkArguments(tool.inputSchema, args, nearest);
-  return reason === undefined ? tool.call(args) : { reason };
-}
-
-/** Arguments that make no sense concern the call, not a file: no path goes with the refusal. */
-function refusedArguments(tool: Tool, reason: string, context: RenderContext): ToolResult {
-  const refusal: Refusal = {
-    code: 'INVALID_ARGUMENT',
-    action: 'run',
-    path: '',
-    next: 'fix_argument',
-    detail: { reason },
-  };
-  return refusalResult(explain({ ...refusal, path: tool.name }, context), refusal);
-}
-
-function inWords(call: Call, refusal: Refusal, context: RenderContext): string {
-  const foreword = call.foreword?.(refusal, context);
-  const text = explain(refusal, context);
-  return foreword === undefined ? text : `${foreword}\n${text}`;
-}
-
-/** Reasons name arguments by the default dialect's words; here they get this one's. */
-function inTermsOf({ terms }: Dialect, refusal: Refusal): Refusal {
-  const reason = refusal.detail?.reason;
-  if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
-  const said = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
-  return { ...refusal, detail: { ...refusal.detail, reason: said } };
+  return { ...tool, inputSchema: { ...tool.inputSchema }, _meta: ALWAYS_LOADED };
 }

@@ -3,28 +3,30 @@
 
 import { serveStdio } from '../../dist/mcp/stdio-loop.js';
 
-const text = (value, more = {}) => ({
-  kind: 'object',
-  result: { content: [{ type: 'text', text: String(value) }], ...more },
+const text = (value) => ({ ok: true, shown: String(value), outcome: { ok: true } });
+const escaped = (value) => ({
+  ok: true,
+  shown: { escaped: { expectedBytes: value.length, writeTo: (out) => out.bytes(Buffer.from(value)) } },
+  outcome: { ok: true, complete: true },
 });
 const held = new Map();
 let cancelled = 0;
 
 const tools = {
-  echo: async ({ value }) => text(value, { _meta: { 'dev.lookfirst/outcome': { ok: true } } }),
-  bytes: async ({ value, structured }) => ({
-    kind: 'text',
-    escaped: { expectedBytes: value.length, writeTo: (out) => out.bytes(Buffer.from(value)) },
-    meta: { 'dev.lookfirst/outcome': { ok: true, complete: true } },
-    ...(structured ? { structuredAs: 'content' } : {}),
+  echo: async ({ value }) => text(value),
+  bytes: async ({ value }) => escaped(value),
+  structured: async ({ value }) => escaped(value),
+  refuse: async () => ({
+    ok: false,
+    text: 'refusing to overwrite a.txt: read it first [NOT_READ]',
+    outcome: { ok: false, code: 'NOT_READ', next: 'read' },
   }),
-  refuse: async () => text('refusing to overwrite a.txt: read it first [NOT_READ]', { isError: true }),
   size: async ({ value }) => text(value.length),
   fail: async () => {
     throw new Error('secret detail');
   },
-  who: async (_args, { era, clientInfo, sessionHint, meta }) =>
-    text(JSON.stringify({ era, clientInfo, session: typeof sessionHint, meta })),
+  who: async (_args, { clientInfo, sessionHint, meta }) =>
+    text(JSON.stringify({ clientInfo, session: typeof sessionHint, meta })),
   // Holds its answer back: a client may drop news that arrives together with the answer.
   count: async ({ to, key }, { progress }) => {
     for (let done = 1; done <= to; done += 1) progress(done, to, `step ${done}`);
@@ -64,6 +66,7 @@ const host = {
       description: `The tool ${name}.`,
       inputSchema: { type: 'object', properties: {} },
       annotations: { readOnlyHint: true },
+      ...(name === 'structured' ? { outputSchema: { type: 'object' } } : {}),
     })),
   call: (name, args, context) => tools[name](args, context),
   sessionEnded: (id) => process.stderr.write(`ended ${typeof id}\n`),

@@ -71,7 +71,6 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     const client = await connect(transport, era);
     const who = JSON.parse(await text(client, 'who'));
     expect(who).toMatchObject({
-      era,
       clientInfo: { name: 'sdk-client', version: '2.4.0' },
       session: transport === 'http' && era === 'legacy' ? 'string' : 'undefined',
     });

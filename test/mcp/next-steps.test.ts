@@ -6,14 +6,13 @@ import { checkArguments } from '../../src/dialect/check-arguments.ts';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
 import { loadDialect } from '../../src/dialect/dialects.ts';
 import type { Dialect } from '../../src/dialect/tool.ts';
-import { toolMessage } from '../../src/mcp/outgoing.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { createToolHost } from '../../src/tools/tool-host.ts';
 import { scratch } from '../support/tree.ts';
-import { written } from '../support/written.ts';
+import { resultOf } from '../support/written.ts';
 
 type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
@@ -75,12 +74,10 @@ async function open(name: DialectName, policy: Partial<Policy> = {}) {
       sessionHint: undefined,
       progress: () => {},
     } as const;
-    const parts = toolMessage(1, await host.call(tool, args, context), { era: 'legacy', info: host.info });
-    const { result } = JSON.parse(written(parts));
-    return {
-      text: String(result.content[0].text),
-      code: result._meta['dev.lookfirst/outcome'].code as string | undefined,
-    };
+    const answer = await host.call(tool, args, context);
+    if (!answer.ok) return { text: answer.text, code: answer.outcome.code };
+    const [block] = resultOf(host, tool, answer)['content'] as { text?: string }[];
+    return { text: block?.text ?? '', code: undefined };
   };
   const put = (file: string, content: string | Uint8Array) => writeFileSync(join(root, file), content);
   const later = (ms: number) => {
@@ -99,7 +96,9 @@ function callsIn(text: string): Call[] {
 
 function whyNotCallable({ tools }: Dialect, [name, args]: Call): string | undefined {
   const tool = tools.find((candidate) => candidate.name === name);
-  return tool === undefined ? `there is no ${name}` : checkArguments(tool.inputSchema, args, nearest);
+  if (tool === undefined) return `there is no ${name}`;
+  const checked = checkArguments(tool.inputSchema, args, { suggest: nearest, unknown: 'refuse' });
+  return 'reason' in checked ? checked.reason : undefined;
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
@@ -250,11 +249,11 @@ const CASES: Readonly<Record<string, Case>> = {
       return call(say.edit('a.txt', 'a', 'b'));
     },
   },
-  'an unknown argument': {
+  'an argument of the wrong type': {
     code: 'INVALID_ARGUMENT',
     refuse: ({ call, say }) => {
       const [tool, args] = say.read('a.txt');
-      return call([tool, { ...args, unknown: 1 }]);
+      return call([tool, Object.fromEntries(Object.keys(args).map((name) => [name, 1]))]);
     },
   },
 };

@@ -1,4 +1,7 @@
-import { type Parts, writeParts } from '../../src/mcp/outgoing.ts';
+import { type Parts, toolMessage, writeParts } from '../../src/mcp/outgoing.ts';
+import { formOf, toolResult } from '../../src/mcp/tool-result.ts';
+import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
+import type { ToolHost } from '../../src/tools/tool-host.ts';
 import { JsonText } from '../../src/wire/json-text.ts';
 
 /** A message as it would go over the wire. */
@@ -6,4 +9,11 @@ export function written(parts: Parts): string {
   const out = new JsonText(0);
   writeParts(parts, out);
   return out.finish().toString('utf8');
+}
+
+/** The result that a client would get for a tool's answer. */
+export function resultOf(host: ToolHost, name: string, answer: ToolAnswer): Record<string, unknown> {
+  const tool = host.tools().find((candidate) => candidate.name === name) ?? {};
+  const server = { era: 'legacy', info: host.info } as const;
+  return JSON.parse(written(toolMessage(1, toolResult(answer, formOf(tool)), server))).result;
 }

@@ -16,6 +16,7 @@ export const LACE: Dialect = {
     search: 'ripgrep_search',
     arguments: { path: 'path', from: 'startLine', to: 'endLine' },
   },
+  unknownArguments: 'refuse',
   terms: {
     old_string: 'old_text',
     new_string: 'new_text',

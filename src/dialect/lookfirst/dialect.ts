@@ -8,6 +8,7 @@ export const LOOKFIRST: Dialect = {
   name: 'lookfirst',
   tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS],
   names: LOOKFIRST_TOOLS,
+  unknownArguments: 'refuse',
   terms: {},
   instructions:
     'Files here change only after you have looked. 1. read_file (all pages) before write_file; any read before edit_file. ' +

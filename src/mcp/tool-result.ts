@@ -1,0 +1,58 @@
+import type { JsonRecord } from '../model/record.ts';
+import { OUTCOME_KEY } from '../report/json.ts';
+import type { ToolAnswer } from '../tools/tool-answer.ts';
+import type { Escaped } from '../wire/json-text.ts';
+
+/** A `tools/call` result: an object in the protocol's shape, or one text whose bytes go to the client as they are. */
+export type ToolResult = ObjectResult | TextResult;
+
+interface ObjectResult {
+  readonly kind: 'object';
+  /** `content`, `isError?`, `structuredContent?`, `_meta?`. */
+  readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
+}
+
+/** A result with exactly one text block, made without a JavaScript string; see `JsonText`. */
+export interface TextResult {
+  readonly kind: 'text';
+  readonly escaped: Escaped;
+  readonly meta?: JsonRecord;
+  readonly isError?: boolean;
+  /** Repeats the text as this member of `structuredContent`, for dialects that promise it. */
+  readonly structuredAs?: string;
+}
+
+/** Whether a tool promises its content a second time, as `structuredContent`. */
+type Form = 'structured' | 'plain';
+
+/** The form of a tool's results. */
+export function formOf(tool: { readonly outputSchema?: unknown }): Form {
+  return tool.outputSchema === undefined ? 'plain' : 'structured';
+}
+
+/** An answer in the protocol's shape. A refusal is a result, never a protocol error: the model can act on it. */
+export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
+  const meta = { [OUTCOME_KEY]: answer.outcome };
+  if (!answer.ok) {
+    const content = [{ type: 'text', text: answer.text }];
+    return { kind: 'object', result: { content, isError: true, _meta: meta } };
+  }
+  const { shown } = answer;
+  if (typeof shown !== 'string' && 'escaped' in shown) return textResult(shown.escaped, meta, form);
+  // A text that goes out twice is escaped once.
+  if (typeof shown === 'string' && form === 'structured') return textResult(escapedText(shown), meta, form);
+  const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
+  const again = form === 'structured' ? { structuredContent: { content: shown } } : {};
+  return { kind: 'object', result: { content, ...again, _meta: meta } };
+}
+
+function textResult(escaped: Escaped, meta: JsonRecord, form: Form): TextResult {
+  return { kind: 'text', escaped, meta, ...(form === 'structured' ? { structuredAs: 'content' } : {}) };
+}
+
+function escapedText(text: string): Escaped {
+  return {
+    expectedBytes: text.length + (text.length >> 3),
+    writeTo: (out) => void out.json(JSON.stringify(text).slice(1, -1)),
+  };
+}

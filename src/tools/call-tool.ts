@@ -1,0 +1,72 @@
+import { nearest } from '../config/nearest.ts';
+import { checkArguments } from '../dialect/check-arguments.ts';
+import type { RenderContext } from '../dialect/render.ts';
+import type { Call, Dialect, Tool } from '../dialect/tool.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { explain } from '../report/explain.ts';
+import { refusalOutcome } from '../report/json.ts';
+import { type Performing, performCall } from './perform-call.ts';
+import type { ToolAnswer } from './tool-answer.ts';
+
+/** The tools of a dialect that are offered. */
+export function offeredTools(
+  { tools }: Dialect,
+  { readOnly }: { readonly readOnly: boolean },
+): readonly Tool[] {
+  return tools.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
+}
+
+/** Checks a tool's arguments and translates them to an operation, or says what is wrong with them. */
+export function translateCall(
+  tool: Tool,
+  args: unknown,
+  dialect: Dialect,
+): Call | { readonly reason: string } {
+  const checked = checkArguments(tool.inputSchema, args, {
+    suggest: nearest,
+    unknown: dialect.unknownArguments,
+  });
+  return 'reason' in checked ? checked : tool.call(checked.args);
+}
+
+/** Performs a translated call and answers in the dialect's words. */
+export function callTool(call: Call, dialect: Dialect, performing: Performing): Awaitable<ToolAnswer> {
+  return andThen(performCall(call, performing), (performed): ToolAnswer => {
+    if (performed.ok) return performed;
+    const refusal = inTermsOf(dialect, performed.refusal);
+    const foreword = call.foreword?.(refusal, performing.context);
+    const text = explain(refusal, performing.context);
+    return {
+      ok: false,
+      text: foreword === undefined ? text : `${foreword}\n${text}`,
+      outcome: refusalOutcome(refusal),
+    };
+  });
+}
+
+/** Arguments that make no sense concern the call, not a file: the refusal carries no path. */
+export function refuseArguments(tool: string, reason: string, context: RenderContext): ToolAnswer {
+  const refusal: Refusal = {
+    code: 'INVALID_ARGUMENT',
+    action: 'run',
+    path: '',
+    next: 'fix_argument',
+    detail: { reason },
+  };
+  return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
+}
+
+/** Names the tool that an unknown name probably means. */
+export function unknownTool(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
+}
+
+/** Reasons name arguments as the default dialect does; this replaces them by the dialect's own names. */
+function inTermsOf({ terms }: Dialect, refusal: Refusal): Refusal {
+  const reason = refusal.detail?.reason;
+  if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
+  const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
+  return { ...refusal, detail: { ...refusal.detail, reason: named } };
+}

@@ -1,0 +1,43 @@
+import type { RenderContext, Rendered } from '../dialect/render.ts';
+import type { FaultCode } from '../model/fault.ts';
+import type { NextStep, Outcome, Refusal } from '../model/verdict.ts';
+import { type RefusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
+import type { Escaped } from '../wire/json-text.ts';
+
+/** What a tool call came to: what the model is shown, and the outcome for programs. */
+export type ToolAnswer =
+  | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
+  | { readonly ok: false; readonly text: string; readonly outcome: RefusalOutcome | FaultOutcome };
+
+/** A text that goes out without becoming a JavaScript string. */
+export interface EscapedText {
+  readonly escaped: Escaped;
+}
+
+/** A failure of our own, for programs. */
+export interface FaultOutcome {
+  readonly ok: false;
+  readonly code: FaultCode;
+  readonly next: NextStep;
+}
+
+/** An operation's result before its refusal is put into sentences. */
+export type Performed =
+  | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+interface Rendering<T> {
+  readonly context: RenderContext;
+  readonly render: (result: T, context: RenderContext) => Rendered;
+  /** Default: what `report/` picks from any result. */
+  readonly summary?: (result: T) => SuccessOutcome;
+}
+
+/** Renders an operation's outcome in a dialect's words. */
+export function rendered<T extends object>(
+  outcome: Outcome<T>,
+  { context, render, summary }: Rendering<T>,
+): Performed {
+  if (!outcome.ok) return outcome;
+  return { ok: true, shown: render(outcome, context), outcome: (summary ?? successOutcome)(outcome) };
+}

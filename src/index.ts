@@ -3,6 +3,7 @@ export type { FormatName } from './history/format.ts';
 export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
+export type { Effect, Entry, EntryKind, Side } from './model/entry.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
 export type { ApplyIntent, Edit, FileIntent, Intent } from './model/intent.ts';
 export type { Policy, PresetName } from './model/policy.ts';
@@ -21,8 +22,18 @@ export type {
   WitnessEvent,
 } from './model/results.ts';
 export type { Session } from './model/session.ts';
+export type { Sighting } from './model/sighting.ts';
+export type { TurnMark } from './model/turn.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';
+export {
+  type Journal,
+  type JournalOptions,
+  openJournal,
+  type SessionSighting,
+  type SightingFilter,
+} from './records/open-journal.ts';
 export { explain } from './report/explain.ts';
 export { currentSession, openSession, runInSession, type SessionOptions } from './session/open-session.ts';
 export type { WorkspaceOptions } from './session/opening.ts';
 export { Sessions } from './session/sessions.ts';
+export type { EntryFilter } from './store/store.ts';

@@ -21,7 +21,7 @@ describe('docs/library.md', () => {
   const found = examples('docs/library.md');
 
   it('has its examples', () => {
-    expect(found.length).toBe(5);
+    expect(found.length).toBe(6);
   });
 
   it.each(found)('$title', ({ code }) => {

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   notice: true,
   session: true,
   bypass: true,
+  turn: true,
 };
 const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem'];
 

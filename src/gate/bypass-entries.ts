@@ -4,7 +4,7 @@ import type { Step } from './step.ts';
 /** What the journal says of the operator's bypass: an entry for every step that went by it, of the session and time of `like`. */
 export function bypassEntries(
   steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
-  like: Pick<NewEntry, 'session' | 'atMs' | 'change'>,
+  like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,
 ): readonly NewEntry[] {
   return steps.flatMap(({ action, path, notices = [] }) => {
     const used = notices.find((notice) => notice.kind === 'bypassed');

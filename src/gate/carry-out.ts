@@ -86,7 +86,7 @@ function entryOf(
   return {
     kind: 'change',
     atMs: world.now(),
-    session: ledger.session,
+    ...ledger.author,
     root: first?.path.root ?? '',
     ...(first === undefined
       ? {}
@@ -116,10 +116,10 @@ function settlementOf(
   announced: boolean,
 ): Settlement {
   const outcomes = done.map(({ outcome }) => outcome);
-  const { change, session, atMs } = entry;
+  const { change, session, turn, atMs } = entry;
   const bypassed = bypassEntries(
     done.map(({ step }) => step),
-    { session, atMs, change },
+    { session, ...(turn === undefined ? {} : { turn }), atMs, change },
   );
   return {
     change,
@@ -185,7 +185,7 @@ async function unchanged(world: World, ledger: Ledger, work: Work): Promise<Outc
   for (const step of work.steps) {
     const outcome = await step.run();
     if (!outcome.ok) return { ok: false, refusal: conflictRefusal(step, outcome) };
-    const bypassed = bypassEntries([step], { session: ledger.session, atMs: world.now() });
+    const bypassed = bypassEntries([step], { ...ledger.author, atMs: world.now() });
     await ledger.record(outcome.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
     results.push(outcome.result);
   }

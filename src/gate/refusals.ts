@@ -31,7 +31,7 @@ export class Refusals {
     const entry = {
       kind: 'refusal' as const,
       atMs: this.#world.now(),
-      session: this.#ledger.session,
+      ...this.#ledger.author,
       root,
       action: refusal.action,
       path: clip(refusal.path, MAX_PATH_CHARS),

@@ -1,12 +1,11 @@
 import { isStub } from '../judge/knowledge.ts';
-import type { Awaitable } from '../model/awaitable.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
 import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
-import { FetchedSightings } from './fetched-sightings.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
 import { isSameView, SAME_MOMENT_MS } from './same-view.ts';
@@ -19,6 +18,9 @@ export interface LedgerOptions {
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
 }
+
+/** Recalled by those who then change nothing; forgotten now and then. */
+const MAX_RECALLED = 1000;
 
 /** Asks the world whether a sighting's bytes are still there, by hash. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
@@ -36,6 +38,8 @@ export interface Checked {
  */
 export class Ledger {
   readonly session: string;
+  /** The present turn of the session, if one has begun. */
+  turn: string | undefined;
   /** What own changes have replaced, for an undo. */
   readonly earlier: EarlierSightings;
   readonly #store: Store;
@@ -47,32 +51,28 @@ export class Ledger {
   #turn: Promise<unknown> = Promise.resolve();
   /** Changes that are waiting for their turn, or at it. */
   #turns = 0;
-  readonly #fetched: FetchedSightings;
+  /** What was recalled since the last change through this ledger. */
+  readonly #recalled = new Map<string, Sighting | undefined>();
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
     this.#store = options.store;
     this.earlier = new EarlierSightings(options.store, options.session);
     this.#policy = options.policy;
-    this.#fetched = new FetchedSightings(options.store, options.session);
+  }
+
+  /** Session and turn, for the entries of the journal. */
+  get author(): Pick<NewEntry, 'session' | 'turn'> {
+    return this.turn === undefined ? { session: this.session } : { session: this.session, turn: this.turn };
   }
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
   recall(key: string): Awaitable<Sighting | undefined> {
-    return this.#fetched.recall(key);
-  }
-
-  /** Like `recall` for several files, in one round trip; files that were never seen are absent. */
-  recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
-    return this.#fetched.recallMany(keys);
-  }
-
-  /**
-   * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
-   * changes or the returned function is called. Call it before the lock is given back.
-   */
-  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting>): () => void {
-    return this.#fetched.hold(keys, found);
+    return andThen(this.#store.recall(this.session, key), (known) => {
+      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
+      this.#recalled.set(key, known);
+      return known;
+    });
   }
 
   /** Every sighting that counts. */
@@ -109,10 +109,10 @@ export class Ledger {
    */
   async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
     const merged = new Map<string, Sighting>();
-    const known = await this.recallMany([...new Set(sightings.map(({ key }) => key))]);
     let added = 0;
     for (const next of sightings) {
-      const old = merged.get(next.key) ?? known.get(next.key);
+      const recalled = merged.get(next.key) ?? this.recall(next.key);
+      const old = recalled instanceof Promise ? await recalled : recalled;
       if (isAdded(next, old)) added++;
       if (next.how !== 'read') this.earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
@@ -123,10 +123,10 @@ export class Ledger {
 
   /** The writes that leave tombstones: this session deleted these files and folders. */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
-    const seen = await this.recallMany(keys);
     for (const key of keys) {
-      this.earlier.keep(seen.get(key));
-      this.#fetched.drop(key);
+      const recalled = this.#recalled.has(key) ? this.#recalled.get(key) : this.recall(key);
+      this.earlier.keep(recalled instanceof Promise ? await recalled : recalled);
+      this.#recalled.delete(key);
     }
     return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
   }
@@ -193,12 +193,12 @@ export class Ledger {
 
   /** Nothing was changed through this ledger since that was recalled. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
-    return this.#turns === 0 && this.#fetched.isLast(key, recalled);
+    return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
 
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
-    this.#fetched.drop(next.key);
+    this.#recalled.delete(next.key);
     // A time to live counts from the last view, however soon after another it came.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
@@ -269,7 +269,7 @@ export class Ledger {
       throw error;
     } finally {
       this.#turns -= 1;
-      this.#fetched.clear();
+      this.#recalled.clear();
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Fingerprint } from './fingerprint.ts';
+import type { TurnMark } from './turn.ts';
 import type { Action, RefusalCode } from './verdict.ts';
 
-export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass';
+export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass' | 'turn';
 
 /** One file's state on one side of a change, enough to bring it back. */
 export type Side =
@@ -30,10 +31,12 @@ export interface Effect {
 }
 
 /** One line of the journal, before the store numbers and chains it. No file contents, ever. */
-export interface NewEntry {
+export interface NewEntry extends Partial<TurnMark> {
   readonly kind: EntryKind;
   readonly atMs: number;
   readonly session: string;
+  /** The turn in which it happened. On an entry of kind `turn`: the turn that begins here, with label and prompt. */
+  readonly turn?: string;
   /** Canonical root of the workspace. */
   readonly root: string;
   readonly action?: Action;
@@ -54,6 +57,8 @@ export interface NewEntry {
   readonly undoes?: string;
   /** Everything an undo took back, where `undoes` alone does not say it. */
   readonly undone?: Undone;
+  /** The turn to which a rewind returned, on the change that it made. */
+  readonly rewindTo?: string;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
 }

@@ -11,6 +11,7 @@ import type {
   UndoResult,
   WitnessEvent,
 } from './results.ts';
+import type { TurnMark } from './turn.ts';
 import type { Outcome } from './verdict.ts';
 
 /** One agent's view of a workspace: what every door (library, MCP, proxy, hooks, command line) calls. */
@@ -39,6 +40,13 @@ export interface Session {
   /** Notes what someone else did. */
   witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>>;
 
+  /**
+   * Begins a turn, usually with the user's next prompt: later entries of this session carry its id, and
+   * `lookfirst rewind` can return to this moment. Naming the present turn again changes nothing.
+   */
+  beginTurn(mark: TurnMark): Promise<void>;
+  /** Marks this moment by hand, as a turn of its own. */
+  checkpoint(label: string): Promise<{ readonly turn: string }>;
   /** The model's context was summarised. */
   compacted(): Promise<void>;
   /** The conversation goes on after a pause: sightings are checked against the disk, false ones dropped. */

@@ -21,6 +21,8 @@ export function whatOf(entry: Entry): string {
       return `${entry.kind}: ${entry.text ?? ''}`;
     case 'session':
       return `session ${entry.text ?? ''}`;
+    case 'turn':
+      return `turn: ${entry.label ?? entry.prompt ?? entry.turn ?? ''}`;
     default:
       return entry.kind satisfies never;
   }

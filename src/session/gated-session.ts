@@ -31,9 +31,11 @@ import type {
   UndoSelection,
   WriteOptions,
 } from '../model/session.ts';
+import type { TurnMark } from '../model/turn.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { confirms } from './confirm.ts';
+import { Conversation } from './conversation.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
@@ -57,6 +59,7 @@ export class GatedSession implements Session {
   readonly #host: SessionHost;
   readonly #ledger: Ledger;
   readonly #gate: Gate;
+  readonly #conversation: Conversation;
   readonly #pageEnds: PageEnds = new Map();
   /** Operations under way, which closing waits for: the workspace goes with its last session. */
   #under = 0;
@@ -70,6 +73,7 @@ export class GatedSession implements Session {
     const { store, policy } = host.world;
     this.#ledger = new Ledger({ store, session: this.id, policy });
     this.#gate = new Gate(host.world, this.#ledger);
+    this.#conversation = new Conversation(host.world, this.#ledger);
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
@@ -171,9 +175,7 @@ export class GatedSession implements Session {
   undo(selection: UndoSelection = {}): Promise<Outcome<UndoResult>> {
     return this.#during(async (world) => {
       const wrong = whyNoOptions(selection, { of: 'undo' }) ?? whyNoUndo(world.policy, selection);
-      return this.#noted(
-        wrong ? refused(wrong) : await undo(world, this.#ledger, { ...selection, by: 'session' }),
-      );
+      return this.#noted(wrong ? refused(wrong) : await undo(world, this.#ledger, selection));
     });
   }
 
@@ -189,28 +191,29 @@ export class GatedSession implements Session {
     return this.#during(() => this.#gate.witness(event));
   }
 
-  async compacted(): Promise<void> {
-    await this.#event('compacted', () => this.#ledger.compacted());
+  beginTurn(mark: TurnMark): Promise<void> {
+    return this.#during(() => this.#conversation.beginTurn(mark));
   }
 
-  async resumed(): Promise<void> {
-    await this.#event('resumed', async () => {
-      await this.#ledger.verify((sighting) => confirms(this.#host.world, sighting));
-    });
+  checkpoint(label: string): Promise<{ readonly turn: string }> {
+    return this.#during(() => this.#conversation.checkpoint(label));
+  }
+
+  compacted(): Promise<void> {
+    return this.#during(() => this.#conversation.compacted());
+  }
+
+  resumed(): Promise<void> {
+    return this.#during(() => this.#conversation.resumed());
   }
 
   /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
   resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
-    return this.#event('resumed from a transcript', async () => {
-      // Loaded when asked for: no server needs it to start.
-      const { resumeFrom } = await import('./resume-from.ts');
-      return resumeFrom(this.#host.world, this.#ledger, { transcript, options });
-    });
+    return this.#during(() => this.#conversation.resumeFrom(transcript, options));
   }
 
-  async rewound(toMs: number): Promise<void> {
-    if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
-    await this.#event('rewound', () => this.#ledger.rewound(toMs));
+  rewound(toMs: number): Promise<void> {
+    return this.#during(() => this.#conversation.rewound(toMs));
   }
 
   fork(id?: string): Promise<Session> {
@@ -222,7 +225,12 @@ export class GatedSession implements Session {
   }
 
   child(id?: string): Promise<Session> {
-    return this.#during(() => this.#host.open(id, { parent: this.id }));
+    return this.#during(async () => {
+      const child = await this.#host.open(id, { parent: this.id });
+      // The sub-agent works within the turn of its parent, so that a rewind of that turn includes it.
+      child.#conversation.continueTurnOf(this.#conversation);
+      return child;
+    });
   }
 
   /** Everything this session has seen, for another process to take in with `importSightings`. */
@@ -282,15 +290,5 @@ export class GatedSession implements Session {
   async #noted<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
     if (outcome.ok) return outcome;
     return { ok: false, ...(await this.#gate.refusals.record(outcome)) };
-  }
-
-  #event<T>(text: string, work: () => Promise<T>): Promise<T> {
-    return this.#during(async (world) => {
-      const done = await work();
-      const root = world.workspace.roots[0] ?? '';
-      const entry = { kind: 'session' as const, atMs: world.now(), session: this.id, root, text };
-      await world.store.record({ entries: [entry] });
-      return done;
-    });
   }
 }

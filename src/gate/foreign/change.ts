@@ -141,14 +141,14 @@ async function announce(
   const entry: NewEntry = {
     kind: 'change',
     atMs: world.now(),
-    session: ledger.session,
+    ...ledger.author,
     root: world.workspace.roots[0] ?? '',
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
     change,
     effects,
   };
-  const bypasses = bypassEntries(bypassed, { session: ledger.session, atMs: entry.atMs, change });
+  const bypasses = bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change });
   const open = { change, intents, entry, bypasses, credits, release };
   try {
     await world.store.record({ announce: { change, entry, owner: world.owner } });

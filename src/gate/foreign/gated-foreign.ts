@@ -93,7 +93,7 @@ export class GatedForeign implements ForeignSession {
 
   async note(text: string, path?: string): Promise<void> {
     const root = this.#world.workspace.roots[0] ?? '';
-    const entry = { kind: 'notice' as const, atMs: this.#world.now(), session: this.id, root, text };
+    const entry = { kind: 'notice' as const, atMs: this.#world.now(), ...this.#ledger.author, root, text };
     await this.#world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
   }
 

@@ -118,7 +118,7 @@ export async function recordView(
         kind: 'read',
         action: 'read',
         atMs,
-        session: ledger.session,
+        ...ledger.author,
         root: path.root,
         path: path.relative,
         lines,

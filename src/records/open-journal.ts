@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { walkEntries } from '../journal/journal.ts';
+import type { ChainReport, VerifyOptions } from '../journal/verify.ts';
+import type { Entry } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { defaultHome } from '../session/open-world.ts';
+import type { EntryFilter } from '../store/store.ts';
+import { Records } from './records.ts';
+
+export interface JournalOptions {
+  /** The state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
+  readonly home?: string | undefined;
+  /** URL of the store; default: the database in the state folder. */
+  readonly store?: string | undefined;
+}
+
+export interface SightingFilter {
+  readonly session?: string | undefined;
+  /** Canonical path of a file. */
+  readonly key?: string | undefined;
+}
+
+/** What one session has seen of one file. */
+export interface SessionSighting extends Sighting {
+  readonly session: string;
+}
+
+/** The records of Lookfirst for programs: read-only. */
+export interface Journal {
+  /** Entries that match, newest first unless the filter says otherwise. */
+  entries(filter?: EntryFilter): AsyncIterable<Entry>;
+  sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
+  /** The bytes with this hash as an entry names them, if they are kept; undefined if they are not. */
+  image(sha256: string): Promise<Uint8Array | undefined>;
+  /** Checks that no entry was removed or altered. */
+  verify(options?: VerifyOptions): Promise<ChainReport>;
+  close(): Promise<void>;
+}
+
+/** Opens the journal for reading. It creates nothing: without a state folder the journal is empty. */
+export async function openJournal(options: JournalOptions = {}): Promise<Journal> {
+  const home = options.home ?? defaultHome();
+  const store = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
+  if (store === 'memory:')
+    throw new Fault('MISUSE', 'a store in memory cannot be opened a second time: name another store');
+  const records = await Records.open({ home, store });
+  return {
+    entries: (filter = {}) => walkEntries(records.store, filter),
+    sightings: (filter = {}) => sightingsOf(records, filter),
+    image: (sha256) => imageOf(records, sha256),
+    verify: (verifying) => records.verify(verifying),
+    close: () => records.close(),
+  };
+}
+
+async function* sightingsOf(
+  { store }: Records,
+  { session, key }: SightingFilter,
+): AsyncGenerator<SessionSighting> {
+  const sessions = session === undefined ? (await store.sessions()).map(({ id }) => id) : [session];
+  for (const id of sessions)
+    for (const sighting of await store.sightings(id))
+      if (key === undefined || sighting.key === key) yield { session: id, ...sighting };
+}
+
+async function imageOf(records: Records, sha256: string): Promise<Uint8Array | undefined> {
+  if (!/^[0-9a-f]{64}$/.test(sha256) || !(await records.images.has(sha256))) return undefined;
+  const fingerprint = await fingerprintFor(records, sha256);
+  return fingerprint === undefined ? undefined : records.images.read(fingerprint);
+}
+
+/** The size belongs to the fingerprint: another program may have appended to a file after it was kept. */
+async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
+  for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))
+    for (const side of effects.flatMap(({ before, after }) => [before, after]))
+      if (side.kind === 'file' && side.fingerprint.sha256 === sha256) return side.fingerprint;
+  for await (const { fingerprint } of sightingsOf(records, {}))
+    if (fingerprint?.sha256 === sha256) return fingerprint;
+  return undefined;
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openJournal } from '../../src/records/open-journal.ts';
+import { desk, ok } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('openJournal', () => {
+  it('gives entries, sightings and images of what sessions did', async () => {
+    const t = await desk({ session: 'agent' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    const { change } = await ok(t.session.write('a.txt', 'two\n'));
+    const journal = await openJournal({ home: t.home });
+    expect(await all(journal.entries({ kinds: ['change'] }))).toMatchObject([{ change, session: 'agent' }]);
+    expect((await all(journal.entries({ limit: 2 }))).map(({ kind }) => kind)).toEqual(['change', 'read']);
+    const [seen] = await all(journal.sightings({ session: 'agent' }));
+    expect(seen).toMatchObject({ session: 'agent', fingerprint: { sha256: sha256('two\n') } });
+    expect(await all(journal.sightings({ key: '/nowhere' }))).toEqual([]);
+    expect(await journal.image(sha256('one\n'))).toEqual(new Uint8Array(Buffer.from('one\n')));
+    expect(await journal.image(sha256('never'))).toBeUndefined();
+    expect(await journal.image('../../etc/passwd')).toBeUndefined();
+    expect(await journal.verify()).toMatchObject({ ok: true });
+    await journal.close();
+  });
+
+  it('gives the bytes that were kept, also if another program appended to the file since', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'two\n'));
+    const kept = readdirSync(join(t.home, 'images'), { recursive: true, encoding: 'utf8' });
+    const image = kept.find((name) => name.endsWith(sha256('one\n').slice(2)));
+    appendFileSync(join(t.home, 'images', image ?? expect.fail(kept.join(' '))), 'late\n');
+    const journal = await openJournal({ home: t.home });
+    expect(Buffer.from((await journal.image(sha256('one\n'))) ?? []).toString()).toBe('one\n');
+    await journal.close();
+  });
+
+  it('creates nothing', async () => {
+    const home = join(scratch().root, 'no-state');
+    const journal = await openJournal({ home });
+    expect(await all(journal.entries())).toEqual([]);
+    expect(await all(journal.sightings())).toEqual([]);
+    expect(await journal.verify()).toMatchObject({ ok: true, entries: 0 });
+    await journal.close();
+    expect(existsSync(home)).toBe(false);
+  });
+
+  it('faults on a store that it cannot share', async () => {
+    await expect(openJournal({ store: 'memory:' })).rejects.toMatchObject({ code: 'MISUSE' });
+    await expect(openJournal({ store: 'what:' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+});

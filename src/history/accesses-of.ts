@@ -1,13 +1,14 @@
-import { isRecord } from '../model/record.ts';
+import { usualRules } from '../dialect/calls/hosts/usual-names.ts';
+import { touchesOf } from '../dialect/calls/interpret.ts';
+import { readOfCommand } from '../dialect/calls/shell/read.ts';
+import type { Rule } from '../dialect/calls/table.ts';
+import type { ReadTouch, RunTouch, Touch } from '../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../model/intent.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
-import type { Access, ReadAccess, SearchAccess, WriteAccess } from './access.ts';
-import { type JsonRecord, objectsIn, parseJson, stringIn } from './json-value.ts';
-import { askedLines } from './line-arguments.ts';
-import { patchedFiles } from './patch-text.ts';
+import type { Access, ReadAccess } from './access.ts';
 import { enterDirectory } from './paths.ts';
-import { commandIn, shellRead } from './shell-read.ts';
 import { shownText } from './shown-text.ts';
-import { type ToolKind, toolKind } from './tool-kind.ts';
 
 /** A tool call of a transcript, in no host's words. */
 export interface ToolCall {
@@ -25,160 +26,102 @@ export interface ToolCall {
 /** Finds the absolute path; undefined if it cannot be told. */
 export type Locate = (given: string, cwd: string | undefined) => string | undefined;
 
-/** What a call touches, as far as its arguments tell. Empty for tools that show no file and for calls we cannot be sure of. */
+/** What a call shows or writes if it succeeds. Empty for tools that show no file and for calls that are not certain. */
 export function accessesOf(call: ToolCall, cwd: string | undefined, locate: Locate): readonly Access[] {
-  const kind = toolKind(call.name);
-  if (kind === undefined) return [];
-  const args = argumentsOf(call.args, kind);
-  return args === undefined ? [] : accessesByKind(kind, { args, cwd, locate });
+  const rules = usualRules(call.name);
+  const args = rules === undefined ? undefined : argumentsOf(call.args, rules);
+  if (rules === undefined || args === undefined) return [];
+  const scene = { cwd, locate };
+  const touches = touchesOf(rules, args);
+  return touches.flatMap((touch) => accessesBy(touch, scene, touches));
 }
 
 interface Scene {
-  readonly args: JsonRecord;
   readonly cwd: string | undefined;
   readonly locate: Locate;
 }
 
-function accessesByKind(kind: ToolKind, scene: Scene): readonly Access[] {
-  switch (kind) {
+function accessesBy(touch: Touch, scene: Scene, all: readonly Touch[]): readonly Access[] {
+  switch (touch.does) {
     case 'read':
-    case 'read-numbered':
-    case 'read-raw':
-      return readAccess(scene, kind === 'read' ? 'auto' : kind === 'read-raw' ? 'raw' : 'numbered');
-    case 'read-many':
-      return manyReads(scene);
-    case 'write':
-      return writeAccess(scene, pathIn(scene.args), contentIn(scene.args));
-    case 'edit':
-      return editAccess(scene, pathIn(scene.args));
-    case 'batch':
-      return batchAccesses(scene);
-    case 'text-editor':
-      return editorAccess(scene);
-    case 'patch':
-      return patchAccesses(scene);
-    case 'shell':
-      return shellAccess(scene);
+      return readAccess(touch, scene);
+    case 'change':
+      return changeAccess(touch.intent, scene, all);
+    case 'run':
+      return commandAccess(touch, scene);
     case 'search':
-      return searchAccess(scene);
+      return searchAccess(touch.path, scene);
+    case 'look':
+    case 'list':
+    case 'unknown':
+      return [];
     default:
-      return kind satisfies never;
+      return touch satisfies never;
   }
 }
 
-/** A patch may come as bare text instead of an object. */
-function argumentsOf(args: unknown, kind: ToolKind): JsonRecord | undefined {
+/** The arguments as an object. A patch may come as bare text instead. */
+function argumentsOf(args: unknown, rules: readonly Rule[]): JsonRecord | undefined {
   if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;
   const parsed = parseJson(args);
   if (isRecord(parsed)) return parsed;
-  return kind === 'patch' ? { input: args } : undefined;
+  return rules.some(({ does }) => does === 'patch') ? { input: args } : undefined;
 }
 
-const PATH_NAMES = ['path', 'file_path', 'filePath', 'absolute_path', 'target_file', 'filename', 'file'];
-
-function pathIn(args: JsonRecord): string | undefined {
-  for (const name of PATH_NAMES) {
-    const path = stringIn(args, name);
-    if (path !== undefined) return path;
-  }
-  return undefined;
+function readAccess(touch: ReadTouch, scene: Scene): readonly ReadAccess[] {
+  const path = scene.locate(touch.path, scene.cwd);
+  return path === undefined ? [] : [{ kind: 'read', path, touch }];
 }
 
-function contentIn(args: JsonRecord): string | undefined {
-  return stringIn(args, 'content') ?? stringIn(args, 'contents') ?? stringIn(args, 'file_text');
-}
-
-function readAccess(scene: Scene, body: ReadAccess['body']): readonly Access[] {
-  const given = pathIn(scene.args);
-  const path = given === undefined ? undefined : scene.locate(given, scene.cwd);
-  if (given === undefined || path === undefined) return [];
-  const asked = askedLines(scene.args);
-  const all = asked.from === undefined && asked.to === undefined;
-  return [all ? { kind: 'read', path, given, body } : { kind: 'read', path, given, body, ...asked }];
-}
-
-/** The parts of such a result can be forged by a file's content, so only our receipts tell them apart. */
-function manyReads(scene: Scene): readonly Access[] {
-  const paths = scene.args['paths'];
-  if (!Array.isArray(paths)) return [];
-  return paths.flatMap((given): Access[] => {
-    const path = typeof given === 'string' ? scene.locate(given, scene.cwd) : undefined;
-    return path === undefined ? [] : [{ kind: 'read', path, given, body: 'receipt' }];
-  });
-}
-
-function writeAccess(
-  scene: Scene,
-  given: string | undefined,
-  content: string | undefined,
-): readonly Access[] {
-  if (given === undefined || content === undefined || scene.args['append'] === true) return [];
-  const path = scene.locate(given, scene.cwd);
-  if (path === undefined) return [];
-  const lines = lineCount(content);
-  const shown = shownText(content, { from: 1, to: lines });
-  const access: WriteAccess = { kind: 'write', path, given, lines, shown };
-  return [access];
-}
-
-function editAccess(scene: Scene, given: string | undefined): readonly Access[] {
-  const dry = scene.args['dryRun'] === true || scene.args['dry_run'] === true;
-  const path = given === undefined || dry ? undefined : scene.locate(given, scene.cwd);
-  return path === undefined || given === undefined ? [] : [{ kind: 'edit', path, given }];
-}
-
-function batchAccesses(scene: Scene): readonly Access[] {
-  if (scene.args['dry_run'] === true) return [];
-  return objectsIn(scene.args, 'changes').flatMap((change) => {
-    const path = stringIn(change, 'path');
-    const content = stringIn(change, 'content');
-    if (content !== undefined) return writeAccess(scene, path, content);
-    return Array.isArray(change['edits']) ? editAccess(scene, path) : [];
-  });
-}
-
-function editorAccess(scene: Scene): readonly Access[] {
-  switch (scene.args['command']) {
-    case 'view':
-      return readAccess(scene, 'numbered');
-    case 'create':
-      return writeAccess(scene, pathIn(scene.args), contentIn(scene.args));
-    case 'str_replace':
+function changeAccess(intent: ForeignIntent, scene: Scene, all: readonly Touch[]): readonly Access[] {
+  switch (intent.kind) {
+    case 'write':
+      return writeAccess(intent.path, intent.content, scene);
+    case 'edit':
+    case 'touch':
+      return editAccess(movedTo(intent.path, all), scene);
     case 'insert':
-      return editAccess(scene, pathIn(scene.args));
-    default:
+      // An append shows nothing of the file.
+      return intent.afterLine === undefined ? [] : editAccess(intent.path, scene);
+    case 'delete':
+    case 'move':
+    case 'mkdir':
       return [];
+    default:
+      return intent satisfies never;
   }
 }
 
-function patchAccesses(scene: Scene): readonly Access[] {
-  const { args } = scene;
-  const patch = stringIn(args, 'input') ?? stringIn(args, 'patch') ?? stringIn(args, 'command');
-  return patchedFiles(patch ?? '').flatMap((file) =>
-    file.added === undefined ? editAccess(scene, file.path) : writeAccess(scene, file.path, file.added),
-  );
+function writeAccess(given: string, content: string | Uint8Array, scene: Scene): readonly Access[] {
+  const path = scene.locate(given, scene.cwd);
+  if (path === undefined || typeof content !== 'string') return [];
+  const lines = lineCount(content);
+  return [{ kind: 'write', path, given, lines, shown: shownText(content, { from: 1, to: lines }) }];
 }
 
-function shellAccess(scene: Scene): readonly Access[] {
-  const { args } = scene;
-  const command = commandIn(args);
-  const read = command === undefined || args['run_in_background'] === true ? undefined : shellRead(command);
+function editAccess(given: string, scene: Scene): readonly Access[] {
+  const path = scene.locate(given, scene.cwd);
+  return path === undefined ? [] : [{ kind: 'edit', path, given }];
+}
+
+/** The name of a file after a call that also moves it. */
+function movedTo(path: string, all: readonly Touch[]): string {
+  for (const touch of all)
+    if (touch.does === 'change' && touch.intent.kind === 'move' && touch.intent.source === path)
+      return touch.intent.destination;
+  return path;
+}
+
+function commandAccess(run: RunTouch, scene: Scene): readonly Access[] {
+  const read = readOfCommand(run);
   if (read === undefined) return [];
-  const place = stringIn(args, 'workdir') ?? stringIn(args, 'cwd') ?? stringIn(args, 'dir_path');
-  const path = scene.locate(read.path, enterDirectory(scene.cwd, place));
-  if (path === undefined) return [];
-  const { path: given, from, to } = read;
-  const body = read.numbered ? 'numbered' : 'raw';
-  const access = { kind: 'read', path, given, body, shell: true, from } as const;
-  return [to === undefined ? access : { ...access, to }];
+  return readAccess(read, { ...scene, cwd: enterDirectory(scene.cwd, run.folder) });
 }
 
-function searchAccess(scene: Scene): readonly Access[] {
-  const given = stringIn(scene.args, 'path') ?? stringIn(scene.args, 'dir_path');
+function searchAccess(given: string | undefined, scene: Scene): readonly Access[] {
   const target = given === undefined ? undefined : scene.locate(given, scene.cwd);
   const base = scene.locate('.', scene.cwd);
   if (base === undefined) return [];
-  const access: SearchAccess = { kind: 'search', base, ...(target === undefined ? {} : { target }) };
-  return [access];
+  return [target === undefined ? { kind: 'search', base } : { kind: 'search', base, target }];
 }

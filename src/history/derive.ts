@@ -1,9 +1,8 @@
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import type { FormatName } from './format.ts';
 import { HistoryIndex, type HistoryIndexOptions } from './history-index.ts';
 import type { HistorySighting, Skipped } from './history-sighting.ts';
-import { type JsonRecord, parseJson } from './json-value.ts';
 import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 
 /** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */

@@ -1,5 +1,5 @@
 import { Fault } from '../model/fault.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { FORMAT_NAMES, type Format, type FormatName } from './format.ts';
 import { AI_SDK } from './formats/ai-sdk.ts';
 import { ANTHROPIC_MESSAGES } from './formats/anthropic-messages.ts';
@@ -10,7 +10,6 @@ import { LANGCHAIN } from './formats/langchain.ts';
 import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
-import type { JsonRecord } from './json-value.ts';
 
 /** Those with the plainest marks first, for one record may carry the marks of two. */
 const FORMATS: readonly Format[] = [

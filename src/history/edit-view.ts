@@ -4,10 +4,9 @@ import { carriedLines } from './carried-lines.ts';
 import { changedLines } from './changed-lines.ts';
 import { type Edited, textAfter } from './edited.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
-import { newSides } from './patch-text.ts';
 import { shownText } from './shown-text.ts';
 import { ComparedText } from './verify.ts';
-import { bareView, pageOf, pageView, type View } from './view.ts';
+import { bareView, shownView, type View } from './view.ts';
 
 /**
  * What the model knows of a file after its own edit, when the transcript holds the text before it: the lines it had seen
@@ -64,9 +63,9 @@ export type FileChange =
 /** What a patch wrote: a whole file, or the new side of its hunks, which the model itself spelt out. */
 export function changeView(change: FileChange): View {
   if (change.kind === 'added') {
-    const to = lineCount(change.content);
-    const page = pageOf(change.content, { from: 1, to, totalLines: to }, 'exact');
-    return { ...pageView(change.path, page), how: 'write' };
+    const { path, content } = change;
+    const lines = { path, content, totalLines: lineCount(content), exact: true } as const;
+    return { ...shownView(path, lines), how: 'write' };
   }
   const hunks = newSides(change.diff).map((hunk) => {
     const range = { from: hunk.from, to: hunk.from + hunk.lines.length - 1 };
@@ -78,4 +77,21 @@ export function changeView(change: FileChange): View {
   );
   const shown = hunks.map((hunk) => hunk.shown);
   return { path: change.path, coverage, shown, how: 'edit', clamped: false, redacted: false };
+}
+
+/** Lines of a unified diff's new side, hunk by hunk. */
+interface DiffHunk {
+  readonly from: number;
+  readonly lines: readonly string[];
+}
+
+/** The new side of each hunk: the context and the added lines, which the author of the patch knows. */
+function newSides(diff: string): readonly DiffHunk[] {
+  const hunks: { from: number; lines: string[] }[] = [];
+  for (const line of diff.split('\n')) {
+    const from = /^@@ -\d+(?:,\d+)? \+(\d{1,12})(?:,\d+)? @@/.exec(line)?.[1];
+    if (from !== undefined) hunks.push({ from: Number(from), lines: [] });
+    else if (line.startsWith(' ') || line.startsWith('+')) hunks.at(-1)?.lines.push(line.slice(1));
+  }
+  return hunks.filter((hunk) => hunk.lines.length > 0 && hunk.from > 0);
 }

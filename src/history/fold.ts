@@ -1,6 +1,6 @@
+import { isBlanked } from '../dialect/calls/shown/blanked.ts';
 import type { Access } from './access.ts';
 import { accessesOf, type ToolCall } from './accesses-of.ts';
-import { isBlanked } from './blanked.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
 import type { HistoryOptions } from './history-sighting.ts';
@@ -59,16 +59,6 @@ export class Fold {
     return this.#seen.hasCall(id);
   }
 
-  get isWaiting(): boolean {
-    return this.#waiting.size > 0;
-  }
-
-  /** The access of a waiting call, if it has only one. */
-  awaited(id: string): Access | undefined {
-    const accesses = this.#waiting.get(id)?.accesses;
-    return accesses?.length === 1 ? accesses[0] : undefined;
-  }
-
   /** Of the last few views of a file those that showed a text and still count, newest first: of one that is read over and over, only these are carried over an edit. */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
@@ -107,8 +97,7 @@ export class Fold {
     }
     this.#waiting.delete(result.id);
     if (!result.ok || call.ambiguous === true) return;
-    if (result.carried !== undefined) this.#add(result.carried.view, result, call);
-    else if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
+    if (result.views !== undefined) this.#addAll(this.#located(result.views), result, call);
     else for (const access of call.accesses) this.#addAccess(access, result, call);
   }
 
@@ -214,7 +203,7 @@ export class Fold {
       return;
     }
     const carried = carriedView(access.path, this.lastShown(access.path), result.edited);
-    this.#add(carried.view, { ...result, carried }, call);
+    this.#add(carried.view, result, call, carried.roots);
   }
 
   /** What an edit carried on is worth nothing without what had shown it. */
@@ -237,15 +226,14 @@ export class Fold {
     for (const view of views) this.#add(view, result, call);
   }
 
-  #add(view: View, result: ToolResult, call: WaitingCall): void {
+  #add(view: View, result: ToolResult, call: WaitingCall, roots?: readonly string[]): void {
     const { root } = this.options;
     if (root !== undefined && !isInside(root, view.path)) {
       this.skip('outside-root');
       return;
     }
-    const { atMs, message, carried } = result;
+    const { atMs, message } = result;
     const { id: callId, ordinal, message: callMessage } = call;
-    const roots = carried?.roots;
     this.#seen.add({ view, callId, place: this.place, ordinal, atMs, message, callMessage, roots });
   }
 

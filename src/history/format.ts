@@ -1,5 +1,5 @@
+import type { JsonRecord } from '../model/record.ts';
 import type { Fold } from './fold.ts';
-import type { JsonRecord } from './json-value.ts';
 
 export const FORMAT_NAMES = [
   'thread-events',
@@ -38,8 +38,6 @@ export interface Reader {
    * that need not be may still move the reader's state on.
    */
   skim?(bytes: Buffer, start: number, end: number): boolean;
-  /** The bytes of the lines skimmed so far may be overwritten from now on. */
-  settle?(): void;
   /** What the reader knows beside the fold, as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;

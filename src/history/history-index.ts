@@ -1,5 +1,5 @@
 import { Fault } from '../model/fault.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import { checkHistoryOptions } from './check-options.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
@@ -7,7 +7,6 @@ import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { FormatName, Reader } from './format.ts';
 import type { HistoryOptions, HistorySighting, Skipped } from './history-sighting.ts';
-import { type JsonRecord, parseJson } from './json-value.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 
@@ -18,7 +17,7 @@ export interface HistoryIndexOptions extends HistoryOptions {
 
 /** Everything an index knows, as plain JSON; it takes up again at byte `offset` of the transcript. */
 export interface HistorySnapshot {
-  readonly version: 1;
+  readonly version: 2;
   readonly format: FormatName | null;
   readonly offset: number;
   readonly records: number;
@@ -58,8 +57,8 @@ export class HistoryIndex {
 
   /** Continues where a snapshot was taken: feed it the transcript from `offset` on. Throws CONFIG_INVALID for another version's. */
   static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
-    if (snapshot.version !== 1)
-      throw new Fault('CONFIG_INVALID', `a history snapshot of version ${String(snapshot.version)}, not 1`);
+    if (snapshot.version !== 2)
+      throw new Fault('CONFIG_INVALID', `a history snapshot of version ${String(snapshot.version)}, not 2`);
     const { format } = snapshot;
     const index = new HistoryIndex(format === null ? options : { ...options, format });
     index.#base = snapshot.offset;
@@ -93,7 +92,6 @@ export class HistoryIndex {
   feed(chunk: Uint8Array): void {
     this.#incomplete = false;
     this.#scanner.scan(viewOf(chunk));
-    this.#reader?.settle?.();
   }
 
   /** Takes in one record that is parsed already. */
@@ -113,7 +111,6 @@ export class HistoryIndex {
       this.#base -= rest.length;
       this.#incomplete = true;
     }
-    this.#reader?.settle?.();
     this.#decide();
   }
 
@@ -140,7 +137,7 @@ export class HistoryIndex {
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
     return {
-      version: 1,
+      version: 2,
       format: this.#format ?? null,
       offset: this.offset,
       records: decided ? this.#records : 0,

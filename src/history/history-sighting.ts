@@ -9,11 +9,6 @@ export interface ShownText {
   /** Lower-case hex, of the text as UTF-8 with the line endings it was shown with. */
   readonly sha256: string;
   readonly size: number;
-  /**
-   * Hash and size are of the text as JSON writes it, without the quotes: it stands so in the transcript, and was not
-   * decoded. `numbered`: with `N<TAB>` before each line.
-   */
-  readonly form?: 'json' | 'numbered';
 }
 
 /** How a view came to be in a conversation. */

@@ -1,6 +1,5 @@
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
-import { type JsonRecord, objectIn, stringIn } from './json-value.ts';
 import type { ToolResult } from './tool-result.ts';
 
 /** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */

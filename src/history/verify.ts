@@ -16,7 +16,7 @@ export class ComparedText {
   constructor(text: string) {
     this.text = text;
     this.totalLines = lineCount(text);
-    this.#whole = new SizedText(text);
+    this.#whole = sizedText(text);
   }
 
   /** The lines of this text that a view showed exactly as they are here. Line endings and a final newline may differ: reads do not show them. */
@@ -24,8 +24,7 @@ export class ComparedText {
     return (view.shown ?? []).flatMap((shown) => {
       const range = this.#rangeOf(shown);
       if (range === undefined) return [];
-      const same =
-        shown.form === 'numbered' ? this.#isNumbered(shown, range) : isShown(shown, this.#sized(range));
+      const same = isShown(shown, this.#sized(range));
       return same ? [range] : [];
     });
   }
@@ -37,20 +36,9 @@ export class ComparedText {
     return this.#lines.slice(from - 1, to).join('');
   }
 
-  /** Hosts may number the empty line after a final newline as well. */
-  #isNumbered(shown: ShownText, range: LineRange): boolean {
-    const text = this.slice(range);
-    const numbered = splitLines(text)
-      .map((line, index) => `${range.from + index}\t${line.replace(/\r?\n$/, '')}`)
-      .join('\n');
-    const end = range.to === this.totalLines && text.endsWith('\n') ? `\n${range.to + 1}\t` : undefined;
-    const forms = end === undefined ? [numbered] : [numbered, numbered + end];
-    return forms.some((form) => isShown({ ...shown, form: 'json' }, new SizedText(form)));
-  }
-
   #sized(range: LineRange): SizedText {
     const isWhole = range.from === 1 && range.to === this.totalLines;
-    return isWhole ? this.#whole : new SizedText(this.slice(range));
+    return isWhole ? this.#whole : sizedText(this.slice(range));
   }
 
   /** Where lines counted from the end are; one past the last is the empty one that some hosts count after a final newline. */
@@ -63,39 +51,25 @@ export class ComparedText {
   }
 }
 
-/** A text and how long it is, as it is or as JSON writes it. */
-class SizedText {
+/** A text and its size in bytes. */
+interface SizedText {
   readonly text: string;
-  readonly #size: number;
-  #json: string | undefined;
-  #jsonSize = 0;
+  readonly size: number;
+}
 
-  constructor(text: string) {
-    this.text = text;
-    this.#size = Buffer.byteLength(text);
-  }
-
-  as(form: ShownText['form']): { readonly text: string; readonly size: number } {
-    if (form === undefined) return { text: this.text, size: this.#size };
-    if (this.#json === undefined) {
-      this.#json = JSON.stringify(this.text).slice(1, -1);
-      this.#jsonSize = Buffer.byteLength(this.#json);
-    }
-    return { text: this.#json, size: this.#jsonSize };
-  }
+function sizedText(text: string): SizedText {
+  return { text, size: Buffer.byteLength(text) };
 }
 
 /** As it is, or with the line endings or without the final newline that reads do not show. The size rules most out unhashed. */
-function isShown(shown: ShownText, sized: SizedText): boolean {
-  const { text, size } = sized.as(shown.form);
+function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   if (size === shown.size) return hash('sha256', text) === shown.sha256;
   if (shown.size > size) return false;
-  const newline = shown.form === undefined ? 1 : 2;
-  const isUnended = size - newline === shown.size && sized.text.endsWith('\n');
-  if (isUnended && hash('sha256', text.slice(0, -newline)) === shown.sha256) return true;
-  const lf = toLf(sized.text);
-  // What still holds such endings could be the text that was shown, and this one another.
-  if (lf.length === sized.text.length || lf.includes('\r\n')) return false;
-  const bare = sized.text.endsWith('\r\n') ? [sized.text.slice(0, -2)] : [];
-  return [lf, ...bare].some((other) => isShown(shown, new SizedText(other)));
+  const isUnended = size - 1 === shown.size && text.endsWith('\n');
+  if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
+  const lf = toLf(text);
+  // A text that still holds such endings could be what was shown, and this one another.
+  if (lf.length === text.length || lf.includes('\r\n')) return false;
+  const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
+  return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));
 }

@@ -1,11 +1,12 @@
+import type { Answer } from '../dialect/calls/answer.ts';
+import { readText } from '../dialect/calls/shown/read-text.ts';
+import { changedRevision } from '../dialect/calls/shown/receipt.ts';
 import { WHOLE } from '../model/coverage.ts';
 import type { Access, EditAccess, WriteAccess } from './access.ts';
 import type { Locate } from './accesses-of.ts';
-import { readView } from './read-view.ts';
-import { changedRevision } from './receipt.ts';
 import { searchViews } from './search-view.ts';
 import type { ToolResult } from './tool-result.ts';
-import { bareView, type View } from './view.ts';
+import { bareView, shownView, type View } from './view.ts';
 
 /** How the results of tools that change files begin when they succeeded, for hosts without a flag. */
 const DONE =
@@ -15,8 +16,9 @@ const DONE =
 export function viewsOf(access: Access, result: ToolResult, locate: Locate): readonly View[] {
   switch (access.kind) {
     case 'read': {
-      const view = readView(access, result);
-      return view === undefined ? [] : [view];
+      const { touch, path } = access;
+      const lines = readText(touch, answerOf(result), [touch.path, path]);
+      return lines === undefined ? [] : [shownView(path, lines)];
     }
     case 'search':
       return result.flagged ? searchViews(access, result, locate) : [];
@@ -27,6 +29,12 @@ export function viewsOf(access: Access, result: ToolResult, locate: Locate): rea
     default:
       return access satisfies never;
   }
+}
+
+function answerOf(result: ToolResult): Answer {
+  const { ok, flagged, text, stdout: output, page, countsEmptyEnd = false, outcome } = result;
+  const texts = text === undefined ? undefined : [text];
+  return { ok, flagged, texts, output, page, countsEmptyEnd, revision: outcome?.revision };
 }
 
 function isDone(result: ToolResult): boolean {

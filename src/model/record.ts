@@ -15,3 +15,38 @@ export function fieldOf(value: unknown, dotted: string): unknown {
   }
   return current;
 }
+
+/** A field that is an object, or undefined. */
+export function objectIn(value: JsonRecord, key: string): JsonRecord | undefined {
+  const field = value[key];
+  return isRecord(field) ? field : undefined;
+}
+
+/** A field that is a string, or undefined. */
+export function stringIn(value: JsonRecord, key: string): string | undefined {
+  const field = value[key];
+  return typeof field === 'string' ? field : undefined;
+}
+
+/** The objects of a field that is an array; other members are left out. */
+export function objectsIn(value: JsonRecord, key: string): readonly JsonRecord[] {
+  const field = value[key];
+  return Array.isArray(field) ? field.filter(isRecord) : [];
+}
+
+/** A whole number, also when it is written as a string of digits. */
+export function integerIn(value: JsonRecord, key: string): number | undefined {
+  const field = value[key];
+  const number = typeof field === 'string' && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/** The value of JSON text, with or without a byte order mark; undefined for text that is not JSON, or too deep or long. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}

@@ -1,3 +1,4 @@
+import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
 import { fieldOf, isRecord } from '../model/record.ts';
@@ -10,7 +11,7 @@ import { KnownAnswers } from './known-answers.ts';
 import { receiptsFor, withReceipts } from './receipts.ts';
 import type { Received } from './received.ts';
 import { parseLine } from './rpc.ts';
-import { changes, commandOf, reads, readsOf, type Understanding } from './understand.ts';
+import { changes, commandOf, reads, type Understanding } from './understand.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -133,11 +134,20 @@ export class Aftermath {
     const command = commandOf(understanding, call.tool);
     if (command !== undefined) await session.witness({ kind: 'command', command });
     if (endingOf(response) !== 'done') return;
-    for (const step of understanding.steps)
-      if (step.does === 'list') await session.witness({ kind: 'list', path: understanding.place(step.path) });
-    for (const shown of shownLines(readsOf(understanding), fieldOf(response, 'result.content'))) {
-      const path = understanding.place(shown.path);
-      const event = { kind: 'read', ...shown, path } as const;
+    for (const touch of understanding.touches)
+      if (touch.does === 'list')
+        await session.witness({ kind: 'list', path: understanding.place(touch.path) });
+    for (const { path: given, content, ranges, clamped } of shownLines(
+      understanding.touches,
+      mcpAnswer(fieldOf(response, 'result.content')),
+    )) {
+      const event = {
+        kind: 'read',
+        path: understanding.place(given),
+        ...(content === undefined ? {} : { content }),
+        ...(ranges === undefined ? {} : { ranges }),
+        ...(clamped === undefined ? {} : { clamped }),
+      } as const;
       await session.witness(understanding.guessed ? { ...event, guessed: true } : event);
     }
   }
@@ -145,18 +155,18 @@ export class Aftermath {
 
 /** The path, if the call reads one whole file and the table says that its text is shown as it is. */
 function wholeFileOf({ understanding }: Call): string | undefined {
-  const [step, ...more] = understanding.steps;
-  if (step?.does !== 'read' || more.length > 0 || understanding.guessed || step.asked !== undefined)
+  const [touch, ...more] = understanding.touches;
+  if (touch?.does !== 'read' || more.length > 0 || understanding.guessed || touch.asked !== undefined)
     return undefined;
-  const { shown } = step;
+  const { shown } = touch;
   const plain = shown.as === 'verbatim' && shown.header === undefined && shown.footers === undefined;
-  return plain ? understanding.place(step.path) : undefined;
+  return plain ? understanding.place(touch.path) : undefined;
 }
 
-function isWorthNoting({ steps, unexplained }: Understanding): boolean {
-  return unexplained || steps.some((step) => step.does === 'read' || step.does === 'list');
+function isWorthNoting({ touches, unexplained }: Understanding): boolean {
+  return unexplained || touches.some(({ does }) => does === 'read' || does === 'list');
 }
 
-function showsItself({ steps, unexplained }: Understanding): boolean {
-  return !unexplained && steps.every((step) => step.does === 'read' && step.shown.as !== 'described');
+function showsItself({ touches, unexplained }: Understanding): boolean {
+  return !unexplained && touches.every((touch) => touch.does === 'read' && touch.shown.as !== 'described');
 }

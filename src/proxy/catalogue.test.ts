@@ -76,7 +76,7 @@ describe('understand', () => {
   it('takes a described tool whose arguments fit no rule for unknown', () => {
     const call = { tool: 'write_file', args: { file: 'x' } };
     expect(understand(seen('secure-filesystem-server'), call, '/cwd')).toMatchObject({
-      steps: [],
+      touches: [],
       unexplained: true,
       guessed: false,
     });
@@ -84,7 +84,7 @@ describe('understand', () => {
 
   it('takes a described tool that only looks for harmless, path or no path', () => {
     const call = { tool: 'find_symbol', args: { name_path_pattern: 'x' } };
-    expect(understand(seen('serena'), call, '/cwd')).toMatchObject({ steps: [], unexplained: false });
+    expect(understand(seen('serena'), call, '/cwd')).toMatchObject({ touches: [], unexplained: false });
   });
 
   it('believes a tool that says it only reads, and nothing of one that says nothing', () => {

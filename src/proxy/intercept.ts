@@ -56,7 +56,7 @@ export class Intercept {
     }
     const read = readCall(this.#options, this.#bearings, { line: given, message: asked });
     const { understanding } = read;
-    if (understanding.steps.length === 0 && !understanding.unexplained) {
+    if (understanding.touches.length === 0 && !understanding.unexplained) {
       this.#wire.toUpstream(read.line);
       return;
     }

@@ -1,8 +1,9 @@
+import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { ForeignSession } from '../gate/foreign/session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { resultLine } from './rpc.ts';
-import { readsOf, type Understanding } from './understand.ts';
+import type { Understanding } from './understand.ts';
 
 /** One line for each file that was read: `[read PATH lines A-B of N revision R]`, as far as it is known. */
 export async function receiptsFor(
@@ -11,7 +12,7 @@ export async function receiptsFor(
   result: JsonRecord,
 ): Promise<string> {
   const lines: string[] = [];
-  for (const shown of shownLines(readsOf(understanding), result['content'])) {
+  for (const shown of shownLines(understanding.touches, mcpAnswer(result['content']))) {
     const status = await session.status(understanding.place(shown.path));
     const file = status.ok ? status.files[0] : undefined;
     if (file === undefined || file.seen === 'nothing') continue;

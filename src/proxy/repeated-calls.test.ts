@@ -14,7 +14,7 @@ function callOf(line: string, key: string): Call {
     args: {},
     line: Buffer.from(line),
     message: JSON.parse(line),
-    understanding: { steps: [], guessed: false, unexplained: false, place: (path) => path },
+    understanding: { touches: [], guessed: false, unexplained: false, place: (path) => path },
     revision: undefined,
     trusts: undefined,
   });

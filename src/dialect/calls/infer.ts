@@ -1,4 +1,5 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
+import { itemsOf } from './rule-scope.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-name.ts';
 
@@ -64,8 +65,8 @@ function editOf(args: JsonRecord): EditArguments | undefined {
   const replacement = keyOf(args, NEW);
   if (old !== undefined && replacement !== undefined) return { old, new: replacement };
   for (const [each, items] of Object.entries(args)) {
-    if (!EDITS.has(plain(each)) || !Array.isArray(items) || !isRecord(items[0])) continue;
-    const inner = editOf(items[0]);
+    const first = EDITS.has(plain(each)) ? itemsOf(items)[0] : undefined;
+    const inner = isRecord(first) ? editOf(first) : undefined;
     if (inner !== undefined && inner.each === undefined) return { ...inner, each };
   }
   return undefined;

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { interpretCall, isHarmless } from './interpret.ts';
+import { interpret, touchesOf } from './interpret.ts';
 import { KNOWN_SERVERS } from './servers/known-servers.ts';
+import type { Rule } from './table.ts';
 
 /** What a call to a tool of a known server does, in short. */
 function does(server: string, tool: string, args: object): unknown[] {
   const table = KNOWN_SERVERS.find((candidate) => candidate.id === server);
   const rules = table?.tools[tool];
   if (rules === undefined) throw new Error(`${server} has no ${tool}`);
-  return interpretCall(rules, { ...args }).map((step) => {
+  return touchesOf(rules, { ...args }).map((step) => {
     switch (step.does) {
       case 'look':
       case 'list':
@@ -320,12 +321,19 @@ it('arguments of another type fit no rule', () => {
   expect(does('filesystem', 'read_multiple_files', { paths: 'a' })).toEqual([]);
 });
 
-it('a tool is harmless only where its own rule says so', () => {
-  expect(isHarmless([{ does: 'nothing', when: { argument: 'isUrl', is: [true] } }], { isUrl: true })).toBe(
-    true,
+it('a changing tool without its path is unexplained, unless its own rule says that it touches no file', () => {
+  const rules: Rule[] = [
+    { does: 'nothing', when: { argument: 'isUrl', is: [true] } },
+    { does: 'write', path: 'path', content: 'content' },
+  ];
+  const unexplained = (args: object) =>
+    interpret({ tool: { name: 'save' }, args: { ...args } }, rules).unexplained;
+  expect(unexplained({ isUrl: true })).toBe(false);
+  expect(unexplained({})).toBe(true);
+  expect(unexplained({ path: 'a', content: 'x' })).toBe(false);
+  expect(interpret({ tool: { name: 'x' }, args: {} }, [{ does: 'look', path: 'path' }]).unexplained).toBe(
+    false,
   );
-  expect(isHarmless([{ does: 'nothing', when: { argument: 'isUrl', is: [true] } }], {})).toBe(false);
-  expect(isHarmless([{ does: 'look', path: 'path' }], {})).toBe(false);
 });
 
 it('every known server says which tools read, write and edit, and has rules for them', () => {

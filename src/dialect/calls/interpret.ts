@@ -1,47 +1,86 @@
 import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { askedLines, touchedLines } from './asked-lines.ts';
-import { type Arguments, holds, scopesOf } from './rule-scope.ts';
+import { inferRules, type ToolTraits } from './infer.ts';
+import { patchIntents } from './patch.ts';
+import { type Arguments, argumentIn, holds, itemsOf, scopesOf, textIn } from './rule-scope.ts';
 import type { EditArguments, Rule } from './table.ts';
-import type { Step } from './touch.ts';
+import type { RunTouch, Touch } from './touch.ts';
 
-/**
- * What a call does, by the rules of its tool. No step at all means that no rule found its arguments: the caller must
- * treat the call as unknown, unless a rule says `nothing`.
- */
-export function interpretCall(rules: readonly Rule[], args: Arguments): Step[] {
-  const steps: Step[] = [];
-  for (const rule of rules)
-    for (const scope of scopesOf(rule, args)) steps.push(...stepsOf(rule, scope.values));
-  return steps;
+/** What a call does, and how certain that is. */
+export interface Interpretation {
+  readonly touches: readonly Touch[];
+  /** No table describes the tool: the touches are a guess. */
+  readonly guessed: boolean;
+  /** Something may change that no touch names: a command, an unknown tool, or a changing call without its path. */
+  readonly unexplained: boolean;
 }
 
-/** True when the rules say of this call that it touches no files. */
-export function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
+/** A call of a tool: what is known of the tool, and the arguments. */
+export interface ForeignCall {
+  readonly tool: ToolTraits;
+  readonly args: Arguments;
+}
+
+/** Interprets a call by the rules of its tool, or by a guess where no table has the tool. */
+export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined): Interpretation {
+  const { tool, args } = call;
+  if (rules === undefined) {
+    const inference = inferRules(tool, args);
+    const touches = touchesOf(inference.rules, args);
+    return { touches, guessed: true, unexplained: inference.mayChange };
+  }
+  const touches = touchesOf(rules, args);
+  // A tool that only looks may be called without a path. A tool that changes files must name one.
+  const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
+  const unexplained = lost || touches.some(({ does }) => does === 'unknown' || does === 'run');
+  return { touches, guessed: false, unexplained };
+}
+
+/** What a call does by some rules. Empty if no rule found its arguments. */
+export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
+  const touches: Touch[] = [];
+  for (const rule of rules)
+    for (const scope of scopesOf(rule, args)) touches.push(...ruleTouches(rule, scope.values));
+  return touches;
+}
+
+/** True if a rule may change files. */
+export function mayChange({ does }: Rule): boolean {
+  return !['look', 'list', 'read', 'search', 'nothing'].includes(does);
+}
+
+/** True if the rules say of this call that it touches no files. */
+function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
   return rules.some((rule) => rule.does === 'nothing' && scopesOf(rule, args).length > 0);
 }
 
-function stepsOf(rule: Rule, scope: Arguments): Step[] {
+function ruleTouches(rule: Rule, scope: Arguments): Touch[] {
   switch (rule.does) {
     case 'nothing':
       return [];
     case 'unknown':
       return [{ does: 'unknown' }];
     case 'run':
-      return [{ does: 'run', command: textOf(scope[rule.command]) ?? '' }];
+      return [runTouch(rule, scope)];
+    case 'search':
+      return [{ does: 'search', path: textIn(scope, rule.path) }];
+    case 'patch':
+      return patchIntents(textIn(scope, rule.patch) ?? '').map((intent) => ({ does: 'change', intent }));
     case 'move':
     case 'copy':
-      return transfer(rule, textOf(scope[rule.source]), textOf(scope[rule.destination]));
+      return transfer(rule, textIn(scope, rule.source), textIn(scope, rule.destination));
     default: {
-      const path = textOf(scope[rule.path]);
-      return path === undefined ? [] : [fileStep(rule, path, scope)];
+      const path = textIn(scope, rule.path);
+      return path === undefined ? [] : [fileTouch(rule, path, scope)];
     }
   }
 }
 
-type FileRule = Exclude<Rule, { readonly does: 'nothing' | 'unknown' | 'run' | 'move' | 'copy' }>;
+type PathlessRule = 'nothing' | 'unknown' | 'run' | 'search' | 'patch' | 'move' | 'copy';
+type FileRule = Exclude<Rule, { readonly does: PathlessRule }>;
 
-function fileStep(rule: FileRule, path: string, scope: Arguments): Step {
+function fileTouch(rule: FileRule, path: string, scope: Arguments): Touch {
   switch (rule.does) {
     case 'look':
     case 'list':
@@ -50,16 +89,22 @@ function fileStep(rule: FileRule, path: string, scope: Arguments): Step {
       return { does: 'read', path, asked: askedLines(rule.lines, scope), shown: rule.shown };
     case 'mkdir':
       return { does: 'change', intent: { kind: 'mkdir', path } };
-    case 'write':
-      return { does: 'change', intent: { kind: 'write', path, content: textOf(scope[rule.content]) ?? '' } };
+    case 'write': {
+      const content = textIn(scope, rule.content);
+      const intent =
+        content === undefined
+          ? ({ kind: 'touch', path } as const)
+          : ({ kind: 'write', path, content } as const);
+      return { does: 'change', intent };
+    }
     case 'edit':
-      return editStep(path, editsOf(rule.edit, scope));
+      return editTouch(rule.edit, path, scope);
     case 'insert':
-      return insertStep(rule, path, scope);
+      return insertTouch(rule, path, scope);
     case 'touch':
       return { does: 'change', intent: { kind: 'touch', path, ...touchedLines(rule.lines, scope) } };
     case 'delete': {
-      const recursive = rule.recursive !== undefined && scope[rule.recursive] === true;
+      const recursive = argumentIn(scope, rule.recursive) === true;
       return { does: 'change', intent: { kind: 'delete', path, recursive } };
     }
     default:
@@ -68,16 +113,19 @@ function fileStep(rule: FileRule, path: string, scope: Arguments): Step {
 }
 
 /** An edit that does not name its text exactly is one of unknown lines. */
-function editStep(path: string, edits: readonly Edit[]): Step {
-  const intent =
-    edits.length === 0 ? { kind: 'touch' as const, path } : { kind: 'edit' as const, path, edits };
-  return { does: 'change', intent };
+function editTouch(names: EditArguments, path: string, scope: Arguments): Touch {
+  const edits = editsOf(names, scope);
+  const [first] = edits;
+  if (first === undefined) return { does: 'change', intent: { kind: 'touch', path } };
+  if (names.emptyCreates === true && first.oldString === '' && edits.length === 1)
+    return { does: 'change', intent: { kind: 'write', path, content: first.newString } };
+  return { does: 'change', intent: { kind: 'edit', path, edits } };
 }
 
-function insertStep(rule: Extract<Rule, { does: 'insert' }>, path: string, scope: Arguments): Step {
-  const content = textOf(scope[rule.content]) ?? '';
+function insertTouch(rule: Extract<Rule, { does: 'insert' }>, path: string, scope: Arguments): Touch {
+  const content = textIn(scope, rule.content) ?? '';
   if (rule.after === undefined) return { does: 'change', intent: { kind: 'insert', path, content } };
-  const line = scope[rule.after.argument];
+  const line = argumentIn(scope, rule.after.argument);
   if (typeof line !== 'number') return { does: 'change', intent: { kind: 'touch', path } };
   return {
     does: 'change',
@@ -85,12 +133,26 @@ function insertStep(rule: Extract<Rule, { does: 'insert' }>, path: string, scope
   };
 }
 
-/** A copy may create or replace its destination; nothing is known of the bytes but where they come from. */
+function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTouch {
+  const given = argumentIn(scope, rule.command);
+  const list = Array.isArray(given) ? given : [];
+  const words = list.every((word) => typeof word === 'string') ? list : [];
+  const folder = rule.folder === undefined ? undefined : textIn(scope, rule.folder);
+  return {
+    does: 'run',
+    command: typeof given === 'string' ? given : words.join(' '),
+    ...(words.length === 0 ? {} : { words }),
+    ...(folder === undefined ? {} : { folder }),
+    ...(argumentIn(scope, rule.background) === true ? { background: true } : {}),
+  };
+}
+
+/** A copy may create or replace its destination; all that is known of the bytes is where they come from. */
 function transfer(
   rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,
   source: string | undefined,
   destination: string | undefined,
-): Step[] {
+): Touch[] {
   if (source === undefined || destination === undefined) return [];
   if (rule.does === 'move') {
     const onto = rule.taken === undefined ? {} : { overwrite: false };
@@ -102,31 +164,28 @@ function transfer(
   ];
 }
 
-/** None where the server may change other text than the old one. */
+/** None where the tool may change other text than the old one, or where one of the edits lacks a text. */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
-  const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).filter(isRecord);
+  const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);
   if (names.loosely?.some((loose) => items.some((item) => holds(loose, { ...scope, ...item }, item))))
     return [];
-  return items.flatMap((item) => {
-    const oldString = textOf(item[names.old]);
-    const newString = textOf(item[names.new]);
+  const edits = items.flatMap((item) => {
+    const oldString = textIn(item, names.old);
+    const newString = textIn(item, names.new);
     if (oldString === undefined || newString === undefined) return [];
     return [{ oldString, newString, replaceAll: meansAll(names, item) }];
   });
+  return edits.length === items.length ? edits : [];
+}
+
+function recordOf(value: unknown): Arguments {
+  return isRecord(value) ? value : {};
 }
 
 function meansAll(names: EditArguments, item: Arguments): boolean {
-  const count = names.occurrences === undefined ? undefined : item[names.occurrences];
+  const count = argumentIn(item, names.occurrences);
   if (typeof count === 'number' && count > 1) return true;
   if (names.all === undefined) return false;
-  const flag = item[names.all];
+  const flag = argumentIn(item, names.all);
   return typeof flag === 'boolean' ? flag : names.allByDefault === true;
-}
-
-function itemsOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,5 +1,5 @@
-import { type Arguments, scopesOf, whereIs } from './rule-scope.ts';
-import type { Rule } from './table.ts';
+import { type Arguments, givenName, scopesOf, whereIs } from './rule-scope.ts';
+import type { ArgumentName, Rule } from './table.ts';
 
 /** A path among the arguments of a call. */
 export interface PathArgument {
@@ -9,24 +9,26 @@ export interface PathArgument {
 }
 
 /**
- * Every path a call gives, and where it stands. Left out is what goes to the server as it was given: what may be a name,
- * and the empty path where only something is looked at, which to servers is the same as none.
+ * Every path a call gives, and where it is among the arguments. Left out is what goes to the server as it was given:
+ * what may be a name, and the empty path of a call that only looks, which servers treat as no path.
  */
 export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
   const found: PathArgument[] = [];
   for (const rule of rules)
     for (const scope of scopesOf(rule, args))
-      for (const name of pathNames(rule)) {
-        const path = scope.values[name];
-        if (typeof path === 'string' && namesAPlace(rule, path))
+      for (const names of pathNames(rule)) {
+        const name = givenName(scope.values, names);
+        const path = name === undefined ? undefined : scope.values[name];
+        if (name !== undefined && typeof path === 'string' && namesAPlace(rule, path))
           found.push({ at: whereIs(scope, name), path });
       }
   return found;
 }
 
-function pathNames(rule: Rule): readonly string[] {
+function pathNames(rule: Rule): readonly ArgumentName[] {
   switch (rule.does) {
     case 'run':
+    case 'patch':
     case 'unknown':
     case 'nothing':
       return [];

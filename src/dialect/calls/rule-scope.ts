@@ -1,5 +1,5 @@
-import { isRecord, type JsonRecord } from '../../model/record.ts';
-import type { ArgumentIs, Rule } from './table.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../../model/record.ts';
+import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 
 /** The arguments of a tool call. */
 export type Arguments = JsonRecord;
@@ -17,13 +17,14 @@ export function scopesOf(rule: Rule, args: Arguments): Scope[] {
   const { each } = rule;
   if (each === undefined) return applies(rule, args, {}) ? [{ values: args }] : [];
   const scopes: Scope[] = [];
-  for (const [index, value] of itemsOf(args[each]).entries())
+  const list = args[each];
+  for (const [index, value] of (Array.isArray(list) ? list : []).entries())
     if (applies(rule, args, isRecord(value) ? value : {}))
       scopes.push({ values: within(args, value), item: { each, index, value } });
   return scopes;
 }
 
-/** Where in the call's arguments the value stands that a scope has under a name: names and positions, outermost first. */
+/** Where in the call's arguments the value of a name is: names and positions, outermost first. */
 export function whereIs({ item }: Scope, name: string): readonly (string | number)[] {
   if (item === undefined) return [name];
   const { each, index, value } = item;
@@ -31,22 +32,61 @@ export function whereIs({ item }: Scope, name: string): readonly (string | numbe
   return name === '.' ? [each, index] : [name];
 }
 
-/** Whether a condition holds for a call and, where it asks for that, for the item. */
+/** The first name of an argument that the call gives; null counts as not given. */
+export function givenName(scope: Arguments, name: ArgumentName): string | undefined {
+  if (typeof name === 'string') return isGiven(lookUp(scope, name)) ? name : undefined;
+  return name.find((one) => isGiven(lookUp(scope, one)));
+}
+
+/** The value of an argument; undefined if the call does not give it. */
+export function argumentIn(scope: Arguments, name: ArgumentName | undefined): unknown {
+  const given = name === undefined ? undefined : givenName(scope, name);
+  return given === undefined ? undefined : lookUp(scope, given);
+}
+
+/** The text of an argument: of several names the first whose value is a string. */
+export function textIn(scope: Arguments, name: ArgumentName): string | undefined {
+  for (const one of typeof name === 'string' ? [name] : name) {
+    const value = lookUp(scope, one);
+    if (typeof value === 'string') return value;
+  }
+  return undefined;
+}
+
+/** Whether a condition holds for a call and, where the condition names a field of the item, for the item. */
 export function holds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
-  const value = (condition.inItem === true ? item : args)[condition.argument];
-  if (condition.is === undefined) return value !== undefined && value !== null;
+  const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
+  if (condition.is === undefined) return value !== undefined;
   return condition.is.some((wanted) => wanted === value);
+}
+
+/** The items of an array argument. Some models send the array as JSON text, and some servers accept it. */
+export function itemsOf(value: unknown): readonly unknown[] {
+  const list = typeof value === 'string' && value.trimStart().startsWith('[') ? parsed(value) : value;
+  return Array.isArray(list) ? list : [];
 }
 
 function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
   if (rule.when !== undefined && !holds(rule.when, args, item)) return false;
-  return rule.unless === undefined || !holds(rule.unless, args, item);
+  return ![rule.unless ?? []].flat().some((condition) => holds(condition, args, item));
 }
 
 function within(args: Arguments, item: unknown): Arguments {
   return isRecord(item) ? { ...args, ...item } : { ...args, '.': item };
 }
 
-function itemsOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function lookUp(scope: Arguments, name: string): unknown {
+  return name.length > 1 && name.includes('.') ? fieldOf(scope, name) : scope[name];
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }

@@ -28,10 +28,23 @@ export interface ServerTable {
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
 
+/** The same for the tools that an agent's host brings along. Relative paths start at the host's working directory. */
+export interface HostTable {
+  readonly id: string;
+  readonly words: ToolWords;
+  readonly tools: Readonly<Record<string, readonly Rule[]>>;
+}
+
 /** The first argument after the server's own name, or the value of an option. */
 type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
-/** What the server's tools and arguments are called, for sentences that name the next call. */
+/**
+ * The name of an argument. Of several names the first one that the call gives counts. A dot leads into a nested object
+ * (`action.command`); a lone dot is the item of `each`.
+ */
+export type ArgumentName = string | readonly string[];
+
+/** What the tools and arguments of a server or host are called, for sentences that name the next call. */
 export interface ToolWords {
   readonly read: string;
   readonly write: string;
@@ -49,42 +62,53 @@ export interface ToolWords {
   };
 }
 
-/** One thing a call does. Selectors are argument names; a rule whose path is absent from the call does not apply. */
+/** One thing a call does. A rule whose path is absent from the call does not apply. */
 export type Rule = RuleScope &
   (
-    | { readonly does: 'list' | 'mkdir'; readonly path: string }
+    | { readonly does: 'list' | 'mkdir'; readonly path: ArgumentName }
     | {
         readonly does: 'look';
-        readonly path: string;
+        readonly path: ArgumentName;
         /** It may be a name that only the server knows: it goes there as it was given. */
         readonly orName?: true;
       }
     | {
         readonly does: 'read';
-        readonly path: string;
+        readonly path: ArgumentName;
         readonly lines?: LineArguments;
         readonly shown: Shown;
       }
-    | { readonly does: 'write'; readonly path: string; readonly content: string }
-    | { readonly does: 'edit'; readonly path: string; readonly edit: EditArguments }
+    /** Shows lines that match, as `path:line:text`. The path may be absent: the working directory. */
+    | { readonly does: 'search'; readonly path: ArgumentName }
+    | { readonly does: 'write'; readonly path: ArgumentName; readonly content: ArgumentName }
+    | { readonly does: 'edit'; readonly path: ArgumentName; readonly edit: EditArguments }
     | {
         readonly does: 'insert';
-        readonly path: string;
-        readonly content: string;
+        readonly path: ArgumentName;
+        readonly content: ArgumentName;
         /** Absent: at the end of the file. */
         readonly after?: LineArgument;
       }
-    | { readonly does: 'touch'; readonly path: string; readonly lines?: LineArguments }
-    | { readonly does: 'delete'; readonly path: string; readonly recursive?: string }
+    | { readonly does: 'touch'; readonly path: ArgumentName; readonly lines?: LineArguments }
+    | { readonly does: 'delete'; readonly path: ArgumentName; readonly recursive?: ArgumentName }
     | {
         readonly does: 'move';
-        readonly source: string;
-        readonly destination: string;
-        /** It never replaces what is at the destination, and says so in these words; PATH stands for it. */
+        readonly source: ArgumentName;
+        readonly destination: ArgumentName;
+        /** The tool never replaces what is at the destination, and answers in these words; PATH stands for it. */
         readonly taken?: string;
       }
-    | { readonly does: 'copy'; readonly source: string; readonly destination: string }
-    | { readonly does: 'run'; readonly command: string }
+    | { readonly does: 'copy'; readonly source: ArgumentName; readonly destination: ArgumentName }
+    /** The text of a patch in the V4A format (`*** Begin Patch`), which names its own files. */
+    | { readonly does: 'patch'; readonly patch: ArgumentName }
+    | {
+        readonly does: 'run';
+        readonly command: ArgumentName;
+        /** The folder the command starts in. Absent from the call: the working directory. */
+        readonly folder?: ArgumentName;
+        /** A flag: the call answers before the command has ended. */
+        readonly background?: ArgumentName;
+      }
     | { readonly does: 'unknown' | 'nothing' }
   );
 
@@ -93,12 +117,13 @@ interface RuleScope {
   /** The rule holds for each item of this array argument; `.` then selects an item that is itself a string. */
   readonly each?: string;
   readonly when?: ArgumentIs;
-  readonly unless?: ArgumentIs;
+  /** The rule does not apply if one of these holds. */
+  readonly unless?: ArgumentIs | readonly ArgumentIs[];
 }
 
 export interface ArgumentIs {
   /** An argument of the call. */
-  readonly argument: string;
+  readonly argument: ArgumentName;
   /** It is a field of the item of `each` instead: what stands in the wrong place means nothing to the server. */
   readonly inItem?: true;
   /** The exact values that count; absent: the argument is given at all. */
@@ -110,16 +135,18 @@ export interface LineArguments {
   /** The lines are in each item of this array argument. */
   readonly each?: string;
   /** A number of lines from the top, or from the end. */
-  readonly head?: string;
-  readonly tail?: string;
+  readonly head?: ArgumentName;
+  readonly tail?: ArgumentName;
+  /** An array of the first and the last line. A last line below 1, or none, is the end of the file. */
+  readonly range?: ArgumentName;
   /**
    * First line, and last line (included) or number of lines. A negative first line counts from the end, unless there is
    * a last line.
    */
-  readonly from?: string;
-  readonly to?: string;
-  readonly count?: string;
-  /** What the server calls the first line; default 1. */
+  readonly from?: ArgumentName;
+  readonly to?: ArgumentName;
+  readonly count?: ArgumentName;
+  /** The number of the first line; default 1. */
   readonly firstLine?: 0 | 1;
   /** How many lines the server gives when none are asked for; default: all. */
   readonly defaultCount?: number;
@@ -127,20 +154,22 @@ export interface LineArguments {
 
 /** A line argument and what to add to it. */
 interface LineArgument {
-  readonly argument: string;
+  readonly argument: ArgumentName;
   readonly plus: number;
 }
 
 export interface EditArguments {
   /** The array of edits; default: the arguments themselves are one edit. */
   readonly each?: string;
-  readonly old: string;
-  readonly new: string;
+  readonly old: ArgumentName;
+  readonly new: ArgumentName;
+  /** An empty old text means that the new text becomes the whole file. */
+  readonly emptyCreates?: true;
   /** A flag that means every occurrence, and what it is when absent (default false). */
-  readonly all?: string;
+  readonly all?: ArgumentName;
   readonly allByDefault?: boolean;
   /** A number of expected occurrences; more than one means every occurrence. */
-  readonly occurrences?: string;
+  readonly occurrences?: ArgumentName;
   /** Where one of these holds for an edit or for the call, the server also takes text that is only like the old one. */
   readonly loosely?: readonly ArgumentIs[];
 }
@@ -156,7 +185,16 @@ export type Shown =
   /** The text is JSON. */
   | ({ readonly as: 'json' } & JsonShape)
   /** In some other form: only the arguments tell which lines were shown. */
-  | { readonly as: 'described' };
+  | { readonly as: 'described' }
+  /**
+   * The text is the lines asked for, perhaps with their numbers (`N<TAB>text`). `always`: a text without numbers is a
+   * message and no view of the file.
+   */
+  | { readonly as: 'lines'; readonly numbers: 'always' | 'maybe' | 'never' }
+  /** The same for what a command printed. */
+  | { readonly as: 'output'; readonly numbers: 'always' | 'never' }
+  /** Several files in one text, whose parts a file's content can forge: only our own receipts count. */
+  | { readonly as: 'receipts' };
 
 /** What a server adds around the lines. */
 export interface Decoration {

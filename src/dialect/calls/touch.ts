@@ -1,9 +1,9 @@
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { Shown } from './table.ts';
 
-/** One thing a tool call will do. Paths are as the caller wrote them. */
-export type Step =
-  /** Stays inside the workspace; what it shows is not counted as seen. */
+/** One thing a tool call does. Paths are as the caller wrote them. */
+export type Touch =
+  /** Stays inside the workspace; what it shows does not count as seen. */
   | { readonly does: 'look'; readonly path: string }
   /** Shows every entry of a folder. */
   | { readonly does: 'list'; readonly path: string }
@@ -14,10 +14,24 @@ export type Step =
       readonly asked: readonly AskedLines[] | undefined;
       readonly shown: Shown;
     }
+  /** Shows lines of the files below a path; undefined: below the working directory. */
+  | { readonly does: 'search'; readonly path: string | undefined }
   | { readonly does: 'change'; readonly intent: ForeignIntent }
-  | { readonly does: 'run'; readonly command: string }
-  /** Changes something, and nobody can say what. */
+  | RunTouch
+  /** Changes something, and no table says what. */
   | { readonly does: 'unknown' };
+
+/** A shell command. */
+export interface RunTouch {
+  readonly does: 'run';
+  readonly command: string;
+  /** The words of a command that was given as a list; `command` then has them joined by spaces. */
+  readonly words?: readonly string[];
+  /** The folder it starts in, where the call names one. */
+  readonly folder?: string;
+  /** The answer comes before the command has ended. */
+  readonly background?: true;
+}
 
 /** Lines that were asked for; negative numbers count from the end (-1 is the last line). `to` undefined: to the end. */
 export interface AskedLines {
@@ -25,4 +39,25 @@ export interface AskedLines {
   readonly to: number | undefined;
 }
 
-export type ReadStep = Extract<Step, { readonly does: 'read' }>;
+export type ReadTouch = Extract<Touch, { readonly does: 'read' }>;
+
+/** Every path that a touch names. */
+export function pathsOfTouch(touch: Touch): readonly string[] {
+  switch (touch.does) {
+    case 'look':
+    case 'list':
+    case 'read':
+      return [touch.path];
+    case 'search':
+      return touch.path === undefined ? [] : [touch.path];
+    case 'change':
+      return touch.intent.kind === 'move'
+        ? [touch.intent.source, touch.intent.destination]
+        : [touch.intent.path];
+    case 'run':
+    case 'unknown':
+      return [];
+    default:
+      return touch satisfies never;
+  }
+}

@@ -52,7 +52,8 @@ function wordsFor(tools: ServerTable['tools']): ToolWords {
   const first = (...does: Rule['does'][]): string | undefined =>
     Object.keys(tools).find((name) => tools[name]?.some((rule) => does.includes(rule.does)));
   const rule = tools[first('read') ?? '']?.find((candidate) => candidate.does === 'read');
-  const path = rule?.does === 'read' && rule.path !== '.' ? rule.path : 'path';
+  const named = rule?.does === 'read' ? [rule.path].flat()[0] : undefined;
+  const path = named === undefined || named === '.' ? 'path' : named;
   return {
     ...WORDS_FOR_ANY,
     ...defined('read', first('read')),

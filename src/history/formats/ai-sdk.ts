@@ -1,7 +1,7 @@
-import { isRecord } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Claim, Format } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 import type { ToolResult } from '../tool-result.ts';
 import { messageFormat } from './message-format.ts';

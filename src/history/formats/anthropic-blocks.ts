@@ -1,6 +1,6 @@
-import { isRecord } from '../../model/record.ts';
+import { isRecord, type JsonRecord, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type JsonRecord, stringIn, textOf } from '../json-value.ts';
+import { textOf } from '../json-value.ts';
 import type { ToolResult } from '../tool-result.ts';
 
 /** Where blocks of a message stand. */

@@ -1,7 +1,7 @@
-import { isRecord } from '../../model/record.ts';
+import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import { integerIn, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
+import { timeIn } from '../json-value.ts';
 import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 
 const BLOCKS = new Set([

@@ -1,24 +1,16 @@
-import { isRecord } from '../../model/record.ts';
-import type { Access } from '../access.ts';
+import { claudePage } from '../../dialect/calls/hosts/recorded-page.ts';
+import { pageShown } from '../../dialect/calls/shown/delivered.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
-import { pageView } from '../view.ts';
+import { timeIn } from '../json-value.ts';
+import { shownView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
-import { carriedEdit } from './carried-edit.ts';
-import { skimCalls } from './claude-call.ts';
-import { CallEnd } from './claude-call-end.ts';
-import { skimCommand } from './claude-command.ts';
-import { claudeDetail, claudePage } from './claude-detail.ts';
-import { skimEdit } from './claude-edit.ts';
-import { keyIn, type SkimmedResult } from './claude-name.ts';
-import { skimNumbered } from './claude-numbered.ts';
-import { skimPage } from './claude-page.ts';
-import { holdsMoreResults, type LinkedLine, skimClaude } from './claude-skim.ts';
+import { claudeDetail } from './claude-detail.ts';
+import { skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
 import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
-import { SpliceRoom } from './splice-room.ts';
 
 /** Types of records without a uuid, which tell this format from others when they come first. */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
@@ -48,11 +40,7 @@ interface ClaudeState {
 
 class ClaudeReader implements Reader {
   readonly #fold: Fold;
-  readonly #chain = new RecordChain(() => this.#nameOfLast());
-  /** The rest of the last line that was linked without its name. */
-  #nameless: { readonly bytes: Buffer; readonly rest: number; readonly end: number } | undefined;
-  readonly #room = new SpliceRoom();
-  readonly #callEnd = new CallEnd();
+  readonly #chain = new RecordChain();
   /** Is this the transcript of a sub-agent? Known from the first record on. */
   #side: boolean | undefined;
   /** Name of the last compaction. */
@@ -71,6 +59,10 @@ class ClaudeReader implements Reader {
     const uuid = stringIn(record, 'uuid');
     // Records without a name repeat messages for debugging.
     if (uuid === undefined || !this.#isOurs(record['isSidechain'] === true)) return;
+    if (record['type'] === 'progress') {
+      this.#progressed(record, keyOf(uuid));
+      return;
+    }
     if (record['subtype'] === 'compact_boundary') {
       this.#compacted(record, uuid);
       return;
@@ -92,26 +84,13 @@ class ClaudeReader implements Reader {
 
   skim(bytes: Buffer, start: number, end: number): boolean {
     const line = skimClaude(bytes, start, end);
-    if (line === 'read') return true;
-    if (line === 'nameless' || !this.#isOurs(line.side)) return false;
-    // Any call may use the id again that another one waits under.
-    if (line.calls === 'file' || (line.calls === 'other' && this.#fold.isWaiting))
-      return !this.#skimCalls(bytes, end, line);
-    if (line.result !== undefined) {
-      const id = bytes.toString('latin1', line.result.start, line.result.end);
-      if (this.#fold.awaits(id)) return !this.#skimResult(bytes.subarray(line.rest, end), line, id);
-      // A second result of a call may be what is left of the first.
-      if (this.#fold.hasShown(id)) return true;
-      if (this.#fold.isWaiting && holdsMoreResults(bytes, line.rest, end)) return true;
-    }
-    this.#linkTo(line.parent, line.link);
-    this.#nameless = { bytes, rest: line.rest, end };
+    if (line === undefined) return true;
+    if (line === 'nameless' || !this.#isOurs(line.side) || this.#chain.knows(line.key)) return false;
+    const { callId } = line;
+    // A second result of a call may be what is left of the first.
+    if (callId !== undefined && (this.#fold.awaits(callId) || this.#fold.hasShown(callId))) return true;
+    this.#linkTo(line.parent, line.kind, line.key);
     return false;
-  }
-
-  settle(): void {
-    this.#chain.settle();
-    this.#nameless = undefined;
   }
 
   state(): unknown {
@@ -131,49 +110,16 @@ class ClaudeReader implements Reader {
     this.#boundary = boundary ?? undefined;
   }
 
-  /** Takes calls without parsing the whole line; false if the line is not as expected. */
-  #skimCalls(bytes: Buffer, end: number, line: LinkedLine): boolean {
-    const found = skimCalls(bytes, { start: line.rest, end }, this.#callEnd);
-    if (found === undefined || this.#chain.knows(found.key)) return false;
-    this.#linkTo(line.parent, 'message', found.key);
-    for (const block of found.blocks) if (isCall(block)) callBlock(this.#fold, block, { cwd: found.cwd });
-    return true;
-  }
-
-  /** Takes the result of a read, a command or an edit without parsing its line; false if it must be parsed. */
-  #skimResult(rest: Buffer, line: LinkedLine, id: string): boolean {
-    const found = this.#skimAwaited(rest, this.#fold.awaited(id));
-    if (found === undefined) return false;
-    const { named, page, numbered, plain, carried } = found;
-    if (this.#chain.knows(named.key)) return false;
-    this.#linkTo(line.parent, 'result', named.key);
-    const { uuid: message, atMs } = named;
-    this.#fold.result({ id, ok: true, flagged: true, page, numbered, plain, carried, atMs, message });
-    return true;
-  }
-
-  #skimAwaited(rest: Buffer, access: Access | undefined): SkimmedResult | undefined {
-    if (access?.kind === 'edit') return this.#skimEdit(rest, access.path);
-    if (access?.kind !== 'read') return undefined;
-    if (access.shell === true) return access.body === 'raw' ? skimCommand(rest) : undefined;
-    if (access.body !== 'numbered') return undefined;
-    // Beside the results of sub-agents nothing is recorded.
-    return this.#side === true
-      ? (skimNumbered(rest) ?? skimPage(rest))
-      : (skimPage(rest) ?? skimNumbered(rest));
-  }
-
-  #skimEdit(rest: Buffer, path: string): SkimmedResult | undefined {
-    const found = skimEdit(rest);
-    const file = { path, latest: this.#fold.lastShown(path) };
-    const carried = found === undefined ? undefined : carriedEdit(found, file, this.#room);
-    return found === undefined || carried === undefined ? undefined : { named: found.named, carried };
-  }
-
   /** A sub-agent's records may stand in the main transcript: they are another conversation. */
   #isOurs(side: boolean): boolean {
     this.#side ??= side;
     return side === this.#side;
+  }
+
+  /** Notes of what tools and sub-agents do meanwhile; the model is not shown them. */
+  #progressed(record: JsonRecord, key: NameKey): void {
+    const parent = stringIn(record, 'parentUuid');
+    if (!this.#chain.knows(key)) this.#linkTo(parent === undefined ? null : keyOf(parent), 'aside', key);
   }
 
   #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
@@ -183,13 +129,7 @@ class ClaudeReader implements Reader {
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
-  #nameOfLast(): NameKey | undefined {
-    if (this.#nameless === undefined) return undefined;
-    const { bytes, rest, end } = this.#nameless;
-    return keyIn(bytes.subarray(rest, end));
-  }
-
-  #linkTo(parent: NameKey | null, kind: LinkKind, key?: NameKey): void {
+  #linkTo(parent: NameKey | null, kind: LinkKind, key: NameKey): void {
     this.#fold.place = this.#chain.link(parent, kind, key);
     if (this.#chain.isAdrift) this.#fold.compact();
   }
@@ -210,7 +150,7 @@ class ClaudeReader implements Reader {
     const page = file === undefined || content?.['type'] !== 'text' ? undefined : claudePage(file);
     const uuid = place.message;
     if (path === undefined || page === undefined || uuid === undefined) return;
-    this.#fold.show(uuid, pageView(path, page), { atMs: place.atMs, message: uuid });
+    this.#fold.show(uuid, shownView(path, pageShown(path, page)), { atMs: place.atMs, message: uuid });
   }
 
   #compacted(record: JsonRecord, uuid: string): void {

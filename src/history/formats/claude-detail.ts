@@ -1,10 +1,10 @@
-import { isRecord } from '../../model/record.ts';
+import type { RecordedPage } from '../../dialect/calls/answer.ts';
+import { claudePage } from '../../dialect/calls/hosts/recorded-page.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
 import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
-import { integerIn, type JsonRecord, objectIn, objectsIn, stringIn } from '../json-value.ts';
-import type { Page, ToolResult } from '../tool-result.ts';
-import { type PageLines, pageOf } from '../view.ts';
+import type { ToolResult } from '../tool-result.ts';
 
 /** What Claude Code recorded of a result beside its text. */
 export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'views'> & { readonly failed: boolean };
@@ -20,38 +20,8 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
   return { failed: false, views: rewrittenIn(detail) };
 }
 
-/** The page of a read, as it is recorded. */
-export function claudePage(file: JsonRecord): Page | undefined {
-  const text = stringIn(file, 'content');
-  const numbers = ['startLine', 'numLines', 'totalLines'].map((key) => integerIn(file, key));
-  const [from, lines, total] = numbers;
-  if (text === undefined || from === undefined || lines === undefined || total === undefined)
-    return undefined;
-  const shown = claudeLines({ from, lines, total }, text === '' || text.endsWith('\n'));
-  return shown === undefined ? undefined : pageOf(text, shown, 'exact');
-}
-
-/** What a host says of a page: its first line, how many lines it has, and how many the file. */
-export interface PageNumbers {
-  readonly from: number;
-  readonly lines: number;
-  readonly total: number;
-}
-
-/**
- * The lines of a page. `total` counts the empty line after a final newline, so where the page reaches the end that line
- * is left out, and elsewhere the total is not known.
- */
-export function claudeLines(said: PageNumbers, endsInNewline: boolean): PageLines | undefined {
-  const { from, lines, total } = said;
-  if (from < 1 || lines < 0) return undefined;
-  if (from + lines - 1 < total) return { from, to: from + lines - 1 };
-  const last = from - 1 + lines - (endsInNewline ? 1 : 0);
-  return { from, to: last, totalLines: last };
-}
-
 /** Counts only if the model was shown the lines, and not a note in their place. */
-function pageIn(detail: JsonRecord, text: string | undefined): Page | undefined {
+function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | undefined {
   const file = objectIn(detail, 'file');
   const empty = file?.['content'] === '';
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;

@@ -1,102 +1,90 @@
-import { endOfWord, standsAt } from './byte-match.ts';
-import { type CalledTools, calledTools, contentOf } from './claude-call.ts';
 import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
 
-/** What a line is, as far as its first bytes tell: to be parsed, no record of a conversation, or one that shows no file. */
-export type Skimmed = 'read' | 'nameless' | LinkedLine;
+/** A line that may be skipped: a record without a name, or one of which only the place in the conversation counts. */
+export type SkippedLine = 'nameless' | LinkedLine;
 
-/** A line of which only the place in the conversation counts, unless a call waits for it. */
 export interface LinkedLine {
   readonly parent: NameKey | null;
+  readonly key: NameKey;
   readonly side: boolean;
-  readonly link: LinkKind;
-  /** For a result: where the id of its call begins and ends. */
-  readonly result: { readonly start: number; readonly end: number } | undefined;
-  /** For a message of the model. */
-  readonly calls: CalledTools;
-  /** Where the rest of the line begins. */
-  readonly rest: number;
+  readonly kind: LinkKind;
+  /** The call that a result belongs to. The line must be parsed if that call waits for it or has shown something. */
+  readonly callId?: string;
 }
 
-const UUID_LENGTH = 36;
-const PARENT = Buffer.from('{"parentUuid":');
-const QUOTE = 34;
-const NULL_LENGTH = 'null'.length;
-const MAIN = Buffer.from(',"isSidechain":false,');
-const SIDE = Buffer.from(',"isSidechain":true,');
-const OPTIONAL = ['"promptId":"', '"agentId":"'].map((key) => Buffer.from(key));
-const ATTACHMENT = Buffer.from('"attachment":{"type":"');
-const ATTACHED_FILE = Buffer.from('file"');
-const MESSAGE = Buffer.from('"message":{');
-const USER = Buffer.from('"type":"user","message":{"role":"user","content":[{"tool_use_id":"');
-const RESULT = Buffer.from('","type":"tool_result",');
-const TYPE = Buffer.from('{"type":"');
-const NAMELESS = /^\{"type":"([\w-]+)"/;
-const NAMELESS_BYTES = 48;
-/** Types of records that may have a name although they begin with their type. */
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+/** Records that have a parent begin so, with plain strings before their type or their message. */
+const HEAD = new RegExp(
+  `^\\{"parentUuid":(?:null|"(${UUID})"),"isSidechain":(true|false),` +
+    '(?:"(?:userType|cwd|sessionId|version|gitBranch|agentId|slug|entrypoint|promptId)":"[^"\\\\{]*",)*' +
+    '(?:"type":"(progress)",|"type":"(user)","message":\\{"role":"user","content":\\[\\{|"(message)":\\{|"(attachment)":\\{"type":"(?!file"))',
+);
+/** A result names its call before its content, in either order of the two keys. */
+const RESULT =
+  /^(?:"tool_use_id":"([\w-]{1,100})","type":"tool_result"|"type":"tool_result","tool_use_id":"([\w-]{1,100})"),/;
+/** The name near the end of a record, with nothing but plain values behind it. */
+const TAIL = new RegExp(
+  `,(?:"type":"(assistant|attachment)",)?(?:"timestamp":"[^"\\\\]*",)?"uuid":"(${UUID})"` +
+    '(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$',
+);
+/** The name of a result stands right behind its message. */
+const MESSAGE_END = Buffer.from(']},"uuid":"');
+const NAME_AND_TIME = new RegExp(`^(${UUID})","timestamp":"`);
+const NAME_AND_TIME_BYTES = 64;
+const TYPED = /^\{"type":"([\w-]{1,40})",/;
+/** Types of records that matter although they begin with their type. */
 const NAMED = new Set(['user', 'assistant', 'system', 'attachment', 'progress', 'content-replacement']);
-const INITIALS = new Set([...NAMED].map((type) => Buffer.from(type).readUInt16BE()));
+const HEAD_BYTES = 1024;
+const TAIL_BYTES = 1024;
+const NAME = Buffer.from('"uuid":"');
+const RESULT_ID = Buffer.from('"tool_use_id":');
+const CALLS = [Buffer.from('"type":"tool_use"'), Buffer.from('"type":"mcp_tool_use"'), RESULT_ID];
+const SUMMARY = Buffer.from('"isCompactSummary":');
 
 /**
- * Looks at the beginning of a line, and in a message of the model for calls. Records begin with the same keys in the
- * same order; a line that does not is parsed.
+ * Decides by a line's first and last bytes whether it may be skipped. Undefined: it must be parsed, as must everything
+ * that does not look exactly as expected. The bytes between are searched only for keys that would make them matter.
  */
-export function skimClaude(bytes: Buffer, start: number, end: number): Skimmed {
-  if (!standsAt(bytes, PARENT, start)) return withoutParent(bytes, start, end);
-  const value = start + PARENT.length;
-  const parented = bytes[value] === QUOTE;
-  const parent = parented ? keyAt(bytes, value + 1) : null;
-  const from = value + (parented ? UUID_LENGTH + 2 : NULL_LENGTH);
-  const side = standsAt(bytes, SIDE, from);
-  if (!side && !standsAt(bytes, MAIN, from)) return 'read';
-  const body = pastOptional(bytes, from + (side ? SIDE.length : MAIN.length));
-  if (body >= end) return 'read';
-  if (standsAt(bytes, USER, body)) {
-    const id = body + USER.length;
-    const closed = endOfWord(bytes, id);
-    const rest = closed + RESULT.length;
-    if (closed === -1 || !standsAt(bytes, RESULT, closed) || rest >= end) return 'read';
-    return { parent, side, link: 'result', result: { start: id, end: closed }, calls: 'none', rest };
-  }
-  const link = linkAt(bytes, body);
-  if (link === undefined) return 'read';
-  if (link === 'aside') return { parent, side, link, result: undefined, calls: 'none', rest: body };
-  const content = contentOf(bytes, body, end);
-  const calls = calledTools(bytes, content, end);
-  return { parent, side, link, result: undefined, calls, rest: content === -1 ? body : content };
+export function skimClaude(bytes: Buffer, start: number, end: number): SkippedLine | undefined {
+  const head = bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES));
+  const match = HEAD.exec(head);
+  if (match === null) return withoutParent(bytes, start, end, head);
+  const [{ length }, parent, side, isProgress, isUser] = match;
+  const begun = { parent: parent === undefined ? null : keyOfUuid(parent), side: side === 'true' };
+  const rest = bytes.subarray(start + length, end);
+  if (isProgress === undefined && rest.includes(SUMMARY)) return undefined;
+  if (isUser !== undefined) return resultLine(begun, head.slice(length), rest);
+  const tail = TAIL.exec(bytes.toString('latin1', Math.max(start + length, end - TAIL_BYTES), end));
+  if (tail === null) return undefined;
+  const line = { ...begun, key: keyOfUuid(tail[2] ?? '') };
+  if (isProgress !== undefined) return { ...line, kind: 'aside' };
+  const [, , , , , isMessage] = match;
+  if (isMessage === undefined) return tail[1] === 'attachment' ? { ...line, kind: 'aside' } : undefined;
+  const isPlain = tail[1] === 'assistant' && !CALLS.some((call) => rest.includes(call));
+  return isPlain ? { ...line, kind: 'message' } : undefined;
 }
 
-/** Attachments that are no file, and messages of the model. */
-function linkAt(bytes: Buffer, at: number): LinkKind | undefined {
-  if (standsAt(bytes, MESSAGE, at)) return 'message';
-  if (!standsAt(bytes, ATTACHMENT, at)) return undefined;
-  return standsAt(bytes, ATTACHED_FILE, at + ATTACHMENT.length) ? undefined : 'aside';
+/** A line with exactly one result. */
+function resultLine(
+  begun: Pick<LinkedLine, 'parent' | 'side'>,
+  text: string,
+  rest: Buffer,
+): LinkedLine | undefined {
+  const result = RESULT.exec(text);
+  const callId = result?.[1] ?? result?.[2];
+  if (result === null || callId === undefined || rest.includes(RESULT_ID, result[0].length)) return undefined;
+  const name = rest.indexOf(MESSAGE_END) + MESSAGE_END.length;
+  const named = NAME_AND_TIME.exec(rest.toString('latin1', name, name + NAME_AND_TIME_BYTES))?.[1];
+  return named === undefined ? undefined : { ...begun, key: keyOfUuid(named), kind: 'result', callId };
 }
 
-function pastOptional(bytes: Buffer, start: number): number {
-  let at = start;
-  for (const key of OPTIONAL) {
-    if (!standsAt(bytes, key, at)) continue;
-    const end = endOfWord(bytes, at + key.length);
-    if (end !== -1) at = end + 2;
-  }
-  return at;
+function withoutParent(bytes: Buffer, start: number, end: number, head: string): 'nameless' | undefined {
+  const type = TYPED.exec(head)?.[1];
+  if (type === undefined || NAMED.has(type)) return undefined;
+  return bytes.subarray(start, end).includes(NAME) ? undefined : 'nameless';
 }
 
-function withoutParent(bytes: Buffer, start: number, end: number): Skimmed {
-  // Most of these lines are not even looked at: their type does not begin like one that matters.
-  if (end - start > NAMELESS_BYTES && standsAt(bytes, TYPE, start)) {
-    if (!INITIALS.has(bytes.readUInt16BE(start + TYPE.length))) return 'nameless';
-  }
-  const head = bytes.toString('latin1', start, Math.min(end, start + NAMELESS_BYTES));
-  const type = NAMELESS.exec(head)?.[1];
-  return type === undefined || NAMED.has(type) ? 'read' : 'nameless';
-}
-
-const SECOND = Buffer.from('"tool_use_id":');
-
-/** Is there another result in the rest of a line? */
-export function holdsMoreResults(bytes: Buffer, rest: number, end: number): boolean {
-  return bytes.subarray(rest, end).includes(SECOND);
+function keyOfUuid(uuid: string): NameKey {
+  return keyAt(Buffer.from(uuid, 'latin1'), 0);
 }

@@ -1,12 +1,11 @@
-import { isRecord } from '../../model/record.ts';
-import { lineCount } from '../../text/lines.ts';
+import { geminiOutput } from '../../dialect/calls/hosts/command-output.ts';
+import { geminiPage } from '../../dialect/calls/hosts/recorded-page.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../json-value.ts';
-import type { Page, ToolResult } from '../tool-result.ts';
-import { pageOf } from '../view.ts';
-import { geminiOutput } from './command-output.ts';
+import { timeIn } from '../json-value.ts';
+import type { ToolResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
 export const GEMINI: Format = {
@@ -109,30 +108,15 @@ function outputIn(call: JsonRecord, id: string): string | undefined {
   return response === undefined ? undefined : stringIn(response, 'output');
 }
 
-const PAGE =
-  /^\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (\d{1,12})-(\d{1,12}) of (\d{1,12}) total lines\.\n/;
-const PAGE_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
-
 type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited'> & { readonly failed: boolean };
 
 function detailOf(call: JsonRecord, output: string | undefined): Detail {
   if (output === undefined) return { failed: true };
-  const page = pageIn(output);
+  const page = geminiPage(output);
   if (page !== undefined) return { failed: false, text: output, page };
   const command = geminiOutput(output);
   if (command !== undefined) return { failed: !command.ok, text: output, stdout: command.stdout };
   return { failed: false, text: output, edited: editedIn(call) };
-}
-
-/** Its total counts the empty line after a final newline, so it is known only where the page holds that line. */
-function pageIn(output: string): Page | undefined {
-  const [, from, to, total] = PAGE.exec(output) ?? [];
-  const start = output.indexOf(PAGE_TEXT);
-  if (from === undefined || start === -1) return undefined;
-  const text = output.slice(start + PAGE_TEXT.length);
-  if (Number(to) < Number(total)) return pageOf(text, { from: Number(from), to: Number(to) }, 'lines');
-  const last = Number(from) - 1 + lineCount(text);
-  return pageOf(text, { from: Number(from), to: last, totalLines: last }, 'lines');
 }
 
 /** Not when the user changed what the model had proposed. */

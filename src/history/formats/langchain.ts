@@ -1,6 +1,7 @@
+import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Claim, Format } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+import { textOf } from '../json-value.ts';
 import { messageFormat } from './message-format.ts';
 import type { NamedMessages } from './named-messages.ts';
 

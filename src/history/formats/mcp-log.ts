@@ -1,6 +1,7 @@
+import { type JsonRecord, objectIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 
 /** Messages between an MCP client and a file server, one per line, bare or as `message` of a log's own record. */

@@ -1,6 +1,6 @@
+import type { JsonRecord } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type FormatName, strongest } from '../format.ts';
-import type { JsonRecord } from '../json-value.ts';
 import { NamedMessages } from './named-messages.ts';
 
 /** How a framework spells its messages. */

@@ -1,7 +1,7 @@
-import { isRecord } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Claim, type Format, type Reader, strongest } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { textOf, timeIn } from '../json-value.ts';
 import { ITEM_TYPES, readItem } from './openai-items.ts';
 
 /** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */

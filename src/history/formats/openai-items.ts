@@ -1,7 +1,8 @@
+import { codexOutput } from '../../dialect/calls/hosts/command-output.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, textOf } from '../json-value.ts';
+import { textOf } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
-import { codexOutput } from './command-output.ts';
 
 /** Where items stand. */
 export interface ItemPlace {

@@ -1,6 +1,7 @@
+import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../json-value.ts';
+import { textOf, timeIn } from '../json-value.ts';
 
 const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
 /** A compaction's own events may hold another compaction; more levels than this are no history. */

@@ -1,18 +1,33 @@
 import type { LineRange } from '../../../model/coverage.ts';
+import { lineCount } from '../../../text/lines.ts';
+import type { RecordedPage } from '../answer.ts';
 import type { AskedLines } from '../touch.ts';
+import { marksIn } from './marks.ts';
 
-/** What a result showed of one file. */
+/** What an answer showed of one file. */
 export interface ShownLines {
+  /** As the call wrote it. */
   readonly path: string;
-  /** The lines themselves, where the result has them verbatim; line endings and the final newline may differ. */
+  /** The lines themselves, where the answer has them verbatim; line endings and the final newline may differ. */
   readonly content?: string;
-  /** Absent: the whole file. Negative numbers count from the end; a range may reach past it. */
+  /**
+   * Absent: the whole file. Empty: something of it, but not known which lines. Negative numbers count from the end
+   * (-1 is the last line); a range may reach past it.
+   */
   readonly ranges?: readonly LineRange[];
-  /** Shown as an image or another blob: known, but not as lines. */
+  /** Only if it is certain. */
+  readonly totalLines?: number;
+  /** The content is the file's own to the byte, so the hash of the whole content is the file's hash. */
+  readonly exact?: true;
+  /** The revision that our own receipt proves. */
+  readonly revision?: string;
+  /** Only part of the lines' text was shown: long lines were cut, or the file was shown as an image. */
   readonly clamped?: true;
+  /** Something in the lines was blanked out. */
+  readonly redacted?: true;
 }
 
-/** Lines that were delivered for lines that were asked for. The text tells how many they are, not the arguments. */
+/** Lines that were delivered for lines that were asked for. The text says how many there are, not the arguments. */
 export function delivered(
   path: string,
   asked: readonly AskedLines[] | undefined,
@@ -20,15 +35,24 @@ export function delivered(
 ): ShownLines[] {
   const only = asked?.[0];
   if (only === undefined) return [{ path, content }];
-  const count = countLines(content);
+  const count = lineCount(content);
   if (count === 0) return [];
   const from = only.from < 0 ? -count : only.from;
   return [{ path, content, ranges: [{ from, to: from + count - 1 }] }];
 }
 
-function countLines(text: string): number {
-  if (text === '') return 0;
-  let count = text.endsWith('\n') ? 0 : 1;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
-  return count;
+/** The lines that a page is. Marks count only in a text that is not the file's own to the byte. */
+export function pageShown(path: string, page: RecordedPage): ShownLines {
+  const { content, from, to, totalLines, exact } = page;
+  const { clamped, redacted } = exact ? { clamped: false, redacted: false } : marksIn(content);
+  const isWhole = totalLines === 0 || (from === 1 && to === totalLines);
+  return {
+    path,
+    content,
+    ...(isWhole ? {} : { ranges: [{ from, to }] }),
+    ...(totalLines === undefined ? {} : { totalLines }),
+    ...(exact ? { exact } : {}),
+    ...(clamped ? { clamped } : {}),
+    ...(redacted ? { redacted } : {}),
+  };
 }

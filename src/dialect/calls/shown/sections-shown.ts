@@ -1,5 +1,5 @@
 import type { Decoration, SectionMarks } from '../table.ts';
-import type { ReadStep } from '../touch.ts';
+import type { ReadTouch } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
 import { undecorated } from './undecorated.ts';
 
@@ -9,7 +9,7 @@ import { undecorated } from './undecorated.ts';
  */
 export function sectionsShown(
   marks: SectionMarks & Decoration,
-  reads: readonly ReadStep[],
+  reads: readonly ReadTouch[],
   text: string,
 ): ShownLines[] {
   const [alone, ...more] = reads;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { interpretCall } from '../interpret.ts';
+import { mcpAnswer } from '../answer.ts';
+import { touchesOf } from '../interpret.ts';
 import { KNOWN_SERVERS } from '../servers/known-servers.ts';
 import type { Shown } from '../table.ts';
-import type { AskedLines, ReadStep } from '../touch.ts';
+import type { AskedLines, ReadTouch } from '../touch.ts';
 import { shownLines } from './shown.ts';
 
-const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadStep => ({
+const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadTouch => ({
   does: 'read',
   path,
   asked,
@@ -16,8 +17,8 @@ const text = (...texts: string[]) => texts.map((value) => ({ type: 'text', text:
 /** What the result of a call to a known server shows. */
 function shownBy(server: string, tool: string, args: object, content: unknown) {
   const rules = KNOWN_SERVERS.find((table) => table.id === server)?.tools[tool] ?? [];
-  const reads = interpretCall(rules, { ...args }).filter((step) => step.does === 'read');
-  return shownLines(reads, content);
+  const reads = touchesOf(rules, { ...args }).filter((step) => step.does === 'read');
+  return shownLines(reads, mcpAnswer(content));
 }
 
 describe('a text that is the lines', () => {
@@ -46,19 +47,19 @@ describe('a text that is the lines', () => {
       [{ path: 'f', content: 'g\nh', ranges: [{ from: 7, to: 8 }] }],
     ],
   ])('%s', (_what, asked, shown, expected) => {
-    expect(shownLines([read('f', verbatim, asked)], text(shown))).toEqual(expected);
+    expect(shownLines([read('f', verbatim, asked)], mcpAnswer(text(shown)))).toEqual(expected);
   });
 
   it('counts a picture as known, not as lines', () => {
     const image = [{ type: 'image', data: 'AA==', mimeType: 'image/png' }];
-    expect(shownLines([read('f', verbatim)], image)).toEqual([{ path: 'f', clamped: true }]);
+    expect(shownLines([read('f', verbatim)], mcpAnswer(image))).toEqual([{ path: 'f', clamped: true }]);
     const blob = [{ type: 'resource', resource: { uri: 'x', blob: 'AA==' } }];
-    expect(shownLines([read('f', verbatim)], blob)).toEqual([{ path: 'f', clamped: true }]);
+    expect(shownLines([read('f', verbatim)], mcpAnswer(blob))).toEqual([{ path: 'f', clamped: true }]);
   });
 
   it('counts nothing where there is no text', () => {
     for (const content of [undefined, null, [], 'x', [null]])
-      expect(shownLines([read('f', verbatim)], content)).toEqual([]);
+      expect(shownLines([read('f', verbatim)], mcpAnswer(content))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
-import type { LineRange } from '../model/coverage.ts';
-import { parseJson } from './json-value.ts';
+import type { LineRange } from '../../../model/coverage.ts';
+import { parseJson } from '../../../model/record.ts';
 
 /** What our own tools say at the end of a read: `[read PATH lines A-B of N revision R]`, as far as it is known. */
 export interface Receipt {

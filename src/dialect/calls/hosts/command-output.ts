@@ -1,5 +1,4 @@
-import { isRecord } from '../../model/record.ts';
-import { objectIn, parseJson, stringIn } from '../json-value.ts';
+import { isRecord, objectIn, parseJson, stringIn } from '../../../model/record.ts';
 
 /** The output of a command, and whether it is known to have ended well. */
 export interface CommandOutput {

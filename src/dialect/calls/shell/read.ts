@@ -1,9 +1,8 @@
-import { isRecord } from '../model/record.ts';
-import type { JsonRecord } from './json-value.ts';
-import { simpleWords } from './shell-words.ts';
+import type { ReadTouch, RunTouch } from '../touch.ts';
+import { simpleWords } from './words.ts';
 
 /** A command that prints lines of one file and nothing else. */
-export interface ShellRead {
+interface PrintedLines {
   readonly path: string;
   /** First line, 1-based; negative: that many lines before the end. */
   readonly from: number;
@@ -16,14 +15,21 @@ export interface ShellRead {
 const DEFAULT_LINES = 10;
 
 /**
- * What a shell command shows for certain: `cat`, `sed -n`, `head` or `tail` of one file, as a single simple command.
- * Anything with a pipe, a redirection, an expansion, a second command or an unknown option is undefined.
+ * What a command shows for certain: `cat`, `sed -n`, `head` or `tail` of one file, as a single simple command. Undefined
+ * for anything with a pipe, a redirection, an expansion, a second command or an unknown option, and for a command that
+ * goes on in the background.
  */
-export function shellRead(command: string | readonly string[]): ShellRead | undefined {
-  const words = typeof command === 'string' ? simpleWords(command) : unwrapped(command);
-  if (words === undefined) return undefined;
-  const args = words.slice(1);
-  switch (words[0]) {
+export function readOfCommand(run: RunTouch): ReadTouch | undefined {
+  const words = run.words === undefined ? simpleWords(run.command) : unwrapped(run.words);
+  const printed = words === undefined || run.background === true ? undefined : printedBy(words);
+  if (printed === undefined) return undefined;
+  const { path, from, to, numbered } = printed;
+  const asked = from === 1 && to === undefined ? undefined : [{ from, to }];
+  return { does: 'read', path, asked, shown: { as: 'output', numbers: numbered ? 'always' : 'never' } };
+}
+
+function printedBy([program, ...args]: readonly string[]): PrintedLines | undefined {
+  switch (program) {
     case 'cat':
       return cat(args);
     case 'sed':
@@ -37,15 +43,6 @@ export function shellRead(command: string | readonly string[]): ShellRead | unde
   }
 }
 
-/** The command in the arguments of a shell tool, under any of its usual names. */
-export function commandIn(args: JsonRecord): string | readonly string[] | undefined {
-  const action = args['action'];
-  const command = args['command'] ?? args['cmd'] ?? (isRecord(action) ? action['command'] : undefined);
-  if (typeof command === 'string') return command;
-  const words = Array.isArray(command) ? command : [];
-  return words.length > 0 && words.every((word) => typeof word === 'string') ? words : undefined;
-}
-
 /** `bash -lc "…"` as an array is the command inside; any other array is the words themselves. */
 function unwrapped(words: readonly string[]): readonly string[] | undefined {
   const [shell, flag, inner, ...more] = words;
@@ -55,14 +52,14 @@ function unwrapped(words: readonly string[]): readonly string[] | undefined {
     : undefined;
 }
 
-function cat(args: readonly string[]): ShellRead | undefined {
+function cat(args: readonly string[]): PrintedLines | undefined {
   const numbered = args[0] === '-n';
   const path = onlyFile(numbered ? args.slice(1) : args);
   return path === undefined ? undefined : { path, from: 1, numbered };
 }
 
 /** `sed -n A,Bp FILE`, also one line, also to the last (`$`). */
-function sed(args: readonly string[]): ShellRead | undefined {
+function sed(args: readonly string[]): PrintedLines | undefined {
   const [quiet, script, ...rest] = args;
   const match = /^(\d{1,12})(?:,(\d{1,12}|\$))?p$/.exec(script ?? '');
   const path = onlyFile(rest);
@@ -76,14 +73,14 @@ function sed(args: readonly string[]): ShellRead | undefined {
   return { path, from, to: Math.max(from, to), numbered: false };
 }
 
-function head(args: readonly string[]): ShellRead | undefined {
+function head(args: readonly string[]): PrintedLines | undefined {
   const counted = lineCountOf(args);
   if (counted === undefined || !/^\d{1,12}$/.test(counted.count)) return undefined;
   const to = Number(counted.count);
   return to < 1 ? undefined : { path: counted.path, from: 1, to, numbered: false };
 }
 
-function tail(args: readonly string[]): ShellRead | undefined {
+function tail(args: readonly string[]): PrintedLines | undefined {
   const counted = lineCountOf(args);
   if (counted === undefined) return undefined;
   const fromTop = /^\+(\d{1,12})$/.exec(counted.count)?.[1];

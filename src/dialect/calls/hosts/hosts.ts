@@ -1,0 +1,229 @@
+import { type ForeignCall, type Interpretation, interpret } from '../interpret.ts';
+import type { HostTable, Rule } from '../table.ts';
+import {
+  DELETE,
+  EDIT,
+  EDIT_OR_CREATE,
+  INSERT,
+  LIST,
+  NOTHING,
+  PATCH,
+  READ,
+  READ_NUMBERED,
+  READ_PLAIN,
+  SEARCH,
+  SHELL,
+  TEXT_EDITOR,
+  WRITE,
+} from './usual.ts';
+import { usualRules } from './usual-names.ts';
+
+const TOUCH_NOTEBOOK: readonly Rule[] = [{ does: 'touch', path: ['notebook_path', 'filePath', 'path'] }];
+const SHOW_IMAGE: readonly Rule[] = [{ does: 'look', path: ['path', 'file_path', 'filePath'] }];
+
+/** Claude Code. `Read` numbers its lines and records the page beside the text. */
+const CLAUDE_CODE: HostTable = {
+  id: 'claude-code',
+  words: {
+    read: 'Read',
+    write: 'Write',
+    edit: 'Edit',
+    arguments: { path: 'file_path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
+  },
+  tools: {
+    Read: READ_NUMBERED,
+    Write: WRITE,
+    Edit: EDIT_OR_CREATE,
+    MultiEdit: EDIT_OR_CREATE,
+    NotebookEdit: TOUCH_NOTEBOOK,
+    Bash: SHELL,
+    Grep: SEARCH,
+    Glob: LIST,
+    LS: LIST,
+    BashOutput: NOTHING,
+    KillShell: NOTHING,
+    Task: NOTHING,
+    Agent: NOTHING,
+    TodoWrite: NOTHING,
+    WebFetch: NOTHING,
+    WebSearch: NOTHING,
+  },
+};
+
+/** Codex. It has no tool that reads: reads are shell commands. */
+const CODEX: HostTable = {
+  id: 'codex',
+  words: { read: 'cat', write: 'apply_patch', edit: 'apply_patch', arguments: { path: 'command' } },
+  tools: {
+    apply_patch: PATCH,
+    Bash: SHELL,
+    shell: SHELL,
+    local_shell: SHELL,
+    shell_command: SHELL,
+    exec_command: SHELL,
+    // Input for a process that runs already: it may do anything.
+    write_stdin: [{ does: 'run', command: 'chars' }],
+    view_image: SHOW_IMAGE,
+    update_plan: NOTHING,
+  },
+};
+
+/** Gemini CLI. */
+const GEMINI: HostTable = {
+  id: 'gemini',
+  words: {
+    read: 'read_file',
+    write: 'write_file',
+    edit: 'replace',
+    list: 'list_directory',
+    arguments: { path: 'file_path', from: 'start_line', to: 'end_line', replaceAll: 'allow_multiple' },
+  },
+  tools: {
+    read_file: READ_PLAIN,
+    // Takes globs, and joins the files with marks that their content can forge.
+    read_many_files: [
+      { does: 'look', each: 'include', path: '.' },
+      { does: 'look', each: 'paths', path: '.' },
+    ],
+    write_file: WRITE,
+    replace: EDIT_OR_CREATE,
+    run_shell_command: SHELL,
+    list_directory: LIST,
+    glob: LIST,
+    search_file_content: SEARCH,
+    grep_search: SEARCH,
+    save_memory: NOTHING,
+    write_todos: NOTHING,
+    google_web_search: NOTHING,
+    web_fetch: NOTHING,
+  },
+};
+
+/** opencode. */
+const OPENCODE: HostTable = {
+  id: 'opencode',
+  words: {
+    read: 'read',
+    write: 'write',
+    edit: 'edit',
+    arguments: { path: 'filePath', from: 'offset', count: 'limit', replaceAll: 'replaceAll' },
+  },
+  tools: {
+    read: READ_NUMBERED,
+    write: WRITE,
+    edit: EDIT_OR_CREATE,
+    multiedit: EDIT_OR_CREATE,
+    patch: PATCH,
+    apply_patch: PATCH,
+    bash: SHELL,
+    grep: SEARCH,
+    glob: LIST,
+    list: LIST,
+    task: NOTHING,
+    todowrite: NOTHING,
+    todoread: NOTHING,
+    webfetch: NOTHING,
+    skill: NOTHING,
+    invalid: NOTHING,
+  },
+};
+
+/** Cursor, by its documentation. */
+const CURSOR: HostTable = {
+  id: 'cursor',
+  words: {
+    read: 'Read',
+    write: 'Write',
+    edit: 'StrReplace',
+    delete: 'Delete',
+    list: 'LS',
+    arguments: { path: 'path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
+  },
+  tools: {
+    Read: READ,
+    Write: WRITE,
+    TabWrite: WRITE,
+    StrReplace: EDIT_OR_CREATE,
+    Edit: EDIT_OR_CREATE,
+    MultiEdit: EDIT_OR_CREATE,
+    EditNotebook: TOUCH_NOTEBOOK,
+    ApplyPatch: PATCH,
+    Delete: DELETE,
+    Shell: SHELL,
+    Grep: SEARCH,
+    Glob: LIST,
+    LS: LIST,
+  },
+};
+
+/** VS Code's agent mode, by its documentation. */
+const VSCODE: HostTable = {
+  id: 'vscode',
+  words: {
+    read: 'read_file',
+    write: 'create_file',
+    edit: 'replace_string_in_file',
+    list: 'list_dir',
+    arguments: { path: 'filePath', from: 'startLine', to: 'endLine' },
+  },
+  tools: {
+    read_file: READ,
+    create_file: WRITE,
+    replace_string_in_file: EDIT,
+    multi_replace_string_in_file: [
+      {
+        does: 'edit',
+        each: 'replacements',
+        path: ['filePath', 'path'],
+        edit: { old: ['oldString', 'old_string'], new: ['newString', 'new_string'] },
+      },
+    ],
+    insert_edit_into_file: [{ does: 'touch', path: ['filePath', 'path'] }],
+    edit_notebook_file: TOUCH_NOTEBOOK,
+    apply_patch: PATCH,
+    create_directory: [{ does: 'mkdir', path: ['dirPath', 'path'] }],
+    run_in_terminal: SHELL,
+    grep_search: SEARCH,
+    list_dir: LIST,
+    file_search: LIST,
+    semantic_search: NOTHING,
+    get_errors: NOTHING,
+    manage_todo_list: NOTHING,
+  },
+};
+
+/** The text editor, bash and memory tools of the Anthropic API. */
+const ANTHROPIC: HostTable = {
+  id: 'anthropic',
+  words: {
+    read: 'view',
+    write: 'create',
+    edit: 'str_replace',
+    insert: 'insert',
+    arguments: { path: 'path' },
+  },
+  tools: {
+    str_replace_based_edit_tool: TEXT_EDITOR,
+    str_replace_editor: TEXT_EDITOR,
+    memory: TEXT_EDITOR,
+    bash: SHELL,
+    read: READ,
+    write: WRITE,
+    edit: EDIT,
+    insert: INSERT,
+  },
+};
+
+/** Hosts whose own tools we know. */
+export const HOSTS: readonly HostTable[] = [CLAUDE_CODE, CODEX, GEMINI, OPENCODE, CURSOR, VSCODE, ANTHROPIC];
+
+/**
+ * What a call of a host's tool does. A tool that the host's table does not have is judged by its usual name, as MCP
+ * tools are (`mcp__files__write_file`), and counts as guessed.
+ */
+export function interpretFor(host: HostTable | undefined, call: ForeignCall): Interpretation {
+  const { name } = call.tool;
+  if (host !== undefined && Object.hasOwn(host.tools, name)) return interpret(call, host.tools[name]);
+  const usual = usualRules(name);
+  return usual === undefined ? interpret(call, undefined) : { ...interpret(call, usual), guessed: true };
+}

@@ -1,0 +1,143 @@
+import type { ArgumentName, EditArguments, LineArguments, Rule } from '../table.ts';
+
+/** The rules of tools that most hosts and servers have, with the argument names that are in use for them. */
+
+const PATH: ArgumentName = [
+  'path',
+  'file_path',
+  'filePath',
+  'absolute_path',
+  'target_file',
+  'filename',
+  'file',
+];
+const CONTENT: ArgumentName = ['content', 'contents', 'file_text', 'fileText'];
+const LINES: LineArguments = {
+  range: ['view_range', 'viewRange'],
+  head: 'head',
+  tail: 'tail',
+  from: ['start_line', 'startLine', 'offset'],
+  to: ['end_line', 'endLine'],
+  count: 'limit',
+};
+const OLD_NEW: EditArguments = {
+  old: ['old_string', 'oldString', 'old_str', 'oldText', 'old_text'],
+  new: ['new_string', 'newString', 'new_str', 'newText', 'new_text'],
+  all: ['replace_all', 'replaceAll', 'allow_multiple'],
+  occurrences: 'expected_replacements',
+};
+const DRY_RUN = { argument: ['dry_run', 'dryRun'], is: [true] } as const;
+const APPEND = { argument: 'append', is: [true] } as const;
+const EDITS = { argument: 'edits' } as const;
+const COMMAND = (...is: string[]) => ({ argument: 'command', is }) as const;
+
+/** A text without line numbers is a message and no view of the file. */
+export const READ_NUMBERED: readonly Rule[] = [
+  { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'always' } },
+];
+export const READ: readonly Rule[] = [
+  { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'maybe' } },
+];
+export const READ_PLAIN: readonly Rule[] = [
+  { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'never' } },
+];
+export const READ_MANY: readonly Rule[] = [
+  { does: 'read', each: 'paths', path: '.', shown: { as: 'receipts' } },
+];
+export const WRITE: readonly Rule[] = [
+  { does: 'insert', path: PATH, content: CONTENT, when: APPEND },
+  { does: 'write', path: PATH, content: CONTENT, unless: APPEND },
+];
+/** One replacement, or several in a list. */
+export const EDIT: readonly Rule[] = editRules(OLD_NEW);
+/** The same for tools that create a file when the old text is empty. */
+export const EDIT_OR_CREATE: readonly Rule[] = editRules({ ...OLD_NEW, emptyCreates: true });
+export const INSERT: readonly Rule[] = [
+  {
+    does: 'insert',
+    path: PATH,
+    content: ['insert_text', 'new_str', 'content', 'text'],
+    after: { argument: ['insert_line', 'after_line', 'afterLine', 'line'], plus: 0 },
+  },
+];
+export const DELETE: readonly Rule[] = [{ does: 'delete', path: PATH, recursive: 'recursive' }];
+export const PATCH: readonly Rule[] = [
+  { does: 'patch', patch: ['input', 'patch', 'patchText', 'patch_text', 'command'] },
+];
+export const SHELL: readonly Rule[] = [
+  {
+    does: 'run',
+    command: ['command', 'cmd', 'action.command'],
+    folder: ['workdir', 'cwd', 'dir_path', 'directory'],
+    background: ['run_in_background', 'is_background', 'isBackground'],
+  },
+];
+export const SEARCH: readonly Rule[] = [{ does: 'search', path: ['path', 'dir_path'] }];
+export const LIST: readonly Rule[] = [
+  { does: 'look', path: ['path', 'dir_path', 'directory', 'target_directory'] },
+];
+export const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
+/** Our own tool for several changes in one step. */
+export const BATCH: readonly Rule[] = [
+  {
+    does: 'write',
+    each: 'changes',
+    path: 'path',
+    content: 'content',
+    when: { argument: 'content', inItem: true },
+    unless: DRY_RUN,
+  },
+  {
+    does: 'edit',
+    each: 'changes',
+    path: 'path',
+    edit: { ...OLD_NEW, each: 'edits' },
+    when: { argument: 'edits', inItem: true },
+    unless: DRY_RUN,
+  },
+  {
+    does: 'delete',
+    each: 'changes',
+    path: 'path',
+    when: { argument: 'delete', inItem: true, is: [true] },
+    unless: DRY_RUN,
+  },
+  {
+    does: 'move',
+    each: 'changes',
+    source: 'path',
+    destination: 'move_to',
+    when: { argument: 'move_to', inItem: true },
+    unless: DRY_RUN,
+  },
+];
+/** The text editor tool of the Anthropic API, and its memory tool, which has the same commands. */
+export const TEXT_EDITOR: readonly Rule[] = [
+  {
+    does: 'read',
+    path: PATH,
+    lines: LINES,
+    shown: { as: 'lines', numbers: 'always' },
+    when: COMMAND('view'),
+  },
+  { does: 'write', path: PATH, content: CONTENT, when: COMMAND('create') },
+  { does: 'edit', path: PATH, edit: OLD_NEW, when: COMMAND('str_replace') },
+  {
+    does: 'insert',
+    path: PATH,
+    content: ['insert_text', 'new_str'],
+    after: { argument: 'insert_line', plus: 0 },
+    when: COMMAND('insert'),
+  },
+  { does: 'delete', path: PATH, when: COMMAND('delete') },
+  { does: 'move', source: 'old_path', destination: 'new_path', when: COMMAND('rename') },
+  { does: 'touch', path: PATH, when: COMMAND('undo_edit') },
+];
+
+function editRules(edit: EditArguments): readonly Rule[] {
+  return [
+    { does: 'look', path: PATH, when: DRY_RUN },
+    { does: 'edit', path: PATH, edit: { ...edit, each: 'edits' }, when: EDITS, unless: DRY_RUN },
+    { does: 'edit', path: PATH, edit, unless: [EDITS, DRY_RUN] },
+  ];
+}

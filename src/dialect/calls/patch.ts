@@ -1,0 +1,112 @@
+import type { Edit, ForeignIntent } from '../../model/intent.ts';
+
+/** One file of a patch in the V4A format (`*** Begin Patch`). */
+export type PatchedFile =
+  | { readonly verb: 'add'; readonly path: string; readonly content: string }
+  | { readonly verb: 'delete'; readonly path: string }
+  | {
+      readonly verb: 'update';
+      readonly path: string;
+      readonly moveTo?: string;
+      readonly hunks: readonly PatchHunk[];
+    };
+
+/** Neighbouring lines before and after a patch. */
+export interface PatchHunk {
+  /** A line above them, by which the program finds the place. */
+  readonly header?: string;
+  readonly old: readonly string[];
+  readonly new: readonly string[];
+}
+
+const FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\s*$/;
+const MOVE = /^\*\*\* Move to: (.+?)\s*$/;
+const HEADER = /^@@(?: (.*))?$/;
+
+/** The files that a patch names, in its order. Lines outside of them are ignored; a text without any has no files. */
+export function patchedFiles(patch: string): readonly PatchedFile[] {
+  const sections: { verb: string; path: string; lines: string[] }[] = [];
+  for (const line of patch.split(/\r?\n/)) {
+    const [, verb, path] = FILE.exec(line) ?? [];
+    if (verb !== undefined && path !== undefined) sections.push({ verb, path, lines: [] });
+    else sections.at(-1)?.lines.push(line);
+  }
+  return sections.map(({ verb, path, lines }): PatchedFile => {
+    if (verb === 'Delete') return { verb: 'delete', path };
+    if (verb === 'Add') return { verb: 'add', path, content: addedText(lines) };
+    const moveTo = MOVE.exec(lines[0] ?? '')?.[1];
+    const hunks = hunksOf(lines);
+    return moveTo === undefined ? { verb: 'update', path, hunks } : { verb: 'update', path, moveTo, hunks };
+  });
+}
+
+/** The changes that a patch makes. Its program finds places by whole lines, so whole lines are the anchors. */
+export function patchIntents(patch: string): ForeignIntent[] {
+  return patchedFiles(patch).flatMap((file): ForeignIntent[] => {
+    const { path } = file;
+    if (file.verb === 'add') return [{ kind: 'write', path, content: file.content }];
+    if (file.verb === 'delete') return [{ kind: 'delete', path }];
+    const moved: ForeignIntent[] =
+      file.moveTo === undefined ? [] : [{ kind: 'move', source: path, destination: file.moveTo }];
+    return [...updates(path, file.hunks), ...moved];
+  });
+}
+
+function updates(path: string, hunks: readonly PatchHunk[]): ForeignIntent[] {
+  const edits: Edit[] = [];
+  let appended = '';
+  for (const hunk of hunks) {
+    const anchor = hunk.old.length === 0 && hunk.header !== undefined ? [hunk.header] : [];
+    const oldString = ended([...anchor, ...hunk.old]);
+    const newString = ended([...anchor, ...hunk.new]);
+    if (oldString === '') appended += newString;
+    else if (oldString !== newString) edits.push({ oldString, newString });
+  }
+  return [
+    ...(edits.length === 0 ? [] : [{ kind: 'edit' as const, path, edits }]),
+    ...(appended === '' ? [] : [{ kind: 'insert' as const, path, content: appended }]),
+  ];
+}
+
+interface OpenHunk {
+  readonly header?: string;
+  readonly old: string[];
+  readonly new: string[];
+}
+
+function hunksOf(lines: readonly string[]): readonly PatchHunk[] {
+  const hunks: OpenHunk[] = [];
+  for (const line of lines) {
+    const header = HEADER.exec(line);
+    // The first hunk may come without a header.
+    if (header !== null || (hunks.length === 0 && /^[ +-]/.test(line)))
+      hunks.push({ ...(header?.[1] === undefined ? {} : { header: header[1] }), old: [], new: [] });
+    const hunk = hunks.at(-1);
+    if (header === null && hunk !== undefined) addLine(hunk, line);
+  }
+  return hunks.map(withoutEmptyEnd).filter((hunk) => hunk.old.length + hunk.new.length > 0);
+}
+
+/** Context may come as an empty line without its space. Any other line without a sign is no line of the file. */
+function addLine(hunk: OpenHunk, line: string): void {
+  if (!/^(?:[ +-]|$)/.test(line)) return;
+  if (!line.startsWith('+')) hunk.old.push(line.slice(1));
+  if (!line.startsWith('-')) hunk.new.push(line.slice(1));
+}
+
+/** An empty line at the end of a hunk belongs to the layout of the patch, not to the file. */
+function withoutEmptyEnd(hunk: OpenHunk): PatchHunk {
+  while (hunk.old.at(-1) === '' && hunk.new.at(-1) === '' && hunk.old.length > 0) {
+    hunk.old.pop();
+    hunk.new.pop();
+  }
+  return hunk;
+}
+
+function ended(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function addedText(lines: readonly string[]): string {
+  return ended(lines.filter((line) => line.startsWith('+')).map((line) => line.slice(1)));
+}

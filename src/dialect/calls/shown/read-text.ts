@@ -1,0 +1,173 @@
+import type { LineRange } from '../../../model/coverage.ts';
+import { lineCount } from '../../../text/lines.ts';
+import type { Answer } from '../answer.ts';
+import type { ReadTouch } from '../touch.ts';
+import { isBlanked } from './blanked.ts';
+import { pageShown, type ShownLines } from './delivered.ts';
+import { type NumberedText, parseNumbered } from './numbered.ts';
+import { type Receipt, takeReceipts } from './receipt.ts';
+
+/** A read, its answer, and the names under which a receipt may speak of its file. */
+interface Read {
+  readonly touch: ReadTouch;
+  readonly answer: Answer;
+  readonly names: readonly string[];
+}
+
+/**
+ * What a host's own read tool showed, or a command that prints lines of a file. Undefined if the answer does not prove
+ * that it showed the file. `names` are the spellings of the path that a receipt of ours may repeat.
+ */
+export function readText(
+  touch: ReadTouch,
+  answer: Answer,
+  names: readonly string[] = [touch.path],
+): ShownLines | undefined {
+  const isCommand = touch.shown.as === 'output';
+  if (answer.page !== undefined && !isCommand) return pageShown(touch.path, answer.page);
+  const given = answer.texts?.join('\n');
+  const text = isCommand ? (answer.output ?? given) : given;
+  if (text === undefined) return answer.flagged ? unrecorded(touch) : undefined;
+  const read = { touch, answer, names };
+  const shown = isCommand ? bodyShown(read, text) : receiptedShown(read, text);
+  const { revision } = answer;
+  return shown === undefined || revision === undefined ? shown : { ...shown, revision };
+}
+
+function receiptedShown(read: Read, text: string): ShownLines | undefined {
+  const receipted = takeReceipts(text);
+  const receipt = receipted.receipts.find(({ path }) => read.names.includes(path));
+  if (receipt === undefined) {
+    // Numbered lines above the receipt of another file are a view of that file. Below other text it is part of the text.
+    const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
+    return isForeign ? undefined : bodyShown(read, text);
+  }
+  const shown = receiptShown(read.touch, receipt, receipted.body);
+  return shown !== undefined && receipted.clamped ? { ...shown, clamped: true } : shown;
+}
+
+function bodyShown(read: Read, text: string): ShownLines | undefined {
+  const { touch, answer } = read;
+  const numbers = numbersOf(touch);
+  if (numbers === undefined || isBlanked(text)) return undefined;
+  const shown = numbers === 'never' ? undefined : numberedShown(read, text);
+  if (shown !== undefined) return shown;
+  return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
+}
+
+/** Undefined: nothing counts without a receipt. */
+function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
+  if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
+  return shown.as === 'receipts' ? undefined : 'never';
+}
+
+/** The record says that the read succeeded and keeps no text: seen, and never to be verified. */
+function unrecorded(touch: ReadTouch): ShownLines {
+  const { path } = touch;
+  const { from, to } = askedOf(touch);
+  if (!isRanged(touch)) return { path };
+  return from >= 1 && to !== undefined ? { path, ranges: [{ from, to }] } : { path, ranges: [] };
+}
+
+/**
+ * Our own receipt counts more than the arguments; its path was compared with the call's. But text that a host has cut
+ * out since is no longer shown, whatever the receipt says.
+ */
+function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLines | undefined {
+  const { path } = touch;
+  const { range, totalLines, revision } = receipt;
+  const proof = revision === undefined ? {} : { revision };
+  if (body !== '' && isBlanked(body)) return undefined;
+  if (range === undefined) return { path, ...proof, ...(isRanged(touch) ? { ranges: [] } : {}) };
+  const known = totalLines === undefined ? {} : { totalLines };
+  if (touch.shown.as === 'receipts') return { path, ...proof, ...known, ranges: [range] };
+  const numbered = parseNumbered(body);
+  if (!showsAll(range, numbered, body)) return undefined;
+  const exact = numbered === undefined;
+  return { ...pageShown(path, { content: numbered?.text ?? body, ...range, ...known, exact }), ...proof };
+}
+
+/** Is every line of the receipt still there? */
+function showsAll(range: LineRange, numbered: NumberedText | undefined, body: string): boolean {
+  if (numbered !== undefined) return numbered.from === range.from && numbered.to === range.to;
+  return lineCount(body) === (range.to === 0 ? 0 : range.to - range.from + 1);
+}
+
+function numberedShown({ touch, answer }: Read, body: string): ShownLines | undefined {
+  const numbered = parseNumbered(undecorated(body));
+  if (numbered === undefined) return undefined;
+  const { from, to, text: content } = numbered;
+  const { path } = touch;
+  if (!endsThere(touch, from, to)) return pageShown(path, { content, from, to, exact: false });
+  const emptyEnd = answer.countsEmptyEnd === true && content.endsWith('\n');
+  return pageShown(
+    path,
+    emptyEnd
+      ? { content, from, to: to - 1, totalLines: to - 1, exact: true }
+      : { content, from, to, totalLines: to, exact: false },
+  );
+}
+
+function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
+  const lines = lineCount(content);
+  const { from, to } = askedOf(touch);
+  if (from < 0) return tailShown(touch, content);
+  // More than was asked for is not what was asked for.
+  if (to !== undefined && lines > to - from + 1) return undefined;
+  const last = from + lines - 1;
+  const exact = isExact(touch, content);
+  const end = endsThere(touch, from, last) ? { totalLines: last } : {};
+  return pageShown(touch.path, { content, from, to: last, exact, ...end });
+}
+
+/** As many lines as asked for end the file at a line that only the disk can number; fewer are all of it. */
+function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
+  const asked = -askedOf(touch).from;
+  const lines = lineCount(content);
+  if (lines > asked) return undefined;
+  if (lines === asked) return pageShown(touch.path, { content, from: -asked, to: -1, exact: false });
+  const exact = isExact(touch, content);
+  return pageShown(touch.path, { content, from: 1, to: lines, totalLines: lines, exact });
+}
+
+/** The end of what was shown is the end of the file: no end was asked for, or it came before the one asked for. */
+function endsThere(touch: ReadTouch, from: number, last: number): boolean {
+  const { to } = askedOf(touch);
+  return to === undefined || last < to || from > last;
+}
+
+/** Hosts strip the final newline off a command's output, so a text without one may not be all of the file. */
+function isExact(touch: ReadTouch, content: string): boolean {
+  return touch.shown.as !== 'output' || content.endsWith('\n');
+}
+
+/** Hosts say in words that a file is empty. */
+function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
+  const isEmpty = /\bfile exists but the contents are empty\b/.test(body.slice(0, 200));
+  return isEmpty ? { path, totalLines: 0 } : undefined;
+}
+
+/** The lines a read asks for. Negative: that many lines before the end. */
+function askedOf({ asked }: ReadTouch): { readonly from: number; readonly to: number | undefined } {
+  const { from, to } = asked?.[0] ?? { from: 1, to: undefined };
+  return { from, to: from < 0 || to === undefined || to < 1 ? undefined : to };
+}
+
+/** Does the call ask for some of the file only? */
+function isRanged(touch: ReadTouch): boolean {
+  const { from, to } = askedOf(touch);
+  return from !== 1 || to !== undefined;
+}
+
+/** Takes off a heading and the reminders that some hosts put around numbered lines. */
+function undecorated(body: string): string {
+  const lines = body.startsWith("Here's the ") ? body.slice(body.indexOf('\n') + 1) : body;
+  let text = lines.replace(/\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/, '');
+  for (let trimmed = text.trimEnd(); trimmed.endsWith('</system-reminder>'); trimmed = text.trimEnd()) {
+    const start = trimmed.lastIndexOf('<system-reminder>');
+    if (start === -1) break;
+    // Newlines only: the last line shown may end in the tab after its number.
+    text = trimmed.slice(0, start).replace(/\n+$/, '');
+  }
+  return text;
+}

@@ -1,6 +1,12 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
-import type { HistoryIndexOptions } from './history-index.ts';
+import type { FormatName } from './format.ts';
+import type { HistoryOptions } from './history-sighting.ts';
+
+export interface HistoryIndexOptions extends HistoryOptions {
+  /** Default: told from the first records. */
+  readonly format?: FormatName;
+}
 
 const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {
   cwd: true,

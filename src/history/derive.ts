@@ -1,7 +1,8 @@
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
+import type { HistoryIndexOptions } from './check-options.ts';
 import type { FormatName } from './format.ts';
-import { HistoryIndex, type HistoryIndexOptions } from './history-index.ts';
+import { HistoryIndex } from './history-index.ts';
 import type { HistorySighting, Skipped } from './history-sighting.ts';
 import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 

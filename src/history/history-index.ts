@@ -1,19 +1,14 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
-import { checkHistoryOptions } from './check-options.ts';
+import { checkHistoryOptions, type HistoryIndexOptions } from './check-options.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { FormatName, Reader } from './format.ts';
-import type { HistoryOptions, HistorySighting, Skipped } from './history-sighting.ts';
+import type { HistorySighting, Skipped } from './history-sighting.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
-
-export interface HistoryIndexOptions extends HistoryOptions {
-  /** Default: told from the first records. */
-  readonly format?: FormatName;
-}
 
 /** Everything an index knows, as plain JSON; it takes up again at byte `offset` of the transcript. */
 export interface HistorySnapshot {

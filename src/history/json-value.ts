@@ -5,7 +5,7 @@ export function timeIn(value: JsonRecord, key: string): number | undefined {
   return timeOf(value[key]);
 }
 
-export function timeOf(value: unknown): number | undefined {
+function timeOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string') return undefined;
   const parsed = Date.parse(value);

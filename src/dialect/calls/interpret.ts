@@ -46,7 +46,7 @@ export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
 }
 
 /** True if a rule may change files. */
-export function mayChange({ does }: Rule): boolean {
+function mayChange({ does }: Rule): boolean {
   return !['look', 'list', 'read', 'search', 'nothing'].includes(does);
 }
 

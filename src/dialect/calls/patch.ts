@@ -1,7 +1,7 @@
 import type { Edit, ForeignIntent } from '../../model/intent.ts';
 
 /** One file of a patch in the V4A format (`*** Begin Patch`). */
-export type PatchedFile =
+type PatchedFile =
   | { readonly verb: 'add'; readonly path: string; readonly content: string }
   | { readonly verb: 'delete'; readonly path: string }
   | {
@@ -12,7 +12,7 @@ export type PatchedFile =
     };
 
 /** Neighbouring lines before and after a patch. */
-export interface PatchHunk {
+interface PatchHunk {
   /** A line above them, by which the program finds the place. */
   readonly header?: string;
   readonly old: readonly string[];
@@ -24,7 +24,7 @@ const MOVE = /^\*\*\* Move to: (.+?)\s*$/;
 const HEADER = /^@@(?: (.*))?$/;
 
 /** The files that a patch names, in its order. Lines outside of them are ignored; a text without any has no files. */
-export function patchedFiles(patch: string): readonly PatchedFile[] {
+function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {
     const [, verb, path] = FILE.exec(line) ?? [];

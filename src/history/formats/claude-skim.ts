@@ -4,7 +4,7 @@ import type { LinkKind } from './record-chain.ts';
 /** A line that may be skipped: a record without a name, or one of which only the place in the conversation counts. */
 export type SkippedLine = 'nameless' | LinkedLine;
 
-export interface LinkedLine {
+interface LinkedLine {
   readonly parent: NameKey | null;
   readonly key: NameKey;
   readonly side: boolean;

@@ -20,7 +20,12 @@ const LAYERS: readonly (readonly string[])[] = [
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store', 'process']);
 /** Run by a person on a person's own files, or on a temporary folder of its own, outside every workspace. */
-const FS_EXCEPTIONS = new Set<string>(['cli/clients/config-file.ts', 'cli/stage.ts']);
+const FS_EXCEPTIONS = new Set<string>([
+  'cli/clients/config-file.ts',
+  'cli/stage.ts',
+  // Sockets in the state folder.
+  'hooks/resident/resident.ts',
+]);
 
 /** Doors parse, call and render: they import these folders only. */
 const DOORS = new Set(['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters']);

@@ -2,12 +2,12 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
+import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { givenToken, tokenLine } from './given-token.ts';
 import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
 import type { ServePlan, Servers } from './serve-plan.ts';
-import { placesOf, policyOf, policyTextOf } from './settings.ts';
 import { version } from './version.ts';
 
 /** What a server process has. */

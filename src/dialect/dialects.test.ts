@@ -144,7 +144,7 @@ describe('the tools people and programs rely on', () => {
         'apply_changes(changes, dry_run?)',
         'delete_path(path, recursive?)',
         'move_path(source, destination)',
-        'undo_change(change?, path?)',
+        'undo_change(change?, path?, merge?)',
       ],
     ],
     [

@@ -69,7 +69,7 @@ export class Gate {
     if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const release = await lockKeys(this.#world, locked);
+      const release = await lockKeys(this.#world, locked, this.#ledger);
       if (release === undefined) break;
       try {
         const outcome = await this.#performLocked(intent, changes, locked);

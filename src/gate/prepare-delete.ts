@@ -14,7 +14,7 @@ import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import { removeFileStep, removeLinkStep } from './remove-step.ts';
 import { told } from './told.ts';
-import { readTree, type TreeNode } from './tree.ts';
+import { type FolderNode, readTree, type TreeNode } from './tree.ts';
 import { doom, removeTreeStep } from './tree-step.ts';
 import type { World } from './world.ts';
 
@@ -86,10 +86,9 @@ async function lookInside(
     const empty = listNames(dir).length === 0;
     if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
     const nodes = readTree(world, dir, located.place.path);
-    const listings = await Promise.all(
-      nodes.map((node) => (node.kind === 'folder' ? ledger.recall(node.path.key) : undefined)),
-    );
-    return { facts: { empty, recursive, ...listingFacts(nodes, listings) }, nodes };
+    const folders = nodes.filter((node) => node.kind === 'folder');
+    const listings = await ledger.recallMany(folders.map(({ path }) => path.key));
+    return { facts: { empty, recursive, ...listingFacts(folders, listings) }, nodes };
   } finally {
     if (dir !== located.place.dir) dir.close();
   }
@@ -97,15 +96,15 @@ async function lookInside(
 
 /** Every folder of the tree was listed in full, and has the same names now. */
 function listingFacts(
-  nodes: readonly TreeNode[],
-  listings: readonly (Sighting | undefined)[],
+  folders: readonly FolderNode[],
+  listings: ReadonlyMap<string, Sighting>,
 ): Pick<FolderFacts, 'listedFull' | 'listingUnchanged'> {
-  const folders = nodes.flatMap((node, index) =>
-    node.kind === 'folder' ? [{ node, seen: listings[index] }] : [],
-  );
+  const seen = folders.map(({ path, listing }) => ({ listing, sighting: listings.get(path.key) }));
   return {
-    listedFull: folders.every(({ seen }) => seen?.how === 'listing' && seen.coverage.kind === 'whole'),
-    listingUnchanged: folders.every(({ node, seen }) => seen?.fingerprint?.sha256 === node.listing.sha256),
+    listedFull: seen.every(
+      ({ sighting }) => sighting?.how === 'listing' && sighting.coverage.kind === 'whole',
+    ),
+    listingUnchanged: seen.every(({ listing, sighting }) => sighting?.fingerprint?.sha256 === listing.sha256),
   };
 }
 

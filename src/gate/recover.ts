@@ -3,10 +3,12 @@ import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { type Begun, recoverChange } from '../journal/recovery.ts';
 import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, PendingChange } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Sighting } from '../model/sighting.ts';
 import { restoreStep } from './restore-step.ts';
 import { sideAt } from './side-at.ts';
 import { ABSENT } from './sides.ts';
@@ -21,26 +23,40 @@ const DYING_MS = 100;
  */
 export async function recoverWorld(world: World): Promise<void> {
   // Before the cleaning up: whoever dies between the two is the next start's.
-  const orphans = (await world.store.pending()).filter(({ owner }) => !world.isAlive(owner));
+  const orphans: PendingChange[] = [];
+  for (const pending of await world.store.pending())
+    if (!(await world.isAlive(pending.owner))) orphans.push(pending);
   world.cleanUp();
   for (const orphan of orphans) await recoverOne(world, orphan);
 }
 
 /**
  * Locks keys for a change, and first settles what a dead process has left there, so that the journal tells everything in
- * the order it happened. Whoever announced a change under a lock that we have is no longer at it.
+ * the order it happened. A change that was announced under a lock that we now have is no longer being made. With a ledger,
+ * its sightings of these keys are fetched in the same round trip and held as long as the lock.
  */
-export async function lockKeys(world: World, keys: readonly string[]): Promise<(() => void) | undefined> {
+export async function lockKeys(
+  world: World,
+  keys: readonly string[],
+  ledger?: Ledger,
+): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   if (release === undefined) return undefined;
   let left: readonly PendingChange[];
+  let seen: ReadonlyMap<string, Sighting> | undefined;
   try {
-    left = await leftAt(world, keys);
+    [left, seen] = await Promise.all([world.store.pending({ keys }), ledger?.recallMany(keys)]);
   } catch (error) {
     release();
     throw error;
   }
-  if (left.length === 0) return release;
+  if (left.length === 0) {
+    const unhold = seen && ledger?.hold(keys, seen);
+    return () => {
+      unhold?.();
+      release();
+    };
+  }
   release();
   try {
     for (const pending of left) await settleLeft(world, pending);
@@ -64,19 +80,9 @@ function settlingFailed(error: unknown): unknown {
   return new Fault('IO_FAILED', message, { cause: error, reason });
 }
 
-async function leftAt(world: World, keys: readonly string[]): Promise<readonly PendingChange[]> {
-  const pending = await world.store.pending();
-  return pending.filter(({ locked = [] }) => locked.some((one) => keys.some((other) => meet(one, other))));
-}
-
-/** The same, or one lies in the other. */
-function meet(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
-}
-
 async function untilGone(world: World, owner: string): Promise<void> {
   const deadline = Date.now() + DYING_MS;
-  while (owner !== world.owner && world.isAlive(owner) && Date.now() < deadline) await setTimeout(1);
+  while (owner !== world.owner && Date.now() < deadline && (await world.isAlive(owner))) await setTimeout(1);
 }
 
 async function recoverOne(world: World, pending: PendingChange): Promise<void> {
@@ -104,7 +110,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
 }
 
 async function isPending({ store }: World, { change }: PendingChange): Promise<boolean> {
-  return (await store.pending()).some((each) => each.change === change);
+  return (await store.pending({ change })).length > 0;
 }
 
 /** Before-images that still lie among the displaced files, looked for in one go: a folder may have held very many. */

@@ -11,14 +11,16 @@ export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerpr
   return { sha256: hash('sha256', text, 'hex'), size: entries.length };
 }
 
+export interface FolderNode {
+  readonly kind: 'folder';
+  readonly path: ResolvedPath;
+  readonly listing: Fingerprint;
+  readonly mode: number;
+}
+
 /** One thing in a tree, held by its folder. */
 export type TreeNode =
-  | {
-      readonly kind: 'folder';
-      readonly path: ResolvedPath;
-      readonly listing: Fingerprint;
-      readonly mode: number;
-    }
+  | FolderNode
   | { readonly kind: 'file'; readonly path: ResolvedPath; readonly readOnly: boolean }
   | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
   | { readonly kind: 'other'; readonly path: ResolvedPath };

@@ -1,5 +1,6 @@
 import type { DiskContext } from '../disk/context.ts';
 import type { Locks } from '../lock/locks.ts';
+import type { Awaitable } from '../model/awaitable.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Images } from '../store/images.ts';
 import type { RevisionOf } from '../store/revisions.ts';
@@ -19,7 +20,7 @@ export interface World {
   readonly revisionOf: RevisionOf;
   /** Names this process among all that share the store. */
   readonly owner: string;
-  isAlive(owner: string): boolean;
+  isAlive(owner: string): Awaitable<boolean>;
   /** Gives back what dead processes have left in the workspace under temporary names. */
   cleanUp(): void;
   now(): number;

@@ -1,13 +1,17 @@
 import type { SessionRecord } from '../model/session-record.ts';
-import type { Store } from '../store/store.ts';
+import type { SessionFilter, Store } from '../store/store.ts';
 
 /**
- * Sessions that have seen nothing for so long, nor been opened or closed. A record says only when a session was opened or
- * closed last; a process that runs for weeks is told by what it has seen since.
+ * Sessions that were neither opened, closed nor shown anything since a moment. A record has only the times of opening and
+ * closing; a session in a process that runs for weeks is in use as long as it gains sightings.
  */
-export async function idleSessions(store: Store, sinceMs: number): Promise<readonly SessionRecord[]> {
+export async function idleSessions(
+  store: Store,
+  sinceMs: number,
+  filter: SessionFilter = {},
+): Promise<readonly SessionRecord[]> {
   const idle: SessionRecord[] = [];
-  for (const record of await store.sessions()) {
+  for (const record of await store.sessions(filter)) {
     if (record.lastMs >= sinceMs) continue;
     const seen = await store.sightings(record.id);
     if (seen.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);

@@ -1,11 +1,12 @@
 import { isStub } from '../judge/knowledge.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { Awaitable } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
 import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
+import { FetchedSightings } from './fetched-sightings.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
 import { isSameView, SAME_MOMENT_MS } from './same-view.ts';
@@ -18,9 +19,6 @@ export interface LedgerOptions {
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
 }
-
-/** Recalled by those who then change nothing; forgotten now and then. */
-const MAX_RECALLED = 1000;
 
 /** Asks the world whether a sighting's bytes are still there, by hash. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
@@ -51,14 +49,14 @@ export class Ledger {
   #turn: Promise<unknown> = Promise.resolve();
   /** Changes that are waiting for their turn, or at it. */
   #turns = 0;
-  /** What was recalled since the last change through this ledger. */
-  readonly #recalled = new Map<string, Sighting | undefined>();
+  readonly #fetched: FetchedSightings;
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
     this.#store = options.store;
     this.earlier = new EarlierSightings(options.store, options.session);
     this.#policy = options.policy;
+    this.#fetched = new FetchedSightings(options.store, options.session);
   }
 
   /** Session and turn, for the entries of the journal. */
@@ -68,11 +66,20 @@ export class Ledger {
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
   recall(key: string): Awaitable<Sighting | undefined> {
-    return andThen(this.#store.recall(this.session, key), (known) => {
-      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
-      this.#recalled.set(key, known);
-      return known;
-    });
+    return this.#fetched.recall(key);
+  }
+
+  /** Like `recall` for several files, in one round trip; files that were never seen are absent. */
+  recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
+    return this.#fetched.recallMany(keys);
+  }
+
+  /**
+   * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
+   * changes or the returned function is called. Call it before the lock is given back.
+   */
+  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting>): () => void {
+    return this.#fetched.hold(keys, found);
   }
 
   /** Every sighting that counts. */
@@ -109,10 +116,10 @@ export class Ledger {
    */
   async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
     const merged = new Map<string, Sighting>();
+    const known = await this.recallMany([...new Set(sightings.map(({ key }) => key))]);
     let added = 0;
     for (const next of sightings) {
-      const recalled = merged.get(next.key) ?? this.recall(next.key);
-      const old = recalled instanceof Promise ? await recalled : recalled;
+      const old = merged.get(next.key) ?? known.get(next.key);
       if (isAdded(next, old)) added++;
       if (next.how !== 'read') this.earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
@@ -123,10 +130,10 @@ export class Ledger {
 
   /** The writes that leave tombstones: this session deleted these files and folders. */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
+    const seen = await this.recallMany(keys);
     for (const key of keys) {
-      const recalled = this.#recalled.has(key) ? this.#recalled.get(key) : this.recall(key);
-      this.earlier.keep(recalled instanceof Promise ? await recalled : recalled);
-      this.#recalled.delete(key);
+      this.earlier.keep(seen.get(key));
+      this.#fetched.drop(key);
     }
     return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
   }
@@ -193,12 +200,12 @@ export class Ledger {
 
   /** Nothing was changed through this ledger since that was recalled. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
-    return this.#turns === 0 && this.#recalled.has(key) && this.#recalled.get(key) === recalled;
+    return this.#turns === 0 && this.#fetched.isLast(key, recalled);
   }
 
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
-    this.#recalled.delete(next.key);
+    this.#fetched.drop(next.key);
     // A time to live counts from the last view, however soon after another it came.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
@@ -269,7 +276,7 @@ export class Ledger {
       throw error;
     } finally {
       this.#turns -= 1;
-      this.#recalled.clear();
+      this.#fetched.clear();
     }
   }
 }

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { Locks } from './locks.ts';
+import { LocalLocks } from './locks.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 
-function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pid}`): Locks {
+function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pid}`): LocalLocks {
   const isAlive = (id: string): boolean => {
     try {
       return process.kill(Number.parseInt(id, 10), 0);
@@ -17,7 +18,7 @@ function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pi
       return false;
     }
   };
-  return new Locks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
+  return new LocalLocks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
 }
 
 /** Three processes add 200 each to one counter, all at the same time. */
@@ -73,6 +74,10 @@ it('a turn that does not come in time is given up, and holds up nobody behind it
 });
 
 describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
+  locksConformance(`locks of one machine (${use ?? 'kernel'})`, (home, holder) =>
+    openLocks(home, use, `${process.pid}-${holder}`),
+  );
+
   it('answers undefined when a key cannot be had in time', async () => {
     const { home } = scratch();
     const locks = openLocks(home, use);
@@ -102,54 +107,5 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
-  });
-
-  it('has a folder alone only when nobody is at work in it, and then keeps everyone out of it', async () => {
-    const { home } = scratch();
-    const [one, two] = [openLocks(home, use), openLocks(home, use, `${process.pid}-two`)];
-    const files = [await one.acquire(['/w/d/a'], 0), await two.acquire(['/w/d/b'], 0)];
-    expect(files, 'two files of one folder').toEqual([expect.any(Function), expect.any(Function)]);
-    expect([await one.acquire(['/w/d'], 0), await two.acquire(['/w'], 0)]).toEqual([undefined, undefined]);
-    for (const release of files) release?.();
-
-    const folder = await two.acquire(['/w/d'], 0);
-    expect(await one.acquire(['/w/d/e/a'], 0), 'a file in it').toBeUndefined();
-    const beside = await one.acquire(['/w/f', '/w/dd'], 0);
-    expect(beside, 'files beside it').toBeTypeOf('function');
-    for (const release of [folder, beside]) release?.();
-    (await one.acquire(['/w/d/e/a', '/w/d'], 0))?.();
-    one.close();
-    two.close();
-  });
-
-  it('lets several changes of one process share a folder, and frees it with the last of them', async () => {
-    const { home } = scratch();
-    const [one, two] = [openLocks(home, use), openLocks(home, use, `${process.pid}-two`)];
-    const first = await one.acquire(['/w/a'], 0);
-    const second = await one.acquire(['/w/b'], 0);
-    first?.();
-    expect(await two.acquire(['/w'], 0)).toBeUndefined();
-    second?.();
-    (await two.acquire(['/w'], 0))?.();
-    one.close();
-    two.close();
-  });
-
-  it('takes several keys in one order, so that batches cannot deadlock', async () => {
-    const { home } = scratch();
-    const locks = openLocks(home, use);
-    const batches = Array.from({ length: 20 }, (_, index) =>
-      index % 2 === 0 ? ['a', 'b', 'c'] : ['c', 'b', 'a'],
-    );
-    const done = await Promise.all(
-      batches.map(async (keys) => {
-        const release = await locks.acquire(keys, 5000);
-        await Promise.resolve();
-        release?.();
-        return release !== undefined;
-      }),
-    );
-    expect(done.every(Boolean)).toBe(true);
-    locks.close();
   });
 });

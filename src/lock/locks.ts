@@ -20,11 +20,20 @@ const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 25;
 
 /**
- * One writer per file, in this process and in every other that shares the state folder. Whoever changes a file shares the
- * folders above it with others who do; whoever moves or removes a folder has it alone, so that nothing in it changes
- * meanwhile. Everyone takes locks in the same order, so two batches cannot wait for each other.
+ * One writer per file. A change of a file also shares the folders above it with other such changes; a move or removal of
+ * a folder has that folder alone, so that nothing in it changes meanwhile.
  */
-export class Locks {
+export interface Locks {
+  /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. Keys are canonical paths. */
+  acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
+  close(): void;
+}
+
+/**
+ * Locks between the processes that share a state folder on one machine. All of them take locks in the same order, so two
+ * batches cannot wait for each other.
+ */
+export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
   /** How many in this process share a slot: the process has it once for all of them. */
@@ -37,7 +46,6 @@ export class Locks {
       range ?? openOwnerLock(join(options.home, 'lock-files'), options.owner, options.isAlive);
   }
 
-  /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. Keys are canonical paths. */
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
     const held: (() => void)[] = [];
     const release = (): void => {

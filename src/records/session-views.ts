@@ -44,7 +44,7 @@ export async function forgetSession(
   { store }: Records,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
 ): Promise<number | undefined> {
-  const record = (await store.sessions()).find((each) => each.id === id);
+  const record = await store.session(id);
   if (record === undefined) return undefined;
   const { root } = record;
   const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'forgotten' } as const;

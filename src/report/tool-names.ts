@@ -18,6 +18,8 @@ export interface ToolNames {
   readonly search?: string;
   readonly status?: string;
   readonly undo?: string;
+  /** How `read` is written. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads with a shell. */
+  readonly spelling?: 'shell';
   readonly arguments: {
     readonly path: string;
     /** First line of a range. */
@@ -58,6 +60,7 @@ export const LOOKFIRST_TOOLS: ToolNames = {
 
 /** A read of a file, or of some of its lines if the dialect can say it: `read_file {"path":"a","offset":51,"limit":50}`. */
 export function readCall(tools: ToolNames, path: string, range?: LineRange): string {
+  if (tools.spelling === 'shell') return shellRead(path, range);
   const { path: pathName, from, count, to } = tools.arguments;
   const lines: Record<string, number> = {};
   if (range !== undefined && from !== undefined) {
@@ -66,6 +69,12 @@ export function readCall(tools: ToolNames, path: string, range?: LineRange): str
     else if (to !== undefined) lines[to] = range.to;
   }
   return callOf(tools.read, { [pathName]: path, ...lines });
+}
+
+/** `cat a.ts`, or `sed -n '51,100p' a.ts` for some of its lines. */
+function shellRead(path: string, range: LineRange | undefined): string {
+  const word = /^[\w./@%+,:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return range === undefined ? `cat ${word}` : `sed -n '${range.from},${range.to}p' ${word}`;
 }
 
 /** Any call, as the model would write it. */

@@ -4,9 +4,9 @@ import { idleSessions } from '../journal/idle-sessions.ts';
 /** Forgets the sessions of this workspace that nobody has used for as long as the policy says; the journal tells which. */
 export async function expireSessions({ store, policy, workspace, now }: World): Promise<void> {
   const atMs = now();
-  for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs)) {
-    // Other workspaces may have other policies.
-    if (!workspace.roots.includes(root)) continue;
+  // Other workspaces may have other policies.
+  const { roots } = workspace;
+  for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs, { roots })) {
     const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;
     await store.record({ dropSession: id, entries: [entry] });
   }

@@ -175,7 +175,9 @@ export class GatedSession implements Session {
   undo(selection: UndoSelection = {}): Promise<Outcome<UndoResult>> {
     return this.#during(async (world) => {
       const wrong = whyNoOptions(selection, { of: 'undo' }) ?? whyNoUndo(world.policy, selection);
-      return this.#noted(wrong ? refused(wrong) : await undo(world, this.#ledger, selection));
+      return this.#noted(
+        wrong ? refused(wrong) : await undo(world, this.#ledger, { ...selection, by: 'session' }),
+      );
     });
   }
 

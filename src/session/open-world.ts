@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { stateFolder } from '../config/home.ts';
@@ -8,17 +7,12 @@ import { Baselines } from '../gate/baselines.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
-import { Locks } from '../lock/locks.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
-import { FileImages } from '../store/images/file-images.ts';
-import { MemoryImages } from '../store/memory/memory-images.ts';
-import { openStore } from '../store/open-store.ts';
-import { isAlive, ownerOfThisProcess } from '../store/owner.ts';
+import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
-import { openRevisions } from '../store/revisions.ts';
 import type { Guarantee } from '../workspace/guarantee.ts';
 import { Workspace } from '../workspace/workspace.ts';
 
@@ -61,8 +55,6 @@ async function assemble(
 ): Promise<OpenWorld> {
   const { policy, home } = options;
   const url = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
-  const owner = ownerOfThisProcess();
-  const tag = newTag(owner);
   const workspace = Workspace.open(options.roots, {
     protect: policy.protected,
     protectFolders: [home],
@@ -70,21 +62,16 @@ async function assemble(
   });
   opened.push(() => workspace.close());
   const { durability } = policy;
-  const shared = url !== 'memory:';
-  const images = shared ? new FileImages(home, { durability }) : new MemoryImages();
+  const state = await openState(url, { home, durability });
+  opened.push(() => state.close());
+  const { store, images, locks, owner, revisionOf, shared } = state;
   const disk = openDisk({
     home,
-    owner: tag,
+    owner: owner.tag,
     durability,
-    ...(images instanceof FileImages
-      ? { imageName: (fingerprint, stats) => images.freeName(fingerprint, stats) }
-      : {}),
+    imageName: (fingerprint, stats) => images.freeName?.(fingerprint, stats),
   });
   opened.push(() => disk.close());
-  const locks = new Locks({ home, owner: tag, isAlive: isTagAlive });
-  opened.push(() => locks.close());
-  const store = await openStore(url);
-  opened.push(() => store.close());
   const baselines = new Baselines(images, { share: shared });
   opened.push(() => baselines.settled());
   const now = options.now ?? Date.now;
@@ -98,11 +85,11 @@ async function assemble(
     images,
     policy,
     baselines,
-    revisionOf: openRevisions(home),
-    owner,
-    isAlive,
+    revisionOf,
+    owner: owner.id,
+    isAlive: owner.isAlive,
     cleanUp: () => {
-      recover(disk, { home, isAlive: isTagAlive, enter: (dir) => enter(workspace, dir) });
+      recover(disk, { home, isAlive: owner.isTagAlive, enter: (dir) => enter(workspace, dir) });
     },
     now,
     close: () => closeAll(opened),
@@ -145,18 +132,4 @@ function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'e
 /** The state folder of this machine: `LOOKFIRST_HOME`, else the place that the platform has for state. */
 export function defaultHome(): string {
   return stateFolder({ platform: process.platform, env: process.env, homeFolder: homedir() });
-}
-
-/** Names one opening of a world in file names: a process may open several, and a colon is not allowed everywhere. */
-function newTag(owner: string): string {
-  return `${owner.replace(':', '+')}+${randomBytes(3).toString('hex')}`;
-}
-
-function isTagAlive(tag: string): boolean {
-  return isAlive(ownerOf(tag));
-}
-
-/** The process behind a tag. */
-function ownerOf(tag: string): string {
-  return tag.split('+').slice(0, 2).join(':');
 }

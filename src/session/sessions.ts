@@ -119,7 +119,7 @@ export class Sessions implements SessionHost {
   }
 
   async #kept(id: string): Promise<SessionRecord | undefined> {
-    return (await this.world.store.sessions()).find((record) => record.id === id);
+    return this.world.store.session(id);
   }
 
   async #recordOf(session: GatedSession): Promise<SessionRecord> {

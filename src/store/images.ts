@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 
@@ -17,6 +18,11 @@ export interface Images {
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /** Like keepLink, and the file's old name is gone afterwards: one step less for a file already out of the way. */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
+  /**
+   * The name of the image with these bytes, if a file with these stats may be renamed to it as it is: the name is free, and
+   * the file has no other name. `adopt` then only has to sync it. Absent where images are not files of this machine.
+   */
+  freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   has(sha256: string): Promise<boolean>;
   /**
    * Exactly the bytes that were kept, or a Fault: the digest is checked. What a late writer appended is left out;

@@ -121,7 +121,7 @@ describe('notes', () => {
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     probe.failing = true;
-    for (const next of [() => store.entries({}), () => store.note(NOTE), () => store.pending()])
+    for (const next of [() => store.entries({}), () => store.note(NOTE), () => store.record({})])
       await expect(next()).rejects.toMatchObject({ code: 'STORE_FAILED' });
     probe.failing = false;
     await store.note(NOTE);

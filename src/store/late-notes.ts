@@ -1,9 +1,9 @@
-import type { Awaitable } from '../model/awaitable.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { EntryFilter, Notes, Store, StoreState, Writes } from './store.ts';
+import type { EntryFilter, Notes, PendingFilter, SessionFilter, Store, StoreState, Writes } from './store.ts';
 
 /** Long enough for a burst of reads to share one transaction, short enough that no other process waits for it. */
 const WITHIN_MS = 10;
@@ -53,6 +53,17 @@ export class LateNotes implements Store {
     return noted ?? this.#store.recall(session, key);
   }
 
+  recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>> {
+    const noted = new Map<string, Sighting>();
+    for (const key of keys) {
+      const sighting = this.#newest(session, key);
+      if (sighting !== undefined) noted.set(key, sighting);
+    }
+    const others = noted.size === 0 ? keys : keys.filter((key) => !noted.has(key));
+    const stored = this.#store.recallMany(session, others);
+    return noted.size === 0 ? stored : andThen(stored, (found) => new Map([...found, ...noted]));
+  }
+
   async record(writes: Writes): Promise<void> {
     await this.#allWritten();
     return this.#store.record(writes);
@@ -73,14 +84,17 @@ export class LateNotes implements Store {
     return this.#store.lastChange(key);
   }
 
-  async pending(): Promise<readonly PendingChange[]> {
-    await this.#allWritten();
-    return this.#store.pending();
+  /** Notes hold neither announcements nor sessions, so these three need not wait for them. */
+  pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
+    return this.#store.pending(filter);
   }
 
-  async sessions(): Promise<readonly SessionRecord[]> {
-    await this.#allWritten();
-    return this.#store.sessions();
+  session(id: string): Promise<SessionRecord | undefined> {
+    return this.#store.session(id);
+  }
+
+  sessions(filter: SessionFilter = {}): Promise<readonly SessionRecord[]> {
+    return this.#store.sessions(filter);
   }
 
   async state(): Promise<StoreState> {

@@ -1,5 +1,31 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Awaitable } from '../model/awaitable.ts';
 import { errnoOf, isMissing } from '../model/errno.ts';
+
+/** This process among all that share a state. */
+export interface Owner {
+  /** Names this process in announced changes. */
+  readonly id: string;
+  /** Names this opening of the state in file names: a process may open it several times. */
+  readonly tag: string;
+  /** True while the process with this id runs. */
+  isAlive(id: string): Awaitable<boolean>;
+  /** The same for a tag, which is only ever seen by processes of the same machine. */
+  isTagAlive(tag: string): boolean;
+}
+
+/** This process among those of one machine. */
+export function localOwner(): Owner {
+  const id = ownerOfThisProcess();
+  return {
+    id,
+    // A colon is not allowed in file names everywhere.
+    tag: `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`,
+    isAlive,
+    isTagAlive: (tag) => isAlive(tag.split('+').slice(0, 2).join(':')),
+  };
+}
 
 /**
  * Who this process is, as `pid:start`: process ids are used again, so the moment of the start belongs to it.

@@ -10,8 +10,10 @@ import type { Sighting } from '../model/sighting.ts';
 export interface Store {
   /** `memory:`, `sqlite:/path`, … */
   readonly url: string;
-  /** At once where it can be: it is asked for every read, and a turn of the event loop costs as much as the answer. */
+  /** Synchronous where possible: every read calls it, and a turn of the event loop costs as much as the answer. */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
+  /** The sightings of several files in one round trip; files that the session has not seen are absent. */
+  recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** All of `writes` or none; its entries are numbered and chained. */
   record(writes: Writes): Promise<void>;
@@ -25,10 +27,11 @@ export interface Store {
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, whoever made it. */
   lastChange(key: string): Promise<Entry | undefined>;
-  /** Changes announced and not settled. */
-  pending(): Promise<readonly PendingChange[]>;
+  /** Changes that were announced and not settled. Every change asks for those at its own keys, so fetch only what matches. */
+  pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
+  session(id: string): Promise<SessionRecord | undefined>;
   /** Most recently used first. */
-  sessions(): Promise<readonly SessionRecord[]>;
+  sessions(filter?: SessionFilter): Promise<readonly SessionRecord[]>;
   /** Where the journal's chain begins and ends, and how much room the store takes. */
   state(): Promise<StoreState>;
   /** Removes the oldest entries up to and including a number; the chain then begins after it. Returns how many went. */
@@ -73,6 +76,19 @@ export interface Writes {
 
 /** What may be lost with the process: the session then has to look again. */
 export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
+
+/** A change matches if it matches every field that is given; without fields, all of them match. */
+export interface PendingFilter {
+  readonly change?: string;
+  readonly owner?: string;
+  /** Changes that locked one of these keys, a folder above it, or something inside it. */
+  readonly keys?: readonly string[];
+}
+
+export interface SessionFilter {
+  /** Only sessions whose first root is one of these. */
+  readonly roots?: readonly string[];
+}
 
 export interface EntryFilter {
   readonly session?: string;

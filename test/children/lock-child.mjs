@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { Locks } from '../../dist/lock/locks.js';
+import { LocalLocks } from '../../dist/lock/locks.js';
 
 const [home, kind, what, count] = process.argv.slice(2);
 const isAlive = (id) => {
@@ -13,7 +13,7 @@ const isAlive = (id) => {
     return false;
   }
 };
-const locks = new Locks({
+const locks = new LocalLocks({
   home,
   owner: `${process.pid}`,
   isAlive,

@@ -56,6 +56,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(notices).toMatchObject([{ session: 'ann', path: 'a.txt', root: t.root }]);
     expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('one\nlate\n');
     const later = await t.open({ session: 'later' });
+    await ok(later.read('a.txt'));
     await ok(later.undo({ change: t.change }));
     expect(t.text('a.txt')).toBe('one\n');
   });
@@ -68,6 +69,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(notices[0]?.text).not.toContain('cannot be brought back');
     expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
     const later = await t.open({ session: 'later' });
+    await ok(later.read('a.txt'));
     await ok(later.undo({ change: t.change }));
     expect(t.text('a.txt')).toBe('one\n');
   });
@@ -82,6 +84,7 @@ describe('a program that had a file open before it was replaced, and writes into
     );
     expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
     const later = await t.open({ session: 'later' });
+    await ok(later.read('a.txt'));
     await refusal(later.undo({ change: t.change }), 'NOT_FOUND');
     expect(t.text('a.txt')).toBe('two\n');
   });

@@ -98,3 +98,11 @@ describe('undo keeps what the session had seen', () => {
     await refusal(t.session.write('d/e.txt', 'changed\n'), 'NOT_READ');
   });
 });
+
+it('an undo of a move says so in one line and prints neither file', async () => {
+  const t = await desk({ session: 'ann' });
+  await t.put('a.txt', 'some text\n');
+  await ok(t.session.move('a.txt', 'b.txt'));
+  const { diff } = await ok(t.session.undo({}));
+  expect(diff).toBe('a.txt\n(moved back from b.txt, same content)');
+});

@@ -63,11 +63,13 @@ describe('undo beside other processes', () => {
     for (let round = 1; round <= 15; round += 1) {
       await ok(t.session.read('a.txt'));
       const { change = '' } = await ok(t.session.write('a.txt', `${round}\n`));
+      await ok(bob.call('read', 'a.txt'));
       const both = await Promise.all([t.session.undo({ change }), bob.call('undo', { change })]);
       expect(both.filter((outcome) => outcome.ok)).toHaveLength(1);
       expect(both.find((outcome) => !outcome.ok)).toMatchObject({ refusal: { code: 'NOT_FOUND' } });
       expect(t.text('a.txt')).toBe('0\n');
       const undo = both.flatMap((outcome) => (outcome.ok ? [outcome.change ?? ''] : []));
+      await ok(t.session.read('a.txt'));
       // Done again, it can be taken back again.
       await ok(t.session.undo({ change: undo[0] ?? '' }));
       expect(t.text('a.txt')).toBe(`${round}\n`);

@@ -71,6 +71,23 @@ function sightings(store: () => Store): void {
     expect(await store().sightings('s')).toEqual([newer]);
   });
 
+  it('several sightings are recalled together; what was not seen is left out', async () => {
+    await store().record({
+      sightings: [FULL_SIGHTING, BARE_SIGHTING].map((sighting) => ({ session: 's', sighting })),
+    });
+    await store().note({
+      sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, atMs: 9 } }],
+      entries: [readEntry()],
+    });
+    const found = await store().recallMany('s', [BARE_SIGHTING.key, '/never/seen', FULL_SIGHTING.key]);
+    expect(Object.fromEntries(found)).toEqual({
+      [BARE_SIGHTING.key]: { ...BARE_SIGHTING, atMs: 9 },
+      [FULL_SIGHTING.key]: FULL_SIGHTING,
+    });
+    expect(await store().recallMany('other', [FULL_SIGHTING.key])).toEqual(new Map());
+    expect(await store().recallMany('s', [])).toEqual(new Map());
+  });
+
   it('one key is forgotten, or all that a session has seen', async () => {
     const both = [FULL_SIGHTING, BARE_SIGHTING];
     await store().record({ sightings: both.map((sighting) => ({ session: 's', sighting })) });
@@ -222,6 +239,25 @@ function bookkeeping(store: () => Store): void {
     expect(await store().pending()).toEqual([pendingChange('c2')]);
   });
 
+  it.each([
+    ['no filter', {}, ['c1', 'c2', 'c3']],
+    ['change', { change: 'c2' }, ['c2']],
+    ['owner', { owner: 'ann' }, ['c1', 'c3']],
+    ['a key that it locked', { keys: ['/w/a/x', '/w/z'] }, ['c1']],
+    ['a folder above a locked key', { keys: ['/w/a'] }, ['c1']],
+    ['a key inside a locked folder', { keys: ['/w/b/deep/er'] }, ['c2']],
+    ['a key that only begins alike', { keys: ['/w/bb', '/w/a/xx'] }, []],
+    ['no key', { keys: [] }, []],
+    ['key and owner', { keys: ['/w'], owner: 'bob' }, ['c2']],
+  ] as const)('pending changes are filtered by %s', async (_what, filter, expected) => {
+    await store().record({ announce: { ...pendingChange('c1'), owner: 'ann', locked: ['/w/a/x'] } });
+    await store().record({ announce: { ...pendingChange('c2'), owner: 'bob', locked: ['/w/b'] } });
+    const { locked: _, ...unlocked } = pendingChange('c3');
+    await store().record({ announce: { ...unlocked, owner: 'ann' } });
+    const found = await store().pending(filter);
+    expect(found.map(({ change }) => change).sort()).toEqual(expected);
+  });
+
   it('a pending change is in no list of changes', async () => {
     await store().record({ announce: pendingChange('c1') });
     expect(await store().entries({})).toEqual([]);
@@ -251,9 +287,26 @@ function bookkeeping(store: () => Store): void {
       sessionRecord('a', { lastMs: 7, closedMs: 7 }),
       sessionRecord('b', { lastMs: 6, parent: 'a' }),
     ]);
+    expect(await store().session('b')).toEqual(sessionRecord('b', { lastMs: 6, parent: 'a' }));
+    expect(await store().session('c')).toBeUndefined();
     await store().record({ dropSession: 'a' });
+    expect(await store().session('a')).toBeUndefined();
     expect((await store().sessions()).map((session) => session.id)).toEqual(['b']);
     expect(await store().sightings('a')).toEqual([]);
+  });
+
+  it('sessions are filtered by their root', async () => {
+    for (const [id, root] of [
+      ['a', '/w'],
+      ['b', '/w/inside'],
+      ['c', '/\0odd\ud800'],
+    ] as const)
+      await store().record({ session: sessionRecord(id, { root }) });
+    const ids = async (roots: readonly string[]): Promise<string[]> =>
+      (await store().sessions({ roots })).map(({ id }) => id).sort();
+    expect(await ids(['/w'])).toEqual(['a']);
+    expect(await ids(['/w/inside', '/\0odd\ud800', '/nowhere'])).toEqual(['b', 'c']);
+    expect(await ids([])).toEqual([]);
   });
 
   it('a closed store answers nothing, and closing it again is harmless', async () => {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Check } from '../doctor/check.ts';
 import { checkClients } from '../doctor/clients.ts';
@@ -7,7 +8,6 @@ import { checkRefusedWrite, checkRipgrep } from '../doctor/programs.ts';
 import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
-import type { StateFlags } from '../settings.ts';
 import { Stage } from '../stage.ts';
 
 interface DoctorFlags extends StateFlags {

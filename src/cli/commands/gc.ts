@@ -3,13 +3,13 @@ import { type CleanUpReport, cleanUp } from '../../records/clean-up.ts';
 import type { StateSize } from '../../records/state-size.ts';
 import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
+import type { StateFlags } from '../../session/configured.ts';
+import { openWorkspace } from '../../session/configured.ts';
 import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
 import { Progress } from '../progress.ts';
-import type { StateFlags } from '../settings.ts';
 import { count } from '../words.ts';
 
 interface GcFlags extends StateFlags {

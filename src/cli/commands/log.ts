@@ -4,6 +4,7 @@ import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { entryColumns, entryRow } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -16,7 +17,6 @@ import {
   limitOption,
 } from '../flags.ts';
 import { Progress } from '../progress.ts';
-import { placesOf, type StateFlags } from '../settings.ts';
 
 interface LogFlags extends FilterFlags, StateFlags {
   readonly json?: boolean;

@@ -6,13 +6,13 @@ import { readUserTables } from '../../dialect/calls/user-table.ts';
 import { Fault } from '../../model/fault.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
+import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 import { givenToken, tokenLine } from '../given-token.ts';
 import { keepOutOfReach } from '../policy-place.ts';
 import type { ProxyPlan } from '../proxy-plan.ts';
 import { accessibleFolders } from '../serve-folders.ts';
-import { placesOf, policyTextOf, type StateFlags } from '../settings.ts';
 
 interface ProxyFlags extends StateFlags {
   readonly root?: readonly string[];

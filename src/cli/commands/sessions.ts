@@ -3,12 +3,12 @@ import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { forgetSession, type SessionView, sessionViews } from '../../records/session-views.ts';
 import { relativeTime } from '../../report/relative-time.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { placesOf, type StateFlags } from '../settings.ts';
 import { count } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {

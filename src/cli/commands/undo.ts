@@ -5,12 +5,11 @@ import { canonicalPath } from '../../records/canonical-path.ts';
 import { Records } from '../../records/records.ts';
 import { type TakenBack, takeBack } from '../../records/take-back.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
+import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { placesOf, type StateFlags } from '../settings.ts';
 import { previewText, undoneText } from '../undo-text.ts';
 import { count } from '../words.ts';
 

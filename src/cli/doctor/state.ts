@@ -2,10 +2,10 @@ import { verifyChain } from '../../journal/verify.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { isWithin } from '../../records/scope.ts';
 import { byteSize } from '../../report/byte-size.ts';
+import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { inspectHome } from '../../store/inspect-home.ts';
 import { openExistingStore } from '../../store/open-existing.ts';
 import type { Cli } from '../cli.ts';
-import { placesOf, policyOf, type StateFlags } from '../settings.ts';
 import { count } from '../words.ts';
 import { type Check, fail, ok, reasonOf, warn } from './check.ts';
 

@@ -199,12 +199,16 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     name: 'undo_change',
     title: 'Undo a change',
     description:
-      "Take back a recorded change by its id, or this session's last change, or its last change of one path. Refused if the file changed since.",
+      "Take back a recorded change by its id, or this session's last change, or its last change of one path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
     inputSchema: {
       type: 'object',
       properties: {
         change: { type: 'string', description: 'Id of a change, as the change gave it.' },
         path: { type: 'string', description: "Take back this session's last change of this path." },
+        merge: {
+          type: 'boolean',
+          description: 'Keep what was changed since in other lines, instead of refusing.',
+        },
       },
       additionalProperties: false,
     },

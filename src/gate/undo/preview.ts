@@ -5,12 +5,46 @@ import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
 import type { Found } from './found.ts';
 
-/** What an undo will do to texts: a bounded diff under each file's name. */
+/** More files than this are only counted: nobody reads the diffs of a thousand files in one answer. */
+const MAX_DIFFS = 100;
+
+/** What an undo does to texts: a bounded diff under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, found: readonly Found[]): Promise<string> {
   const present = presentBytes(found);
+  const moves = fileMoves(found);
+  const left = new Set(moves.values());
   const diffs: string[] = [];
-  for (const each of found) diffs.push(...(await diffOf(world, each, present)));
-  return diffs.join('\n');
+  let more = 0;
+  for (const each of found) {
+    const from = moves.get(each);
+    if (left.has(each)) continue;
+    if (diffs.length >= MAX_DIFFS) more += 1;
+    else if (from !== undefined)
+      diffs.push(`${each.step.relative}\n(moved back from ${from.step.relative}, same content)`);
+    else diffs.push(...(await diffOf(world, each, present)));
+  }
+  return [...diffs, ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
+}
+
+/** Files that come back to a free place with the very bytes that go away at another, and that other step. */
+function fileMoves(found: readonly Found[]): ReadonlyMap<Found, Found> {
+  const going = new Map<string, Found[]>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
+    const { sha256 } = expect.fingerprint;
+    going.set(sha256, [...(going.get(sha256) ?? []), each]);
+  }
+  const moves = new Map<Found, Found>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    const from =
+      expect.kind === 'absent' && restore.kind === 'file'
+        ? going.get(restore.fingerprint.sha256)?.shift()
+        : undefined;
+    if (from !== undefined) moves.set(each, from);
+  }
+  return moves;
 }
 
 async function diffOf(

@@ -13,8 +13,14 @@ import type { Step } from '../step.ts';
 import type { World } from '../world.ts';
 import { checkSteps, presentBytes } from './check.ts';
 import type { Found } from './found.ts';
+import { whyUnseen } from './licence.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 import { SeenBefore } from './seen.ts';
+
+/** `by`: a session that takes back by id what another session did must have seen the files. A user need not. */
+export interface UndoRequest extends UndoSelection {
+  readonly by?: 'session';
+}
 
 /**
  * Takes recorded changes back, through the same steps, locks and journal as any change. It touches nothing that was not
@@ -23,7 +29,7 @@ import { SeenBefore } from './seen.ts';
 export async function undo(
   world: World,
   ledger: Ledger,
-  selection: UndoSelection,
+  selection: UndoRequest,
 ): Promise<Outcome<UndoResult>> {
   let planned = await plan(world, ledger, selection);
   for (;;) {
@@ -100,8 +106,10 @@ async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
 async function undoLocked(
   world: World,
   ledger: Ledger,
-  { plans, selection, locked }: { plans: UndoPlans; selection: UndoSelection; locked: readonly string[] },
+  { plans, selection, locked }: { plans: UndoPlans; selection: UndoRequest; locked: readonly string[] },
 ): Promise<Outcome<UndoResult>> {
+  const unseen = await whyNotTheirs(world, ledger, { plans, selection });
+  if (unseen !== undefined) return refused(unseen);
   const checked = await checkPlans(world, plans, selection);
   if (!checked.ok) return checked;
   const { plan, found } = checked;
@@ -118,6 +126,18 @@ async function undoLocked(
   const kept = keptOf(found, results);
   if (change === undefined && kept.size > 0) return refused(inUse(found[0]?.step.relative ?? ''));
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
+}
+
+/** Why this session may not take the selected change back, if another one made it. Checked before any bytes are compared. */
+async function whyNotTheirs(
+  world: World,
+  ledger: Ledger,
+  { plans, selection }: { readonly plans: UndoPlans; readonly selection: UndoRequest },
+): Promise<Refusal | undefined> {
+  const { change, by } = selection;
+  if (by !== 'session' || change === undefined) return undefined;
+  const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
+  return entry?.session === ledger.session ? undefined : whyUnseen(world, ledger, plans.plan.steps);
 }
 
 /** The first plan that fits what is there. Only the last one may merge: the first leads through states that nobody has changed. */

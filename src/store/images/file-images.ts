@@ -63,10 +63,6 @@ export class FileImages implements Images {
     });
   }
 
-  /**
-   * The name of the image with these bytes, if a file with these stats may be renamed to it as it is: nothing has that
-   * name, and only we will have the file. `adopt` has then no more to do than to sync it.
-   */
   freeName({ sha256 }: Fingerprint, stats: BigIntStats): string | undefined {
     if (stats.nlink !== 1n || Number(stats.mode & 0o777n) === COPY_MODE) return undefined;
     const image = this.#folder.image(sha256);

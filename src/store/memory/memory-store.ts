@@ -4,7 +4,17 @@ import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { CHAIN_START, chainOn } from '../chain.ts';
 import { matches } from '../entry-match.ts';
-import type { ChainLink, EntryFilter, Notes, Store, StoreState, Writes } from '../store.ts';
+import { matchesPending } from '../pending-match.ts';
+import type {
+  ChainLink,
+  EntryFilter,
+  Notes,
+  PendingFilter,
+  SessionFilter,
+  Store,
+  StoreState,
+  Writes,
+} from '../store.ts';
 
 /** The reference store: what every other store must answer like. Gone when the process ends. */
 export class MemoryStore implements Store {
@@ -22,6 +32,17 @@ export class MemoryStore implements Store {
   recall(session: string, key: string): Sighting | undefined {
     this.#mustBeOpen();
     return this.#sightings.get(session)?.get(key);
+  }
+
+  recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
+    this.#mustBeOpen();
+    const seen = this.#sightings.get(session);
+    const found = new Map<string, Sighting>();
+    for (const key of keys) {
+      const sighting = seen?.get(key);
+      if (sighting !== undefined) found.set(key, sighting);
+    }
+    return found;
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -67,14 +88,21 @@ export class MemoryStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  async pending(): Promise<readonly PendingChange[]> {
+  async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     this.#mustBeOpen();
-    return [...this.#pending.values()];
+    return [...this.#pending.values()].filter((pending) => matchesPending(pending, filter));
   }
 
-  async sessions(): Promise<readonly SessionRecord[]> {
+  async session(id: string): Promise<SessionRecord | undefined> {
     this.#mustBeOpen();
-    return [...this.#sessions.values()].sort((a, b) => b.lastMs - a.lastMs);
+    return this.#sessions.get(id);
+  }
+
+  async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
+    this.#mustBeOpen();
+    return [...this.#sessions.values()]
+      .filter(({ root }) => roots === undefined || roots.includes(root))
+      .sort((a, b) => b.lastMs - a.lastMs);
   }
 
   async state(): Promise<StoreState> {

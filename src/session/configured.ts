@@ -6,7 +6,7 @@ import { resolvePolicy } from '../config/resolve-policy.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { readPolicyText } from '../store/policy-text.ts';
-import type { Cli } from './cli.ts';
+import { Sessions } from './sessions.ts';
 
 /** Flags that say where the state is and which policy holds. */
 export interface StateFlags {
@@ -23,31 +23,54 @@ export interface Places {
   readonly store: string;
 }
 
-type Surroundings = Pick<Cli, 'env' | 'platform' | 'cwd'>;
+/** What of a process's surroundings decides where the state is. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly cwd: string;
+}
 
 /** The state folder and the store: flags win over the environment, the environment over the platform's place. */
-export function placesOf(cli: Surroundings, flags: StateFlags): Places {
-  const { env, platform } = cli;
+export function placesOf(around: Surroundings, flags: StateFlags): Places {
+  const { env, platform } = around;
   const home = stateFolder({ platform, env, homeFolder: homedir() });
   return { home, store: flags.store || env['LOOKFIRST_STORE'] || `sqlite:${join(home, 'lookfirst.db')}` };
 }
 
 /** The text of the policy file in force, if there is one. One that was named has to be there. */
-export function policyTextOf(cli: Surroundings, flags: StateFlags): string | undefined {
+export function policyTextOf(around: Surroundings, flags: StateFlags): string | undefined {
   if (flags.policy === undefined)
-    return readPolicyText(policyFilePath(placesOf(cli, flags).home, cli.platform));
-  const path = resolve(cli.cwd, flags.policy);
+    return readPolicyText(policyFilePath(placesOf(around, flags).home, around.platform));
+  const path = resolve(around.cwd, flags.policy);
   const text = readPolicyText(path);
   if (text === undefined) throw new Fault('CONFIG_INVALID', `there is no policy file ${path}`, { path });
   return text;
 }
 
 /** One complete policy from flags and file. */
-export function policyOf(cli: Surroundings, flags: StateFlags): Policy {
-  const text = policyTextOf(cli, flags);
+export function policyOf(around: Surroundings, flags: StateFlags): Policy {
+  const text = policyTextOf(around, flags);
   return resolvePolicy({
     preset: flags.preset,
     file: text === undefined ? undefined : parsePolicyFile(text, flags.policy),
     flags: flags.readOnly === true ? { readOnly: true } : undefined,
+  });
+}
+
+/** Opens workspaces with everything a gate works with, and no session. The caller closes it. */
+export async function openWorkspace(
+  around: Surroundings,
+  flags: StateFlags,
+  roots: readonly string[],
+): Promise<Sessions> {
+  // Parsed here first, so that an error in a policy file names the file.
+  policyOf(around, flags);
+  const policyFile = policyTextOf(around, flags);
+  return Sessions.open({
+    roots,
+    ...placesOf(around, flags),
+    ...(flags.preset === undefined ? {} : { preset: flags.preset }),
+    ...(policyFile === undefined ? {} : { policyFile }),
+    ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   });
 }

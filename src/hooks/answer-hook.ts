@@ -1,0 +1,88 @@
+import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
+import { type HookAnswer, type HookEvent, type Host, type JsonObject, type Reply, SILENT } from './event.ts';
+import { deniedOnStderr, textOf } from './hosts/payload.ts';
+
+/** One call of a hook: what the host sent, and what the command line of the hook says about it. */
+export interface HookCall {
+  readonly host: Host;
+  /** Everything the host wrote to stdin. */
+  readonly text: string;
+  /** The event that the host's configuration names (`--event`); undefined if the hook was called without it. */
+  readonly declaredEvent?: string;
+  /** A failure of Lookfirst itself lets the call pass (`--fail-open`). */
+  readonly onFailure: 'deny' | 'pass';
+}
+
+/** Judges one event. Throws a Fault when it cannot do its job. */
+export type Respond = (host: Host, event: HookEvent) => Promise<Reply>;
+
+/** Events after which the host changes a file or runs a command. Only these can be denied. */
+const BEFORE_EVENTS = new Set(['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before', 'before']);
+
+const MAX_REASON = 8_000;
+const MAX_CONTEXT = 8_000;
+
+/**
+ * One event to one answer that the host obeys. Throws nothing: a failure before a change or a command becomes a denial,
+ * a failure in any other event lets the host go on with a line on stderr.
+ */
+export async function answerHook(call: HookCall, respond: Respond): Promise<HookAnswer> {
+  const { host } = call;
+  const payload = parseObject(call.text);
+  if (payload === undefined) return failed(call, 'the input is not a JSON object');
+  const eventName = eventNameOf(payload);
+  const event = host.understand(payload);
+  if (event.kind === 'malformed') return failed(call, event.reason, eventName);
+  try {
+    const reply = bounded(await respond(host, event));
+    return host.answer(reply, { eventName, kind: event.kind });
+  } catch (error) {
+    return failed(call, describe(error), eventName);
+  }
+}
+
+/** The word the host itself uses for the event. */
+function eventNameOf(payload: JsonObject): string {
+  const fields = ['hook_event_name', 'hookEventName', 'hook', 'event'];
+  return fields.map((field) => textOf(payload[field])).find((name) => name !== undefined) ?? '';
+}
+
+function failed(call: HookCall, reason: string, eventName?: string): HookAnswer {
+  const event = call.declaredEvent ?? eventName;
+  // Without any name the event may be one that precedes a change.
+  const precedesChange = event === undefined || event === '' || BEFORE_EVENTS.has(event);
+  if (!precedesChange) return { ...SILENT, stderr: `lookfirst: ${reason}; the host goes on\n` };
+  const sentence = `Lookfirst could not check this call: ${reason}.`;
+  if (call.onFailure === 'pass')
+    return { ...SILENT, stderr: `${sentence} It passes unchecked because of --fail-open.\n` };
+  return deniedOnStderr(`${sentence} The call is refused. Ask the user to run \`lookfirst doctor\`.`);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof Fault) return `${error.message} [${error.code}]`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bounded(reply: Reply): Reply {
+  if (reply.verdict === 'deny') return { ...reply, reason: plain(reply.reason, MAX_REASON) };
+  return reply.context === undefined ? reply : { ...reply, context: plain(reply.context, MAX_CONTEXT) };
+}
+
+/** Without terminal escapes and bounded in length: hosts hand the text to a terminal and to a model as it is. */
+function plain(text: string, limit: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes.
+  const clean = text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+  if (clean.length <= limit) return clean;
+  const note = '\n[the rest is left out]';
+  return clean.slice(0, limit - note.length) + note;
+}

@@ -1,0 +1,127 @@
+import type { ToolNames } from '../../report/tool-names.ts';
+import {
+  type HookAnswer,
+  type HookEvent,
+  type Host,
+  type HostName,
+  type JsonObject,
+  type Malformed,
+  type Reply,
+  SILENT,
+} from '../event.ts';
+import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+
+/** What differs between the programs that share Claude Code's form of hooks. */
+export interface FamilyMember {
+  readonly name: HostName;
+  readonly tools: ToolNames;
+  readonly projectVariable?: string;
+  /** The field that names the turn. */
+  readonly turnField?: string;
+  /** The event that says the context was summarised. A host without one after the fact has only `PreCompact`. */
+  readonly compaction: 'PostCompact' | 'PreCompact';
+}
+
+/** A host with Claude Code's events and answers: `hook_event_name`, `tool_name`, `hookSpecificOutput`. */
+export function claudeFamily(member: FamilyMember): Host {
+  const { name, tools, projectVariable } = member;
+  return {
+    name,
+    tools,
+    ...(projectVariable === undefined ? {} : { projectVariable }),
+    contextBefore: true,
+    understand: (payload) => understand(member, payload),
+    answer,
+  };
+}
+
+function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malformed {
+  const session = sessionOf(payload, 'session_id', 'sessionId');
+  if (session === undefined) return { kind: 'malformed', reason: 'the event has no session_id' };
+  const context = {
+    session,
+    ...optionalText('turn', member.turnField === undefined ? undefined : payload[member.turnField]),
+    ...optionalText('cwd', payload['cwd']),
+    ...optionalText('transcript', payload['transcript_path']),
+  };
+  const eventName = textOf(payload['hook_event_name']) ?? textOf(payload['hookEventName']) ?? '';
+  switch (eventName) {
+    case 'PreToolUse':
+    case 'PostToolUse':
+    case 'PostToolUseFailure': {
+      const call = toolCall(payload);
+      if ('kind' in call) return call;
+      if (eventName === 'PreToolUse') return { ...context, ...call, kind: 'before' };
+      if (eventName === 'PostToolUse')
+        return { ...context, ...call, kind: 'after', response: payload['tool_response'] };
+      return { ...context, ...call, kind: 'failed', error: textOf(payload['error']) ?? '' };
+    }
+    case 'UserPromptSubmit':
+      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+    case 'SessionStart':
+      return { ...context, ...startOf(textOf(payload['source'])) };
+    case 'PreCompact':
+    case 'PostCompact':
+      return { ...context, kind: eventName === member.compaction ? 'compacted' : 'other' };
+    case 'SubagentStart':
+      return { ...context, kind: 'agent-start' };
+    case 'SubagentStop':
+      return { ...context, kind: 'agent-stop' };
+    case 'Stop':
+      return { ...context, kind: 'turn-end' };
+    case 'SessionEnd':
+      return { ...context, kind: 'end' };
+    default:
+      return { ...context, kind: 'other' };
+  }
+}
+
+function toolCall(payload: JsonObject): { tool: string; input: unknown; call?: string } | Malformed {
+  const tool = textOf(payload['tool_name']);
+  if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
+  return { tool, input: payload['tool_input'], ...optionalText('call', payload['tool_use_id']) };
+}
+
+function startOf(
+  source: string | undefined,
+): { kind: 'start'; source: 'new' | 'resumed' | 'cleared' } | { kind: 'compacted' } {
+  switch (source) {
+    case 'compact':
+      return { kind: 'compacted' };
+    case 'clear':
+      return { kind: 'start', source: 'cleared' };
+    case 'resume':
+    case 'fork':
+      return { kind: 'start', source: 'resumed' };
+    default:
+      return { kind: 'start', source: 'new' };
+  }
+}
+
+/** Events whose answer may carry a context that the model reads. */
+const WITH_CONTEXT = new Set([
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'UserPromptSubmit',
+  'SessionStart',
+]);
+
+/** The wrapped form: Codex and VS Code ignore a decision outside `hookSpecificOutput`. */
+function answer(reply: Reply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
+  const { eventName } = event;
+  if (reply.verdict === 'deny') {
+    if (eventName !== 'PreToolUse') return deniedOnStderr(reply.reason);
+    return specific({
+      hookEventName: eventName,
+      permissionDecision: 'deny',
+      permissionDecisionReason: reply.reason,
+    });
+  }
+  if (reply.context === undefined || !WITH_CONTEXT.has(eventName)) return SILENT;
+  return specific({ hookEventName: eventName, additionalContext: reply.context });
+}
+
+function specific(hookSpecificOutput: JsonObject): HookAnswer {
+  return { ...SILENT, stdout: JSON.stringify({ hookSpecificOutput }) };
+}

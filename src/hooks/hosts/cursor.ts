@@ -1,0 +1,109 @@
+import {
+  type HookAnswer,
+  type HookEvent,
+  type Host,
+  type JsonObject,
+  type Malformed,
+  SILENT,
+} from '../event.ts';
+import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+
+/** Cursor: events in camel case, answers in the form `{permission, agent_message}`; contexts only after a call. */
+export const CURSOR: Host = {
+  name: 'cursor',
+  tools: {
+    read: 'Read',
+    write: 'Write',
+    edit: 'StrReplace',
+    delete: 'Delete',
+    list: 'LS',
+    find: 'Glob',
+    search: 'Grep',
+    arguments: { path: 'file_path', from: 'offset', count: 'limit' },
+  },
+  projectVariable: 'CURSOR_PROJECT_DIR',
+  contextBefore: false,
+  understand,
+  answer(reply, { kind, eventName }): HookAnswer {
+    if (reply.verdict === 'deny') {
+      if (kind !== 'before') return deniedOnStderr(reply.reason);
+      const denial = {
+        permission: 'deny',
+        user_message: firstLine(reply.reason),
+        agent_message: reply.reason,
+      };
+      return { ...SILENT, stdout: JSON.stringify(denial) };
+    }
+    if (reply.context === undefined || !WITH_CONTEXT.has(eventName)) return SILENT;
+    return { ...SILENT, stdout: JSON.stringify({ additional_context: reply.context }) };
+  },
+};
+
+const WITH_CONTEXT = new Set(['postToolUse', 'sessionStart']);
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? text;
+}
+
+function understand(payload: JsonObject): HookEvent | Malformed {
+  const session = sessionOf(payload, 'conversation_id', 'session_id');
+  if (session === undefined) return { kind: 'malformed', reason: 'the event has no conversation_id' };
+  const roots = payload['workspace_roots'];
+  const context = {
+    session,
+    ...optionalText('turn', payload['generation_id']),
+    ...optionalText('cwd', payload['cwd']),
+    ...optionalText('transcript', payload['transcript_path']),
+    ...(Array.isArray(roots) ? { workspaceRoots: roots.filter((root) => typeof root === 'string') } : {}),
+  };
+  const eventName = textOf(payload['hook_event_name']);
+  switch (eventName) {
+    case 'preToolUse':
+    case 'postToolUse':
+    case 'postToolUseFailure': {
+      const tool = textOf(payload['tool_name']);
+      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
+      const call = { tool, input: payload['tool_input'], ...optionalText('call', payload['tool_use_id']) };
+      if (eventName === 'preToolUse') return { ...context, ...call, kind: 'before' };
+      if (eventName === 'postToolUse')
+        return { ...context, ...call, kind: 'after', response: parsed(payload['tool_output']) };
+      return { ...context, ...call, kind: 'failed', error: textOf(payload['error_message']) ?? '' };
+    }
+    case 'beforeReadFile':
+      // Carries exactly the text that the model is about to read, so it is the result of the read.
+      return {
+        ...context,
+        kind: 'after',
+        tool: 'Read',
+        input: { file_path: payload['file_path'] },
+        response: { content: payload['content'] },
+      };
+    case 'beforeSubmitPrompt':
+      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+    case 'sessionStart':
+      return { ...context, kind: 'start', source: 'new' };
+    case 'preCompact':
+      return { ...context, kind: 'compacted' };
+    case 'subagentStart':
+      return { ...context, kind: 'agent-start' };
+    case 'subagentStop':
+      return { ...context, kind: 'agent-stop' };
+    case 'stop':
+      return { ...context, kind: 'turn-end' };
+    case 'sessionEnd':
+      return { ...context, kind: 'end' };
+    default:
+      // preToolUse and postToolUse also fire for what afterFileEdit, beforeShellExecution and afterShellExecution report.
+      return { ...context, kind: 'other' };
+  }
+}
+
+/** Cursor sends a tool's result as JSON text. */
+function parsed(output: unknown): unknown {
+  if (typeof output !== 'string') return output;
+  try {
+    return JSON.parse(output);
+  } catch {
+    return output;
+  }
+}

@@ -1,0 +1,81 @@
+import { isRecord } from '../../model/record.ts';
+import {
+  type HookAnswer,
+  type HookEvent,
+  type Host,
+  type JsonObject,
+  type Malformed,
+  SILENT,
+} from '../event.ts';
+import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+
+/** Gemini CLI: `BeforeTool` and `AfterTool` without a call id, answers in the form `{decision, reason}`. */
+export const GEMINI: Host = {
+  name: 'gemini',
+  tools: {
+    read: 'read_file',
+    write: 'write_file',
+    edit: 'replace',
+    list: 'list_directory',
+    find: 'glob',
+    search: 'grep_search',
+    arguments: { path: 'file_path', from: 'start_line', to: 'end_line' },
+  },
+  projectVariable: 'GEMINI_PROJECT_DIR',
+  contextBefore: false,
+  understand,
+  answer(reply, { eventName }): HookAnswer {
+    if (reply.verdict === 'deny') {
+      if (eventName !== 'BeforeTool') return deniedOnStderr(reply.reason);
+      return { ...SILENT, stdout: JSON.stringify({ decision: 'deny', reason: reply.reason }) };
+    }
+    if (reply.context === undefined || !WITH_CONTEXT.has(eventName)) return SILENT;
+    const hookSpecificOutput = { hookEventName: eventName, additionalContext: reply.context };
+    return { ...SILENT, stdout: JSON.stringify({ hookSpecificOutput }) };
+  },
+};
+
+const WITH_CONTEXT = new Set(['AfterTool', 'BeforeAgent', 'SessionStart']);
+
+function understand(payload: JsonObject): HookEvent | Malformed {
+  const session = sessionOf(payload, 'session_id');
+  if (session === undefined) return { kind: 'malformed', reason: 'the event has no session_id' };
+  const context = {
+    session,
+    ...optionalText('cwd', payload['cwd']),
+    ...optionalText('transcript', payload['transcript_path']),
+  };
+  switch (textOf(payload['hook_event_name'])) {
+    case 'BeforeTool':
+    case 'AfterTool': {
+      const tool = textOf(payload['tool_name']);
+      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
+      const call = { tool, input: payload['tool_input'] };
+      if (payload['hook_event_name'] === 'BeforeTool') return { ...context, ...call, kind: 'before' };
+      const response = payload['tool_response'];
+      const error = errorOf(response);
+      if (error !== undefined) return { ...context, ...call, kind: 'failed', error };
+      return { ...context, ...call, kind: 'after', response };
+    }
+    case 'BeforeAgent':
+      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+    case 'AfterAgent':
+      return { ...context, kind: 'turn-end' };
+    case 'SessionStart': {
+      const source = textOf(payload['source']);
+      const known = source === 'resume' ? 'resumed' : source === 'clear' ? 'cleared' : 'new';
+      return { ...context, kind: 'start', source: known };
+    }
+    case 'SessionEnd':
+      return { ...context, kind: 'end' };
+    default:
+      // PreCompress fires before every model turn, also when nothing is compressed: it says nothing about the context.
+      return { ...context, kind: 'other' };
+  }
+}
+
+/** The message of a failed call: Gemini has no event of its own for it. */
+function errorOf(response: unknown): string | undefined {
+  if (!isRecord(response) || !isRecord(response['error'])) return undefined;
+  return textOf(response['error']['message']) ?? 'the tool failed';
+}

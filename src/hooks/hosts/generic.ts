@@ -1,0 +1,67 @@
+import {
+  type HookAnswer,
+  type HookEvent,
+  type Host,
+  type JsonObject,
+  type Malformed,
+  SILENT,
+} from '../event.ts';
+import { optionalText, textOf } from './payload.ts';
+
+/**
+ * The neutral event for programs that are not in the table (docs/hooks.md). The tool is the action (`read`, `write`, `edit`,
+ * `delete`, `move`, `run`), the input is its arguments. The answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
+ */
+export const GENERIC: Host = {
+  name: 'generic',
+  tools: {
+    read: 'read',
+    write: 'write',
+    edit: 'edit',
+    delete: 'delete',
+    arguments: { path: 'path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
+  },
+  contextBefore: true,
+  understand,
+  answer(reply): HookAnswer {
+    if (reply.verdict === 'pass') return { ...SILENT, stdout: JSON.stringify(reply) };
+    return { stdout: JSON.stringify(reply), stderr: `${reply.reason}\n`, exitCode: 2 };
+  },
+};
+
+const PLAIN = ['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const;
+
+function understand(payload: JsonObject): HookEvent | Malformed {
+  const id = textOf(payload['session']);
+  if (id === undefined) return { kind: 'malformed', reason: 'the event has no session' };
+  const agent = textOf(payload['agent']);
+  const roots = payload['roots'];
+  const context = {
+    session: agent === undefined ? id : `${id}/${agent}`,
+    ...optionalText('turn', payload['turn']),
+    ...optionalText('cwd', payload['cwd']),
+    ...optionalText('transcript', payload['transcript']),
+    ...(Array.isArray(roots) ? { workspaceRoots: roots.filter((root) => typeof root === 'string') } : {}),
+  };
+  const event = textOf(payload['event']);
+  const plain = PLAIN.find((kind) => kind === event);
+  if (plain !== undefined) return { ...context, kind: plain };
+  switch (event) {
+    case 'before':
+    case 'after':
+    case 'failed': {
+      const tool = textOf(payload['action']);
+      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no action' };
+      const call = { tool, input: payload['input'], ...optionalText('call', payload['call']) };
+      if (event === 'before') return { ...context, ...call, kind: 'before' };
+      if (event === 'after') return { ...context, ...call, kind: 'after', response: payload['output'] };
+      return { ...context, ...call, kind: 'failed', error: textOf(payload['error']) ?? '' };
+    }
+    case 'prompt':
+      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+    case 'start':
+      return { ...context, kind: 'start', source: payload['resumed'] === true ? 'resumed' : 'new' };
+    default:
+      return { ...context, kind: 'other' };
+  }
+}

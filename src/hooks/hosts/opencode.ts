@@ -1,0 +1,82 @@
+import { isRecord } from '../../model/record.ts';
+import {
+  type HookAnswer,
+  type HookEvent,
+  type Host,
+  type JsonObject,
+  type Malformed,
+  SILENT,
+} from '../event.ts';
+import { optionalText, textOf } from './payload.ts';
+
+/**
+ * opencode: its plugin sends `{hook, directory, input, output}` with the arguments of its own functions, and throws the
+ * reason of `{"deny": reason}` or appends `{"context": text}` to the tool's output.
+ */
+export const OPENCODE: Host = {
+  name: 'opencode',
+  tools: {
+    read: 'read',
+    write: 'write',
+    edit: 'edit',
+    list: 'list',
+    find: 'glob',
+    search: 'grep',
+    arguments: { path: 'filePath', from: 'offset', count: 'limit', replaceAll: 'replaceAll' },
+  },
+  contextBefore: false,
+  understand,
+  answer(reply): HookAnswer {
+    if (reply.verdict === 'deny') return { ...SILENT, stdout: JSON.stringify({ deny: reply.reason }) };
+    return reply.context === undefined
+      ? SILENT
+      : { ...SILENT, stdout: JSON.stringify({ context: reply.context }) };
+  },
+};
+
+function understand(payload: JsonObject): HookEvent | Malformed {
+  const input = isRecord(payload['input']) ? payload['input'] : {};
+  const output = isRecord(payload['output']) ? payload['output'] : {};
+  const hook = textOf(payload['hook']);
+  const session = textOf(input['sessionID']) ?? sessionOfEvent(input);
+  if (session === undefined)
+    return hook === 'event'
+      ? { kind: 'other', session: '' }
+      : { kind: 'malformed', reason: 'the event has no sessionID' };
+  const context = { session, ...optionalText('cwd', payload['directory']) };
+  switch (hook) {
+    case 'tool.execute.before':
+    case 'tool.execute.after': {
+      const tool = textOf(input['tool']);
+      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool' };
+      const call = { tool, ...optionalText('call', input['callID']) };
+      return hook === 'tool.execute.before'
+        ? { ...context, ...call, kind: 'before', input: output['args'] }
+        : { ...context, ...call, kind: 'after', input: input['args'], response: output };
+    }
+    case 'chat.message': {
+      const message = isRecord(output['message']) ? output['message'] : {};
+      return {
+        ...context,
+        ...optionalText('turn', message['id']),
+        kind: 'prompt',
+        prompt: promptOf(output['parts']),
+      };
+    }
+    case 'event':
+      return { ...context, kind: textOf(input['type']) === 'session.compacted' ? 'compacted' : 'other' };
+    default:
+      return { ...context, kind: 'other' };
+  }
+}
+
+/** `event` carries the session among the properties. */
+function sessionOfEvent(input: JsonObject): string | undefined {
+  const properties = input['properties'];
+  return isRecord(properties) ? textOf(properties['sessionID']) : undefined;
+}
+
+function promptOf(parts: unknown): string {
+  if (!Array.isArray(parts)) return '';
+  return parts.flatMap((part) => (isRecord(part) ? [textOf(part['text']) ?? ''] : [])).join('\n');
+}

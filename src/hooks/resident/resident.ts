@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { errnoOf } from '../../model/errno.ts';
+import type { HookAnswer } from '../event.ts';
+import type { Place } from './place.ts';
+
+export interface ResidentOptions {
+  readonly place: Place;
+  /** The file this program was started from. Calls for another program are refused, and a changed file ends the resident. */
+  readonly program: string;
+  readonly idleMs: number;
+  /** How often the resident checks that it is still the one that is needed. */
+  readonly checkMs: number;
+  /** Answers one hook call. */
+  answer(call: ResidentCall): Promise<HookAnswer>;
+}
+
+/** A hook call as it came over the socket. */
+export interface ResidentCall {
+  readonly client: string;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** A call larger than this is left to Node: the resident must not run out of memory for all. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns at once if another resident of
+ * the same program is alive. Changes the working directory of the process.
+ */
+export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
+  const { place, program } = options;
+  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  chmodSync(place.folder, 0o700);
+  process.chdir(place.folder);
+  const version = versionOf(program);
+  const socket = `r-${process.pid}-${randomBytes(4).toString('hex')}.sock`;
+  const calls = new Calls();
+  const server = createServer((incoming, outgoing) => {
+    void calls.during(() => serve(options, incoming, outgoing));
+  });
+  await listen(server, socket);
+  chmodSync(socket, 0o600);
+  if (await isAlive(place.pointer, program)) {
+    await close(server, socket);
+    return 'yielded';
+  }
+  publish(place.pointer, socket);
+  await untilOver(options, { calls, socket, version });
+  retract(place.pointer, socket);
+  await calls.drained();
+  await close(server, socket);
+  return 'ended';
+}
+
+/** Counts calls under way and knows when the last one began. */
+class Calls {
+  #underWay = 0;
+  lastMs: number = Date.now();
+  #whenDrained: (() => void) | undefined;
+
+  get idle(): boolean {
+    return this.#underWay === 0;
+  }
+
+  async during(work: () => Promise<void>): Promise<void> {
+    this.#underWay += 1;
+    this.lastMs = Date.now();
+    try {
+      await work();
+    } finally {
+      this.#underWay -= 1;
+      this.lastMs = Date.now();
+      if (this.idle) this.#whenDrained?.();
+    }
+  }
+
+  async drained(): Promise<void> {
+    if (this.idle) return;
+    await new Promise<void>((resolve) => {
+      this.#whenDrained = resolve;
+    });
+  }
+}
+
+async function serve(
+  options: ResidentOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  try {
+    const headers = headersOf(incoming);
+    if (headers['x-lookfirst-program'] !== options.program) {
+      outgoing.writeHead(409).end();
+      return;
+    }
+    if (incoming.method === 'GET') {
+      outgoing.writeHead(200).end();
+      return;
+    }
+    const text = await bodyOf(incoming);
+    const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
+    // The script can only print: an answer that needs stderr or another exit code is left to Node.
+    const printable = answer.exitCode === 0 && answer.stderr === '';
+    const body = Buffer.from(printable ? answer.stdout : '');
+    outgoing.writeHead(printable ? 200 : 422, { 'content-length': body.length }).end(body);
+  } catch (error) {
+    process.stderr.write(`lookfirst: hook call failed: ${String(error)}\n`);
+    if (!outgoing.headersSent) outgoing.writeHead(500);
+    outgoing.end();
+  }
+}
+
+function headersOf(incoming: IncomingMessage): Record<string, string | undefined> {
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    // Header bytes arrive as Latin-1; paths in them are UTF-8.
+    if (typeof value === 'string') headers[name] = Buffer.from(value, 'latin1').toString('utf8');
+  }
+  return headers;
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of incoming) {
+    const bytes = part as Buffer; // No encoding is set on the stream, so it yields buffers.
+    size += bytes.length;
+    if (size > MAX_BODY_BYTES) throw new Error('the call is too large');
+    parts.push(bytes);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function listen(server: Server, socket: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socket, () => resolve());
+  });
+}
+
+function close(server: Server, socket: string): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      removeIfThere(socket);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Whether a resident of the same program answers behind the pointer. */
+export function isAlive(pointer: string, program: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = request(
+      { socketPath: pointer, path: '/', headers: { 'x-lookfirst-program': latin1(program) }, timeout: 2_000 },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
+    probe.on('timeout', () => probe.destroy(new Error('no answer')));
+    probe.on('error', () => resolve(false));
+    probe.end();
+  });
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** Atomic: callers find the former resident or this one, never nothing. */
+function publish(pointer: string, socket: string): void {
+  const temporary = `${socket}.pointer`;
+  symlinkSync(socket, temporary);
+  renameSync(temporary, pointer);
+}
+
+function retract(pointer: string, socket: string): void {
+  if (targetOf(pointer) === socket) removeIfThere(pointer);
+}
+
+function targetOf(pointer: string): string | undefined {
+  try {
+    return readlinkSync(pointer);
+  } catch {
+    return undefined;
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Resolves when the resident was idle for long, when another one took its place, or when its program file changed. */
+function untilOver(
+  { place, program, idleMs, checkMs }: ResidentOptions,
+  self: { readonly calls: Calls; readonly socket: string; readonly version: string },
+): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      const { calls, socket, version } = self;
+      const idle = calls.idle && Date.now() - calls.lastMs >= idleMs;
+      if (!idle && targetOf(place.pointer) === socket && versionOf(program) === version) return;
+      clearInterval(timer);
+      resolve();
+    }, checkMs);
+  });
+}
+
+/** Tells apart two states of the program file: an upgrade in place replaces it. */
+function versionOf(program: string): string {
+  try {
+    const { ino, size, mtimeMs } = lstatSync(program);
+    return `${ino}:${size}:${mtimeMs}`;
+  } catch {
+    return 'gone';
+  }
+}

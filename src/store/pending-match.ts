@@ -1,0 +1,16 @@
+import type { PendingChange } from '../model/entry.ts';
+import type { PendingFilter } from './store.ts';
+
+/** The meaning of {@link PendingFilter}, for stores that filter in this process. */
+export function matchesPending(pending: PendingChange, { change, owner, keys }: PendingFilter): boolean {
+  if (change !== undefined && pending.change !== change) return false;
+  if (owner !== undefined && pending.owner !== owner) return false;
+  if (keys === undefined) return true;
+  const { locked = [] } = pending;
+  return locked.some((one) => keys.some((other) => overlaps(one, other)));
+}
+
+/** True for equal paths, and if one of them lies inside the other. */
+function overlaps(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+}

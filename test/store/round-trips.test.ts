@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ok } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
+
+const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
+
+/** Names of the calls that a store received, in order. */
+type Calls = string[];
+
+/** A store behind a network answers each of these calls with a round trip. */
+function counted(store: Store, calls: Calls): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return (...values: unknown[]) => {
+        calls.push(String(name));
+        return Reflect.apply(member, target, values) as unknown;
+      };
+    },
+  });
+}
+
+async function countedSessions(): Promise<{ sessions: Sessions; calls: Calls }> {
+  const { root, home } = scratch();
+  for (let n = 0; n < 10; n++) writeFileSync(join(root, `f${n}.txt`), `one\ntwo ${n}\nthree\n`);
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => sessions.close());
+  const calls: Calls = [];
+  Object.assign(sessions.world, { store: counted(sessions.world.store, calls) });
+  return { sessions, calls };
+}
+
+const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
+const EDIT = [{ oldString: 'two', newString: 'zwei' }];
+
+describe('calls to the store', () => {
+  it.each<[string, { reads: number; writes: number }, (session: GatedSession) => Promise<unknown>]>([
+    ['a read', { reads: 1, writes: 1 }, (session) => ok(session.read('f0.txt'))],
+    ['an edit', { reads: 3, writes: 2 }, (session) => ok(session.edit('f0.txt', EDIT))],
+    ['a creation', { reads: 3, writes: 2 }, (session) => ok(session.write('new.txt', 'new\n'))],
+    [
+      'a batch of ten edits',
+      { reads: 3, writes: 2 },
+      (session) => ok(session.apply(TEN.map((path) => ({ kind: 'edit', path, edits: EDIT })))),
+    ],
+    ['a refused overwrite', { reads: 3, writes: 2 }, (session) => session.write('unread.txt', 'new\n')],
+  ])('of %s are at most %j', async (_what, most, run) => {
+    const { sessions, calls } = await countedSessions();
+    writeFileSync(join(sessions.world.workspace.roots[0] ?? '', 'unread.txt'), 'unread\n');
+    const session = await sessions.session('agent');
+    for (const path of TEN) await ok(session.read(path));
+    calls.length = 0;
+    await run(session);
+    const writes = calls.filter((name) => WRITES.has(name)).length;
+    expect(writes, calls.join(' ')).toBeLessThanOrEqual(most.writes);
+    expect(calls.length - writes, calls.join(' ')).toBeLessThanOrEqual(most.reads);
+  });
+
+  it('of opening a session fetch no other sessions of other workspaces', async () => {
+    const { sessions, calls } = await countedSessions();
+    await sessions.session('agent');
+    expect(calls).toEqual(['sessions', 'session', 'record']);
+  });
+});

@@ -7,6 +7,7 @@ import {
   mergeRanges,
   rangesOf,
 } from '../model/coverage.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/carry.ts';
@@ -46,7 +47,7 @@ export async function outsideChange(
   const now = decodeText(snapshot.bytes)?.text;
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
-  const shown = boundedDiff(before, now, world.policy.maxDiffLines);
+  const shown = boundedDiff(before, now, world.policy);
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));
   return {
@@ -64,11 +65,15 @@ export async function outsideChange(
   };
 }
 
+type DiffBounds = Pick<Policy, 'maxDiffLines' | 'maxLineChars'>;
+
 /** No more than a refusal quotes: what is cut from the quotation must not count as shown. */
-function boundedDiff(before: string, now: string, maxLines: number): UnifiedDiff {
-  const diff = unifiedDiff(before, now, { maxLines });
+function boundedDiff(before: string, now: string, bounds: DiffBounds): UnifiedDiff {
+  const { maxDiffLines: maxLines, maxLineChars } = bounds;
+  // A line that a read would show whole is shown whole here, or the next overwrite would be refused for it.
+  const diff = unifiedDiff(before, now, { maxLines, maxLineChars });
   if (diff.text.length <= MAX_QUOTED_CHARS || maxLines <= 1) return diff;
-  return boundedDiff(before, now, Math.floor(maxLines / 2));
+  return boundedDiff(before, now, { maxLineChars, maxDiffLines: Math.floor(maxLines / 2) });
 }
 
 function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: number): LineRange[] {

@@ -1,14 +1,19 @@
 import type { Refusal, RefusalCode } from '../model/verdict.ts';
 import type { ToolNames } from './tool-names.ts';
 
-/** From the third refusal in a row with one code on one path on, the text explains itself. */
-export const REPEATS_TO_EXPLAIN = 3;
+const FIRST_EXPLAINED = 3;
+const EXPLAINED_EVERY = 5;
+
+/** Whether this refusal in a row, with one code on one path, explains itself: the third, then every fifth after it. */
+export function explainsItself(repeated: number): boolean {
+  return repeated >= FIRST_EXPLAINED && (repeated - FIRST_EXPLAINED) % EXPLAINED_EVERY === 0;
+}
 
 /** Why doing the same again did not help, and what else there is. */
 export function whyAgain(refusal: Refusal, tools: ToolNames): string {
-  const count = refusal.detail?.repeated ?? REPEATS_TO_EXPLAIN;
+  const count = refusal.detail?.repeated ?? FIRST_EXPLAINED;
   const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools);
-  return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the person you work for that it is stuck here.`;
+  return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that it is stuck here.`;
 }
 
 interface Advice {

@@ -323,7 +323,11 @@ describe('the third refusal in a row', () => {
   it('explains why repeating does not help; the first two are the same', () => {
     expect(say(1)).toBe(say(2));
     expect(say(3)).toMatch(/refusal 3 in a row.*Why repeating does not help: .+ Way out: .+/s);
-    expect(say(7)).toContain('refusal 7 in a row');
+  });
+
+  it('and then every fifth one does', () => {
+    const explained = Array.from({ length: 20 }, (_, i) => i + 1).filter((n) => say(n).includes('in a row'));
+    expect(explained).toEqual([3, 8, 13, 18]);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { REPEATS_TO_EXPLAIN, whyAgain } from './again.ts';
+import { explainsItself, whyAgain } from './again.ts';
 import { pathText } from './bounded.ts';
 import { evidence, quoted } from './evidence.ts';
 import { nextStep } from './next-step.ts';
@@ -20,7 +20,7 @@ const MAX_BATCH = 20;
 
 /**
  * A refusal in sentences for the agent: what was refused and why, with the code; what was seen and when; the one next step.
- * Bounded in size whatever the refusal holds. From the third of a kind in a row on it says why repeating does not help.
+ * Bounded in size whatever the refusal holds. The third of a kind in a row, and every fifth after it, says why repeating does not help.
  */
 export function explain(refusal: Refusal, options: ExplainOptions): string {
   const tools = options.tools ?? LOOKFIRST_TOOLS;
@@ -29,7 +29,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, options.nowMs);
-  const again = (refusal.detail?.repeated ?? 0) >= REPEATS_TO_EXPLAIN;
+  const again = explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
     ...batch(refusal),

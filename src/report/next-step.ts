@@ -69,8 +69,7 @@ function rest({ detail }: Refusal): string {
 
 function readAgain(refusal: Refusal, tools: ToolNames): string {
   const call = readCall(tools, pathOf(refusal));
-  if (refusal.code === 'UNVERIFIABLE')
-    return `Next: ${call}; if that fails too, ask the person you work for.`;
+  if (refusal.code === 'UNVERIFIABLE') return `Next: ${call}; if that fails too, ask the user.`;
   if (refusal.action === 'run') return `Next: ${call}, then run the command again if it is still meant.`;
   if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
   if (refusal.detail?.reason === 'repeated')
@@ -141,7 +140,7 @@ function otherTool({ code }: Refusal, tools: ToolNames): string {
   if (code === 'DELETED') return `Next: ${tools.write} creates it anew.`;
   if (code === 'NOT_TEXT' && tools.delete !== undefined)
     return `Next: if text is to take its place, ${tools.delete} it first, then ${tools.write} it; it cannot be changed in part.`;
-  return 'There is no way to do this with these tools: ask the person you work for.';
+  return 'There is no way to do this with these tools: ask the user.';
 }
 
 function addContext(refusal: Refusal, tools: ToolNames): string {
@@ -171,7 +170,7 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
 }
 
 function askHuman({ code, detail }: Refusal): string {
-  const none = 'There is no way around this with these tools: ask the person you work for';
+  const none = 'There is no way around this with these tools: ask the user';
   if (code === 'READ_ONLY' && detail?.reason !== 'session') return `${none} to make the file writable.`;
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;

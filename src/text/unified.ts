@@ -120,25 +120,54 @@ function page(
     bytes,
     maxChars: options.maxLineChars ?? 500,
   };
-  const out: string[] = [];
-  const shown: LineRange[] = [];
-  let missing = 0;
-  const put = (text: string): boolean => {
-    if (out.length < options.maxLines) return out.push(text) > 0;
-    missing += 1;
-    return false;
-  };
+  const sheet = new Sheet(options.maxLines);
   for (const group of groups) {
-    put(group.header);
+    sheet.put(group.header);
     for (const row of group.rows) {
-      const { text, whole } = rendered(row.line, style);
-      if (put(row.sign + text) && whole && row.number !== undefined)
-        shown.push({ from: row.number, to: row.number });
-      if (endingOf(row.line) === '') put('\\ No newline at end of file');
+      sheet.putRow(row, rendered(row.line, style));
+      if (endingOf(row.line) === '') sheet.put('\\ No newline at end of file');
     }
   }
-  if (missing > 0) out.push(`… ${missing} more lines of this diff not shown`);
-  return { text: out.join('\n'), truncated: missing > 0, shownAfter: mergeRanges(shown) };
+  return sheet.finished();
+}
+
+/** Collects rows up to a bound, and which lines of the text after stand in them whole or cut. */
+class Sheet {
+  readonly #maxLines: number;
+  readonly #out: string[] = [];
+  readonly #shown: LineRange[] = [];
+  readonly #cut: LineRange[] = [];
+  #missing = 0;
+
+  constructor(maxLines: number) {
+    this.#maxLines = maxLines;
+  }
+
+  put(text: string): boolean {
+    if (this.#out.length < this.#maxLines) return this.#out.push(text) > 0;
+    this.#missing += 1;
+    return false;
+  }
+
+  putRow(row: Row, { text, whole, clamped }: Rendered): void {
+    if (!this.put(row.sign + text) || row.number === undefined) return;
+    const line = { from: row.number, to: row.number };
+    if (whole) this.#shown.push(line);
+    if (clamped) this.#cut.push(line);
+  }
+
+  finished(): Pick<UnifiedDiff, 'text' | 'truncated' | 'shownAfter'> {
+    const out = [...this.#out];
+    if (this.#missing > 0) out.push(`… ${this.#missing} more lines of this diff not shown`);
+    if (this.#cut.length > 0)
+      out.push(`… only the beginning is shown of ${lineNames(mergeRanges(this.#cut))}`);
+    return { text: out.join('\n'), truncated: this.#missing > 0, shownAfter: mergeRanges(this.#shown) };
+  }
+}
+
+function lineNames(ranges: readonly LineRange[]): string {
+  const names = ranges.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  return `${names.length === 1 && !names[0]?.includes('-') ? 'line' : 'lines'} ${names.join(', ')}`;
 }
 
 interface RowStyle {
@@ -148,12 +177,19 @@ interface RowStyle {
   readonly maxChars: number;
 }
 
-function rendered(line: string, style: RowStyle): { readonly text: string; readonly whole: boolean } {
+interface Rendered {
+  readonly text: string;
+  /** The line stands there as it is. */
+  readonly whole: boolean;
+  readonly clamped: boolean;
+}
+
+function rendered(line: string, style: RowStyle): Rendered {
   const content = withoutEnding(line);
   const decoded = style.bytes ? Buffer.from(content, 'latin1').toString('utf8') : content;
   const broken =
     style.bytes && decoded.includes('\ufffd') && Buffer.from(decoded).toString('latin1') !== content;
   const { text, clamped } = clampLine(decoded, style.maxChars);
   const cr = style.showCr && endingOf(line) === '\r\n' ? '␍' : '';
-  return { text: text + cr, whole: !clamped && !broken };
+  return { text: text + cr, whole: !clamped && !broken, clamped };
 }

@@ -357,6 +357,30 @@ describe('staleness', () => {
   });
 });
 
+describe('a long line that changed outside', () => {
+  it('is shown as a read would show it, so that the next overwrite passes', async () => {
+    const t = await desk();
+    const long = (mark: string): string => `one\n${mark.repeat(1500)}\nthree\n`;
+    await t.put('a', long('x'));
+    await ok(t.session.read('a'));
+    await t.put('a', long('y'));
+    const done = await ok(t.session.edit('a', [{ oldString: 'three', newString: 'four' }]));
+    expect(done.notices[0]).toMatchObject({ kind: 'changed-elsewhere' });
+    await ok(t.session.write('a', 'all of it'));
+  });
+
+  it('and where even a read cuts it, the diff names the line', async () => {
+    const t = await desk();
+    await t.put('a', `one\n${'x'.repeat(3000)}\n`);
+    await ok(t.session.read('a'));
+    await t.put('a', `one\n${'y'.repeat(3000)}\n`);
+    const { detail } = await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    expect(detail?.reason).toBe('clamped');
+    const done = await ok(t.session.edit('a', [{ oldString: 'one', newString: 'two' }]));
+    expect(done.notices[0]).toMatchObject({ diff: expect.stringContaining('beginning is shown of line 2') });
+  });
+});
+
 describe('delete and move', () => {
   it('of a folder needs its full listing, unchanged', async () => {
     const t = await desk();

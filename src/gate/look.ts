@@ -1,3 +1,4 @@
+import { fingerprintOf } from '../disk/hash.ts';
 import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
@@ -5,9 +6,10 @@ import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
-import type { Sighting } from '../model/sighting.ts';
+import { coverageOfPages, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
+import { sliceLineBytes } from '../text/byte-lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
@@ -74,7 +76,8 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   // Only a glance trusts the stamp.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  return { ...view, snapshot: read.snapshot, facts: { ...facts, freshness: undefined, ...read.facts } };
+  const seen = { ...facts, freshness: undefined, ...read.facts };
+  return { ...view, sighting: seen.sighting, snapshot: read.snapshot, facts: seen };
 }
 
 /** The facts that need no more than what was already located. One literal: every vet passes here. */
@@ -152,7 +155,8 @@ async function readBytes(
     currentRevision: needsRevision(request, known) ? world.revisionOf(snapshot.fingerprint) : undefined,
   };
   if (known === undefined) return { snapshot, facts: current };
-  if (isAsSeen(known, snapshot)) return { snapshot, facts: { ...current, freshness: 'same' } };
+  const still = stillSeen(known, snapshot);
+  if (still !== undefined) return { snapshot, facts: { ...current, sighting: still, freshness: 'same' } };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
 }
@@ -182,9 +186,23 @@ export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
+/** The sighting, if the file is as it was seen; of a huge file, the pages of it that are. */
+function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
+  if (isAsSeen(known, snapshot)) return known;
+  const pages = known.pages?.filter((page) => isAsShown(page, snapshot.bytes)) ?? [];
+  if (pages.length === 0) return undefined;
+  return { ...known, fingerprint: undefined, pages, coverage: coverageOfPages(pages) };
+}
+
 function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {
   if (known.fingerprint !== undefined) return sameFingerprint(known.fingerprint, snapshot.fingerprint);
+  if (known.pages !== undefined) return known.pages.every((page) => isAsShown(page, snapshot.bytes));
   return known.stamp !== undefined && sameStamp(known.stamp, snapshot.stamp);
+}
+
+/** A page of a huge file is compared where it lies: what was added after it does not make it stale. */
+function isAsShown(page: SeenPage, bytes: Uint8Array): boolean {
+  return fingerprintOf(sliceLineBytes(bytes, page)).sha256 === page.sha256;
 }
 
 function whyUnread(problem: Unreadable): string {

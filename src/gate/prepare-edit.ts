@@ -1,12 +1,13 @@
+import { fingerprintOf } from '../disk/hash.ts';
 import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
+import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
-import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { countLines } from '../text/byte-lines.ts';
+import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
@@ -163,7 +164,9 @@ function mustSee(intent: TextIntent, planned: PlannedText): boolean {
 
 function totalBefore(view: View): number {
   const { sighting, snapshot, facts } = view;
-  if (facts.freshness === 'same' && sighting?.totalLines !== undefined) return sighting.totalLines;
+  // A page of a huge file is the same although the file may have grown.
+  const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
+  if (facts.freshness === 'same' && known !== undefined) return known;
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);
 }
 
@@ -201,12 +204,23 @@ function seenAfter({ intent, view, planned }: Touching, credit: Sighting | undef
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const known =
     credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
+  const coverage = carryCoverage(known, { changes, addedAre: 'seen', totalLines });
   return {
-    coverage: carryCoverage(known, { changes, addedAre: 'seen', totalLines }),
+    coverage,
     totalLines: totalAfter(totalLines, changes),
     flags: view.sighting?.flags ?? NO_FLAGS,
     how: 'edit',
+    ...(view.sighting?.pages === undefined ? {} : { pages: pagesOf(planned.bytes, coverage) }),
   };
+}
+
+/** Of a huge file, what the session knows stays comparable page by page after its own edit. */
+function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
+  if (coverage.kind !== 'lines') return [];
+  return coverage.ranges.map((range) => ({
+    ...range,
+    sha256: fingerprintOf(sliceLineBytes(bytes, range)).sha256,
+  }));
 }
 
 function diffOf(world: World, view: View, planned: PlannedText): string {

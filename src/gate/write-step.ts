@@ -30,7 +30,7 @@ export interface NewBytes {
   /** Mode of a file that is created; default by umask. */
   readonly mode?: number;
   /** Undefined after an append to a file that was not seen: it shows nothing of what was there. */
-  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how'> | undefined;
+  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** What the session has seen of the file as it was before, if this very change showed it. */
   readonly credit?: Sighting | undefined;
   readonly notices: readonly Notice[];
@@ -170,6 +170,7 @@ function done(
     totalLines: seen.totalLines,
     flags: seen.flags,
     how: seen.how,
+    ...(seen.pages === undefined ? {} : { pages: seen.pages }),
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,

@@ -288,7 +288,7 @@ describe('export and import', () => {
       seen('a', 1, { stamp, flags: flags({ clamped: true }) }),
       seen('b', 2, { coverage: lines(2, 3) }),
       seen('changed'),
-      seen('page', 3, { fingerprint: undefined, stamp, pageHash: 'p' }),
+      seen('page', 3, { fingerprint: undefined, stamp, pages: [{ from: 1, to: 3, sha256: 'p' }] }),
     ]);
     await from.forget('changed');
     await from.record([seen('changed', 9)]);

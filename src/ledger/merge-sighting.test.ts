@@ -180,20 +180,21 @@ describe('pages of a huge file', () => {
       fingerprint: undefined,
       stamp,
       totalLines: undefined,
-      pageHash: 'p',
+      pages: [{ from, to, sha256: 'p' }],
       ...changes,
     });
 
   it.each<[string, Sighting, Sighting, Coverage]>([
     ['add up at one stamp', page(1, 5), page(6, 9), lines([1, 9])],
-    ['do not add up at another', page(1, 5), page(6, 9, { stamp: { ...stamp, mtimeNs: 6n } }), lines([6, 9])],
-    ['do not add up after a racy stamp', page(1, 5, { racy: true }), page(6, 9), lines([6, 9])],
+    ['add up at another', page(1, 5), page(6, 9, { stamp: { ...stamp, mtimeNs: 6n } }), lines([1, 9])],
+    ['add up after a racy stamp', page(1, 5, { racy: true }), page(6, 9), lines([1, 9])],
     [
-      'do not add up without a stamp',
-      page(1, 5, { stamp: undefined }),
-      page(6, 9, { stamp: undefined }),
-      lines([6, 9]),
+      'never become the whole without one fingerprint',
+      page(1, 5, { racy: true }),
+      page(6, 9, { totalLines: 9 }),
+      lines([1, 9]),
     ],
+    ['are replaced by a page that holds them', page(2, 5, { racy: true }), page(1, 9), lines([1, 9])],
   ])('%s', (_rule, old, next, expected) => {
     expect(mergeSighting(old, next).coverage).toEqual(expected);
   });

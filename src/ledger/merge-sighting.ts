@@ -1,6 +1,22 @@
-import { type Coverage, covers, NOTHING, rangesOf, unionCoverage } from '../model/coverage.ts';
+import {
+  type Coverage,
+  covers,
+  type LineRange,
+  NOTHING,
+  rangesOf,
+  unionCoverage,
+} from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
+import {
+  coverageOfPages,
+  NO_FLAGS,
+  type SeenPage,
+  type Sighting,
+  type SightingFlags,
+} from '../model/sighting.ts';
+
+/** Pages of 2000 lines each: 400,000 lines. */
+const MAX_PAGES = 200;
 
 /**
  * What a session knows of a file after one more view of it. Coverage adds up only at one fingerprint; other bytes replace
@@ -11,7 +27,9 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
   if (old === undefined || old.tombstone === true) return next;
   if (next.tombstone === true) return next;
   if (next.how === 'edit') return afterEdit(old, next);
-  if (isEverything(next) || !sameBytes(old, next)) return next;
+  if (isEverything(next)) return next;
+  const pages = joinedPages(old, next);
+  if (!sameBytes(old, next)) return pages === undefined ? next : pagesOfTwoStates(old, next, pages);
 
   const totalLines = next.totalLines ?? old.totalLines;
   const [before, now] = textCoverages(old, next);
@@ -21,7 +39,26 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
     coverage: addUp(before, now, totalLines),
     totalLines,
     flags: mergeFlags(old, next),
+    ...(pages === undefined ? {} : { pages }),
   };
+}
+
+/** The pages of both views; where one shows what another showed, the newer. The oldest give way at a bound. */
+function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undefined {
+  const newer = next.pages;
+  if (old.pages === undefined || newer === undefined) return undefined;
+  const isReplaced = ({ from, to }: LineRange): boolean =>
+    newer.some((page) => page.from <= from && page.to >= to);
+  return [...old.pages.filter((page) => !isReplaced(page)), ...newer].slice(-MAX_PAGES);
+}
+
+/**
+ * Pages of a huge file add up whatever the stamps say, for each is compared by its own hash before it licenses anything.
+ * They never become the whole: only one fingerprint proves that.
+ */
+function pagesOfTwoStates(old: Sighting, next: Sighting, pages: readonly SeenPage[]): Sighting {
+  const coverage = coverageOfPages(pages);
+  return { ...carriedOver(old, next), fingerprint: undefined, coverage, flags: mergeFlags(old, next), pages };
 }
 
 /** A read of the whole, with nothing that an earlier view could add: what nearly every read is. */

@@ -1,4 +1,4 @@
-import type { Coverage } from './coverage.ts';
+import { type Coverage, type LineRange, mergeRanges } from './coverage.ts';
 import type { Fingerprint, Stamp } from './fingerprint.ts';
 
 /** How a session came to know bytes of a file. */
@@ -26,6 +26,16 @@ export function showsAll(flags: SightingFlags): boolean {
 /** Why a session no longer has in its context what it was once shown. */
 export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 
+/** Lines that were shown together, and the SHA-256 of their bytes, endings included. */
+export interface SeenPage extends LineRange {
+  readonly sha256: string;
+}
+
+/** The lines of these pages. Never the whole: only a fingerprint proves that. */
+export function coverageOfPages(pages: readonly SeenPage[]): Coverage {
+  return { kind: 'lines', ranges: mergeRanges(pages.map(({ from, to }) => ({ from, to }))) };
+}
+
 /**
  * "This session was shown these bytes of this file."
  * Coverage is what is in the model's context; fingerprint and stamp are the baseline, which survives compaction.
@@ -43,8 +53,8 @@ export interface Sighting {
   readonly flags: SightingFlags;
   readonly how: How;
   readonly atMs: number;
-  /** SHA-256 of the page shown, for huge files without a whole fingerprint. */
-  readonly pageHash?: string;
+  /** The pages shown of a huge file without a whole fingerprint, each with a hash of its own. */
+  readonly pages?: readonly SeenPage[];
   /** Hash of content refused as STALE: it was written before the change was seen, and is refused again. */
   readonly refusedContent?: string;
   /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */

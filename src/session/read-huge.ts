@@ -117,7 +117,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0, notText: hasNul(bytes) },
       how: 'read',
       atMs: world.now(),
-      pageHash: page.sha256,
+      pages: [{ from: page.from, to, sha256: page.sha256 }],
     },
   };
 }

@@ -76,6 +76,30 @@ describe('overwrite', () => {
     await refusal(t.session.insert('a', 'more', { afterLine: 70 }), 'PARTIALLY_READ');
   });
 
+  it('a huge file that grew is not stale where a page was shown', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 20 }));
+    await ok(t.session.read('a', { offset: 21, limit: 20 }));
+    await t.put('a', numbered(120));
+    const edit = (line: string) => t.session.edit('a', [{ oldString: `${line}\n`, newString: `${line}!\n` }]);
+    await refusal(edit('line 77'), 'PARTIALLY_READ');
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    await ok(edit('line 7'));
+    await ok(edit('line 33'));
+    await refusal(edit('line 77'), 'PARTIALLY_READ');
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    expect(t.text('a')).toContain('line 7!\n');
+  });
+
+  it('a huge file that changed inside a shown page is stale', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 20 }));
+    await t.put('a', numbered(120).replace('line 9\n', 'LINE 9\n'));
+    await refusal(t.session.edit('a', [{ oldString: 'line 7\n', newString: 'x\n' }]), 'STALE');
+  });
+
   it('is not licensed by pages of different states of the file', async () => {
     const t = await desk();
     await t.put('a', numbered(100));

@@ -59,9 +59,13 @@ function sightings(store: () => Store): void {
 
   it('sessions whose names differ only in a lone surrogate or after a NUL stay apart', async () => {
     for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
-      await store().record({ sightings: [{ session, sighting: { ...BARE_SIGHTING, pageHash: session } }] });
+      await store().record({
+        sightings: [
+          { session, sighting: { ...BARE_SIGHTING, pages: [{ from: 1, to: 2, sha256: session }] } },
+        ],
+      });
     for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
-      expect((await store().recall(session, BARE_SIGHTING.key))?.pageHash).toBe(session);
+      expect((await store().recall(session, BARE_SIGHTING.key))?.pages?.[0]?.sha256).toBe(session);
   });
 
   it('the newest sighting of a key replaces the one before', async () => {

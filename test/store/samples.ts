@@ -81,7 +81,7 @@ export const FULL_SIGHTING: Required<Sighting> = {
   flags: { clamped: true, redacted: false, notText: true, unverified: false },
   how: 'cure',
   atMs: 1_760_000_000_123,
-  pageHash: sha('p'),
+  pages: [{ from: 1, to: 2, sha256: sha('p') }],
   refusedContent: sha('r'),
   tombstone: true,
   lost: 'compacted',

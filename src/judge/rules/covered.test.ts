@@ -81,7 +81,12 @@ describe('covered', () => {
   });
 
   it('a page of a huge file licenses edits of its own lines only, whatever the policy', () => {
-    const page = sighting({ fingerprint: undefined, pageHash: 'h', coverage: HEAD, totalLines: undefined });
+    const page = sighting({
+      fingerprint: undefined,
+      pages: [{ from: 1, to: 4, sha256: 'h' }],
+      coverage: HEAD,
+      totalLines: undefined,
+    });
     const edit = (from: number): string =>
       says(covered, facts({ action: 'edit', sighting: page, touched: [{ from, to: from }] }));
     expect([edit(4), edit(5)]).toEqual(['pass', 'PARTIALLY_READ']);

@@ -85,7 +85,7 @@ function lost(facts: Facts, sighting: Sighting): Ruling {
 function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   if (policy.partial === 'lines') return true;
   if (facts.action === 'insert') return policy.overwrite === 'whole';
-  return sighting.fingerprint === undefined && sighting.pageHash !== undefined;
+  return sighting.pages !== undefined && sighting.coverage.kind !== 'whole';
 }
 
 function missing(facts: Facts, sighting: Sighting, unseen: readonly LineRange[]): Ruling {

@@ -5,7 +5,7 @@ export type { HistorySighting } from './history/history-sighting.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
 export type { Effect, Entry, EntryKind, Side } from './model/entry.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
-export type { ApplyIntent, Edit, FileIntent, Intent } from './model/intent.ts';
+export type { ApplyIntent, Edit, FileIntent, ForeignIntent, Intent, TouchIntent } from './model/intent.ts';
 export type { Policy, PresetName } from './model/policy.ts';
 export type {
   ApplyResult,
@@ -21,7 +21,7 @@ export type {
   UndoResult,
   WitnessEvent,
 } from './model/results.ts';
-export type { Session } from './model/session.ts';
+export type { AnnounceOptions, ChangeEnding, Session } from './model/session.ts';
 export type { Sighting } from './model/sighting.ts';
 export type { TurnMark } from './model/turn.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';

@@ -49,7 +49,6 @@ const DOOR_EXCEPTIONS = new Set([
   'cli -> lock',
   'cli -> store',
   'cli -> workspace',
-  'proxy -> gate',
 ]);
 const MAX_LINES = 300;
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, TEXT, whyNoFields } from './check-fields.ts';
+import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, LINES, TEXT, whyNoFields } from './check-fields.ts';
 
 /**
  * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over
@@ -18,7 +18,7 @@ const EVENTS: Readonly<Record<string, Fields>> = {
   read: fieldsOf({
     ...AT_A_PATH,
     content: TEXT,
-    ranges: { is: isRanges, must: 'an array of lines { from, to }, from 1 on' },
+    ranges: LINES,
     redacted: FLAG,
     clamped: FLAG,
   }),
@@ -33,21 +33,4 @@ function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefine
   const fields = typeof kind === 'string' && Object.hasOwn(EVENTS, kind) ? EVENTS[kind] : undefined;
   if (fields === undefined) return `kind must be one of ${Object.keys(EVENTS).join(', ')}`;
   return whyNoFields(event, fields);
-}
-
-function isRanges(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isRange);
-}
-
-function isRange(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { from, to } = value;
-  return (
-    typeof from === 'number' &&
-    typeof to === 'number' &&
-    Number.isInteger(from) &&
-    from >= 1 &&
-    (Number.isInteger(to) || to === Number.POSITIVE_INFINITY) &&
-    to >= from
-  );
 }

@@ -1,4 +1,5 @@
 import { nearest } from '../config/nearest.ts';
+import { isRecord } from '../model/record.ts';
 
 /** What a field of an object may hold; `must` ends the sentence "NAME must be …". */
 export interface Field {
@@ -21,6 +22,16 @@ export const CONTENT: Field = {
   is: (value) => typeof value === 'string' || value instanceof Uint8Array,
   must: 'a string or a Uint8Array',
 };
+
+export const LINES: Field = { is: isRanges, must: 'an array of lines { from, to }, from 1 on' };
+
+/** One of these words. */
+export function oneOf(...words: readonly string[]): Field {
+  return {
+    is: (value) => typeof value === 'string' && words.includes(value),
+    must: `one of ${words.join(', ')}`,
+  };
+}
 
 /** The same field, which may not be left out. */
 export function required(field: Field): Field {
@@ -64,4 +75,21 @@ function unknownName(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
   return `there is no field ${JSON.stringify(name)}${hint}`;
+}
+
+function isRanges(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isRange);
+}
+
+function isRange(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { from, to } = value;
+  return (
+    typeof from === 'number' &&
+    typeof to === 'number' &&
+    Number.isInteger(from) &&
+    from >= 1 &&
+    (Number.isInteger(to) || to === Number.POSITIVE_INFINITY) &&
+    to >= from
+  );
 }

@@ -6,7 +6,9 @@ import {
   type Fields,
   FLAG,
   fieldsOf,
+  LINES,
   LIST,
+  oneOf,
   required,
   TEXT,
   wholeNumber,
@@ -46,6 +48,13 @@ const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
     mkdir: fieldsOf(AT_A_PATH),
   }),
 );
+/** A change of another program may also be one whose text only that program knows. */
+const FOREIGN: ReadonlyMap<unknown, Fields> = new Map([
+  ...CHANGES,
+  ['touch', fieldsOf({ ...AT_A_PATH, lines: LINES })],
+]);
+const ANNOUNCE = fieldsOf({ hold: oneOf('lock', 'none'), call: TEXT });
+const ENDINGS: ReadonlySet<unknown> = new Set(['done', 'failed', 'unknown']);
 const BATCH = fieldsOf({ kind: ANYTHING, changes: required(LIST), dryRun: FLAG });
 const EDIT = fieldsOf({
   oldString: ANYTHING,
@@ -71,11 +80,32 @@ export function whyNoIntent(intent: unknown): Refusal | undefined {
   return undefined;
 }
 
-function whyNoChange(change: unknown): Refusal | undefined {
+/** The reason these are not changes that can be announced, or undefined if they are. */
+export function whyNoAnnouncement(intents: unknown, options: unknown): Refusal | undefined {
+  if (!Array.isArray(intents) || intents.length === 0)
+    return invalid(intents, 'intents must be an array with at least one change');
+  const reason = isRecord(options) ? whyNoFields(options, ANNOUNCE) : 'options must be an object';
+  if (reason !== undefined) return invalid(undefined, reason);
+  for (const [index, intent] of intents.entries()) {
+    const refusal = whyNoChange(intent, FOREIGN);
+    if (refusal !== undefined) return { ...refusal, detail: { ...refusal.detail, index } };
+  }
+  return undefined;
+}
+
+/** The reason this does not end an announced change, or undefined if it does. */
+export function whyNoEnding(change: unknown, ending: unknown): Refusal | undefined {
+  if (typeof change !== 'string') return invalid(undefined, 'change must be the id that announce returned');
+  return ENDINGS.has(ending)
+    ? undefined
+    : invalid(undefined, `ending must be one of ${[...ENDINGS].join(', ')}`);
+}
+
+function whyNoChange(change: unknown, kinds: ReadonlyMap<unknown, Fields> = CHANGES): Refusal | undefined {
   if (!isRecord(change)) return invalid(change, 'a change must be an object');
   const { kind, edits } = change;
-  const fields = CHANGES.get(kind);
-  if (fields === undefined) return invalid(change, `kind must be one of ${Object.keys(ACTIONS).join(', ')}`);
+  const fields = kinds.get(kind);
+  if (fields === undefined) return invalid(change, `kind must be one of ${[...kinds.keys()].join(', ')}`);
   const reason = whyNoFields(change, fields) ?? (kind === 'edit' ? whyNoEdits(edits) : undefined);
   return reason === undefined ? undefined : invalid(change, reason);
 }

@@ -1,12 +1,14 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { FileIntent, Intent } from '../model/intent.ts';
+import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
+import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
 import { carryOut } from './carry-out.ts';
 import { whyNoEvent } from './check-event.ts';
-import { whyNoIntent } from './check-intent.ts';
+import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
 import { dryRun } from './dry-run.ts';
+import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { prepare } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
@@ -25,6 +27,7 @@ const MAX_TRIES = 5;
  */
 export class Gate {
   readonly refusals: Refusals;
+  readonly announcements: Announcements;
   readonly #world: World;
   readonly #ledger: Ledger;
 
@@ -32,9 +35,10 @@ export class Gate {
     this.#world = world;
     this.#ledger = ledger;
     this.refusals = new Refusals(world, ledger);
+    this.announcements = new Announcements({ world, ledger }, this.refusals);
   }
 
-  /** May this be done? Nothing is changed, and a refusal is only counted, not cured. */
+  /** May this be done? Nothing is changed: a refusal is counted and journalled, but what it shows does not count as seen. */
   vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -42,7 +46,7 @@ export class Gate {
     return andThen(
       vetOne(this.#world, this.#ledger, intent),
       (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
-        outcome.ok ? outcome : this.refusals.record(outcome).then(({ refusal }) => refused(refusal)),
+        outcome.ok ? outcome : this.#refuse(outcome.refusal),
     );
   }
 
@@ -54,7 +58,7 @@ export class Gate {
     for (const change of intent.changes) {
       const outcome = await vetOne(this.#world, this.#ledger, change);
       if (outcome.ok) notices.push(...outcome.notices);
-      else refusals.push((await this.refusals.record(outcome)).refusal);
+      else refusals.push((await this.#refuse(outcome.refusal)).refusal);
     }
     const refusal = combined(intent, refusals);
     return refusal === undefined ? { ok: true, notices } : refused(refusal);
@@ -80,6 +84,21 @@ export class Gate {
       }
     }
     return refused(busy(changes));
+  }
+
+  /** Judges and stores changes that another program is about to make. */
+  announce(
+    intents: readonly ForeignIntent[],
+    options: AnnounceOptions,
+  ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
+    const wrong = whyNoAnnouncement(intents, options);
+    return wrong === undefined ? this.announcements.announce(intents, options) : this.#refuse(wrong);
+  }
+
+  /** Records what became of them. */
+  settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const wrong = whyNoEnding(change, ending);
+    return wrong === undefined ? this.announcements.settle(change, ending) : this.#refuse(wrong);
   }
 
   /** Notes what someone else read, wrote or ran, so that the next verdict is right. */

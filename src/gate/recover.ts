@@ -3,12 +3,13 @@ import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { type Begun, recoverChange } from '../journal/recovery.ts';
 import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { Ledger } from '../ledger/ledger.ts';
 import type { Effect, PendingChange } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
+import { settleByBytes } from './foreign/settle.ts';
 import { restoreStep } from './restore-step.ts';
 import { sideAt } from './side-at.ts';
 import { ABSENT } from './sides.ts';
@@ -16,6 +17,10 @@ import type { World } from './world.ts';
 
 /** A process on its way out loses its locks a moment before it is seen to be gone. */
 const DYING_MS = 100;
+/** A change announced without a lock, whose files have changed, is settled by any process after this time. */
+const ABANDONED_MS = 10 * 60_000;
+/** Its program may still wait for a user's permission while the files are unchanged; after this time it will not come. */
+const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
  * Settles the changes of processes that died in the middle: what was done goes into the journal, with the before-image
@@ -25,9 +30,15 @@ export async function recoverWorld(world: World): Promise<void> {
   // Before the cleaning up: whoever dies between the two is the next start's.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending())
-    if (!(await world.isAlive(pending.owner))) orphans.push(pending);
+    if (await isOrphan(world, pending)) orphans.push(pending);
   world.cleanUp();
   for (const orphan of orphans) await recoverOne(world, orphan);
+}
+
+/** A change that nobody will settle any more. One that is announced without a lock outlives its process. */
+async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
+  if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
+  return !(await world.isAlive(owner));
 }
 
 /**
@@ -63,12 +74,20 @@ export async function lockKeys(
   } catch (error) {
     throw settlingFailed(error);
   }
-  return world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const again = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (again === undefined) return undefined;
+  return () => {
+    again();
+    // A program that was announced without a lock may overwrite what was just written: keep it at once.
+    if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
+  };
 }
 
 async function settleLeft(world: World, pending: PendingChange): Promise<void> {
-  await untilGone(world, pending.owner);
-  world.cleanUp();
+  if (pending.foreign?.hold !== 'none') {
+    await untilGone(world, pending.owner);
+    world.cleanUp();
+  }
   await recoverOne(world, pending);
 }
 
@@ -94,6 +113,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   try {
     // Whoever was faster has settled it, and others have gone on from there.
     if (!(await isPending(world, pending))) return;
+    if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);
     await findImages(world, effects);
     await recoverChange(
       {
@@ -107,6 +127,14 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   } finally {
     release();
   }
+}
+
+/** Another program's change is never taken back: that program may have gone on from it. */
+function settleForeignLeft(world: World, pending: PendingChange): Promise<void> {
+  const { entry, foreign } = pending;
+  const waits = foreign?.hold === 'none' && world.now() - entry.atMs <= FORGOTTEN_MS;
+  const ledger = new Ledger({ store: world.store, session: entry.session, policy: world.policy });
+  return settleByBytes({ world, ledger }, pending, { untouched: waits ? 'leave' : 'settle' });
 }
 
 async function isPending({ store }: World, { change }: PendingChange): Promise<boolean> {

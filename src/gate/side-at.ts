@@ -6,30 +6,37 @@ import type { Located } from '../workspace/workspace.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
+export interface FoundSide {
+  readonly side: Side;
+  readonly snapshot?: Snapshot;
+}
+
 /**
  * What is at a key now. Nothing is below a file or a link, whatever the link leads to. Throws if that cannot be told, or if
  * the key is not in this workspace.
  */
 export async function sideAt(world: World, key: string): Promise<Side> {
+  return (await foundAt(world, key)).side;
+}
+
+/** What is at a key now, with its bytes if it is a file. Throws like `sideAt`. */
+export async function foundAt(world: World, key: string): Promise<FoundSide> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return ABSENT;
+  if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return { side: ABSENT };
   if (!outcome.ok)
     throw new Fault('IO_FAILED', `cannot look at ${key}: ${outcome.refusal.code}`, { path: key });
   try {
     const { root, key: found } = outcome.located.place.path;
     if (!world.workspace.stands(root))
       throw new Fault('IO_FAILED', `cannot look at ${key}: ${root} was moved`, { path: key });
-    return found === key ? (await sideOfLocated(world, outcome.located)).side : ABSENT;
+    return found === key ? await sideOfLocated(world, outcome.located) : { side: ABSENT };
   } finally {
     outcome.located.place.dir.close();
   }
 }
 
-/** The same for something located, with its bytes if it is a file. */
-export async function sideOfLocated(
-  world: World,
-  located: Located,
-): Promise<{ readonly side: Side; readonly snapshot?: Snapshot }> {
+/** What was located, with its bytes if it is a file. */
+export async function sideOfLocated(world: World, located: Located): Promise<FoundSide> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };

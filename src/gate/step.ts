@@ -11,6 +11,8 @@ export interface Step {
   readonly path: ResolvedPath;
   /** What it will do, for the journal; announced before anything is touched. Empty: nothing will change. */
   readonly effects: readonly Effect[];
+  /** The file's bytes afterwards, if it writes one file. */
+  readonly bytes?: Uint8Array;
   /** What its caller is told already now; part of the result, too. */
   readonly notices?: readonly Notice[];
   /** What it will do to a text, with a bounded diff, for dry runs. */

@@ -62,6 +62,7 @@ export function writeStep(world: World, change: NewBytes): Step {
     action: change.action,
     path,
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
+    bytes: change.bytes,
     notices: change.notices,
     preview: () => ({
       ...change.more,

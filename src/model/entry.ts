@@ -83,6 +83,26 @@ export interface PendingChange {
   readonly entry: NewEntry;
   /** Who announced it: pid and start time of the process. */
   readonly owner: string;
-  /** The keys its process had locked: whoever has one of them now knows that nobody is at it any more. Absent: none. */
+  /** The keys its process has locked: whoever has one of them now knows that its process is gone. Absent: none. */
   readonly locked?: readonly string[];
+  /** Present: another program makes the change. Whoever settles it finds here what the effects do not say. */
+  readonly foreign?: ForeignAnnouncement;
+}
+
+/** A change that another program makes. The entry's effects say what was there, and which bytes are expected. */
+interface ForeignAnnouncement {
+  /** `lock`: the announcing process holds the locks of the files until it settles. `none`: nobody waits for it. */
+  readonly hold: 'lock' | 'none';
+  /** The caller's own id of the call, unique within its session. */
+  readonly call?: string;
+  /** The files whose text changes. */
+  readonly writes: readonly ForeignWrite[];
+  /** Entries about the operator's bypass, written when the change is settled. */
+  readonly bypasses: readonly NewEntry[];
+}
+
+/** How much of the new text the caller gave: all of it, that of some lines, or none. */
+export interface ForeignWrite {
+  readonly key: string;
+  readonly text: 'whole' | 'parts' | 'unknown';
 }

@@ -24,6 +24,8 @@ export type Notice =
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
   | { readonly kind: 'bypassed'; readonly glob: string }
   | { readonly kind: 'not-recorded' }
+  /** Another session changed the file between the announcement of a change and its end. */
+  | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   | { readonly kind: 'recreated' };
 
 /** How an anchor was found, strictest first. */

@@ -1,4 +1,4 @@
-import type { Edit, FileIntent, Intent } from './intent.ts';
+import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
 import type {
   ApplyResult,
   ChangeResult,
@@ -37,6 +37,16 @@ export interface Session {
   vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>>;
   /** Vets again and changes, under one lock. */
   perform(intent: Intent): Promise<Outcome<ApplyResult>>;
+  /**
+   * Another program is about to make these changes. Judges them like `perform`, keeps the bytes they would destroy, and
+   * stores the announcement, so that any process of this session can settle it. End every announcement with `settle`.
+   */
+  announce(
+    intents: readonly ForeignIntent[],
+    options?: AnnounceOptions,
+  ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>>;
+  /** The other program has made an announced change, has failed, or nobody can say. Records what is on disk. */
+  settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>>;
   /** Notes what someone else did. */
   witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -60,6 +70,24 @@ export interface Session {
   /** Forgets an unnamed session; keeps a named one for resume. */
   close(): Promise<void>;
 }
+
+export interface AnnounceOptions {
+  /**
+   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: nobody waits. Such
+   * an announcement outlives its process; if it is not settled, the next writer of one of its files, or any process after
+   * ten minutes, settles it by comparing bytes.
+   */
+  readonly hold?: 'lock' | 'none';
+  /** The caller's id of the call. A second announcement with the same id returns the same change. */
+  readonly call?: string;
+}
+
+/**
+ * `done`: what is on disk is recorded as this change, and the text the caller gave counts as seen, as far as it is there.
+ * `failed` and `unknown`: what changed is recorded, and the session has seen nothing new. After `unknown` it must also read
+ * files again that are unchanged so far, for the program may yet write them.
+ */
+export type ChangeEnding = 'done' | 'failed' | 'unknown';
 
 export interface ReadOptions {
   /** First line, 1-based. */

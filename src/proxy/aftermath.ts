@@ -1,6 +1,6 @@
 import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import { fieldOf, isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';

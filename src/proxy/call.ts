@@ -1,5 +1,5 @@
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import type { ForeignSession, Located } from '../gate/foreign/session.ts';
+import type { ForeignSession, Located } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';

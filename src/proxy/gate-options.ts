@@ -1,6 +1,6 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';

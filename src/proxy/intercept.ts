@@ -1,5 +1,5 @@
-import type { Located } from '../gate/foreign/session.ts';
 import { Fault } from '../model/fault.ts';
+import type { Located } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
@@ -230,7 +230,7 @@ export class Intercept {
     // What ran is told by what it left of the files that were seen: those must be noted before.
     if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
-      const prepared = await call.session.prepare(intents);
+      const prepared = await call.session.announce(intents);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;
       call.notices = prepared.notices;

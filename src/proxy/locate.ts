@@ -1,4 +1,4 @@
-import type { ForeignSession, Located } from '../gate/foreign/session.ts';
+import type { ForeignSession, Located } from '../model/foreign-session.ts';
 import type { Call } from './call.ts';
 import { actionAt, pathsOf } from './understand.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerTable } from '../dialect/calls/table.ts';
-import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { Fault } from '../model/fault.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
@@ -102,8 +102,8 @@ async function serve(
 function sessionChooser(
   options: OpenProxyOptions,
   sessions: Sessions,
-): (meta: JsonRecord) => Promise<GatedForeign> {
-  const open = new Map<string, Promise<GatedForeign>>();
+): (meta: JsonRecord) => Promise<ForeignSession> {
+  const open = new Map<string, Promise<ForeignSession>>();
   // An HTTP client did not start this process: of the environment only our own variable counts.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
@@ -121,7 +121,7 @@ function sessionChooser(
   };
 }
 
-async function openFor(sessions: Sessions, choice: SessionChoice): Promise<GatedForeign> {
+async function openFor(sessions: Sessions, choice: SessionChoice): Promise<ForeignSession> {
   const session = await sessions.session(choice.kind === 'named' ? choice.id : undefined);
-  return new GatedForeign(sessions.world, session);
+  return session.foreign();
 }

@@ -1,6 +1,6 @@
 import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { resultLine } from './rpc.ts';
 import type { Understanding } from './understand.ts';

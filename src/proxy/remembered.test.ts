@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import { remembered } from './remembered.ts';
 
 /** Sessions that are only told apart here. */

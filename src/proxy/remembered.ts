@@ -1,4 +1,4 @@
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;

@@ -1,5 +1,5 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import { changes, givenPaths, pathsOf, type Understanding } from './understand.ts';
 
 const ASCII = /^[\0-\x7f]*$/;

@@ -1,4 +1,4 @@
-import type { ForeignSession } from '../gate/foreign/session.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Call } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';

@@ -44,6 +44,10 @@ describe('describeNotice', () => {
       "The operator's bypass for gen/** allowed this, and the journal says so.",
     ],
     [{ kind: 'not-recorded' }, 'The journal could not be written, so this change cannot be undone.'],
+    [
+      { kind: 'overtaken', path: 'a', change: 'c1', session: 's2' },
+      'While this change was under way, session s2 changed a (change c1): check that its change is still there.',
+    ],
     [{ kind: 'recreated' }, 'The file had been deleted since it was read; it was created anew.'],
   ])('$kind', (notice, expected) => {
     expect(describeNotice(notice)).toBe(expected);

@@ -52,6 +52,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return `The operator's bypass for ${phrase(notice.glob)} allowed this, and the journal says so.`;
     case 'not-recorded':
       return 'The journal could not be written, so this change cannot be undone.';
+    case 'overtaken':
+      return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
     case 'recreated':
       return 'The file had been deleted since it was read; it was created anew.';
     default:

@@ -5,9 +5,10 @@ import type { World } from '../gate/world.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { expireSessions } from './expire.ts';
-import { GatedSession, type SessionHost } from './gated-session.ts';
+import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
 import { checkOpening, type WorkspaceOptions } from './opening.ts';
+import type { SessionHost } from './session-life.ts';
 
 interface Ending {
   /** Close the workspace with its last session. */

@@ -6,8 +6,12 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
   if (change !== undefined && pending.change !== change) return false;
   if (owner !== undefined && pending.owner !== owner) return false;
   if (keys === undefined) return true;
-  const { locked = [] } = pending;
-  return locked.some((one) => keys.some((other) => overlaps(one, other)));
+  return concernedKeys(pending).some((one) => keys.some((other) => overlaps(one, other)));
+}
+
+/** The keys whose next writer must look at the change first: those that its process locked, or else those it will write. */
+function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
+  return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
 }
 
 /** True for equal paths, and if one of them lies inside the other. */

@@ -81,7 +81,7 @@ export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
 export interface PendingFilter {
   readonly change?: string;
   readonly owner?: string;
-  /** Changes that locked one of these keys, a folder above it, or something inside it. */
+  /** Changes that locked one of these keys, or will write it without a lock; also a folder above it or something inside it. */
   readonly keys?: readonly string[];
 }
 

@@ -1,19 +1,20 @@
-import { GatedForeign } from '../../src/gate/foreign/gated-foreign.ts';
+import type { ForeignSession } from '../../src/model/foreign-session.ts';
 import type { Session } from '../../src/model/session.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
 import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 
 /** A real gate on a folder, with its own state, for a proxy under test. */
 export class TestGate {
-  readonly session: GatedForeign;
+  readonly session: ForeignSession;
   /** The same session, as the library has it. */
   readonly library: Session;
   readonly #sessions: Sessions;
 
-  private constructor(sessions: Sessions, library: Session) {
+  private constructor(sessions: Sessions, library: GatedSession) {
     this.#sessions = sessions;
     this.library = library;
-    this.session = new GatedForeign(sessions.world, library);
+    this.session = library.foreign();
   }
 
   static async open(root: string, home: string, options: Partial<WorkspaceOptions> = {}): Promise<TestGate> {

@@ -37,23 +37,10 @@ describe('what a session saw is not trusted any more', () => {
     const half = await client.call('write_file', { path, content: 'HALF' });
     expect(half).toMatchObject({ ok: false, text: 'disk full' });
     expect(readFileSync(path, 'utf8')).toBe('HAL');
-    expect(await client.call('write_file', { path, content: 'again' })).toMatchObject({ code: 'NOT_READ' });
-    expect(await gate.log()).toEqual([
-      'read read a.txt',
-      'change overwrite a.txt',
-      'refusal NOT_READ forgotten',
-    ]);
+    expect(await client.call('write_file', { path, content: 'again' })).toMatchObject({ code: 'STALE' });
+    expect(await gate.log()).toEqual(['read read a.txt', 'change overwrite a.txt', `refusal STALE ${path}`]);
     expect(await gate.library.undo({})).toMatchObject({ ok: true });
     expect(readFileSync(path, 'utf8')).toBe('old\n');
-  });
-
-  it('after the server answered with an error of the protocol', async () => {
-    const { client, path, gate } = await open();
-    await client.call('read_text_file', { path });
-    const edit = { path, edits: [{ oldText: 'old', newText: 'new' }] };
-    expect((await client.call('edit_file', edit)).answer.error).toMatchObject({ code: -32603 });
-    expect(await client.call('edit_file', edit)).toMatchObject({ code: 'NOT_READ' });
-    expect(await gate.pending()).toBe(0);
   });
 
   it('after the client gave up on an answer; what still happens is then a change from outside', async () => {
@@ -85,6 +72,15 @@ describe('what a session saw is not trusted any more', () => {
     await client.call('write_file', { path, content: 'TASK' });
     expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
   });
+});
+
+it('what a session saw still counts after the server failed and left the file alone', async () => {
+  const { client, path, gate } = await open();
+  await client.call('read_text_file', { path });
+  const edit = { path, edits: [{ oldText: 'old', newText: 'new' }] };
+  expect((await client.call('edit_file', edit)).answer.error).toMatchObject({ code: -32603 });
+  expect((await client.call('edit_file', edit)).answer.error).toMatchObject({ code: -32603 });
+  expect(await gate.pending()).toBe(0);
 });
 
 describe('a call that was cancelled before it went out', () => {

@@ -14,7 +14,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { WorkspaceOptions } from '../../session/opening.ts';
 import { Sessions } from '../../session/sessions.ts';
-import { GatedForeign } from './gated-foreign.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
@@ -35,11 +34,11 @@ async function open(options: Partial<WorkspaceOptions> = {}) {
     rmSync(base, { recursive: true, force: true });
   });
   const library = await sessions.session('test');
-  const session = new GatedForeign(sessions.world, library);
+  const session = library.foreign();
   const path = join(root, 'a.txt');
   writeFileSync(path, TEXT);
   const vets = async (...intents: ForeignIntent[]) => {
-    const outcome = await session.prepare(intents);
+    const outcome = await session.announce(intents);
     if (outcome.ok) await session.settle(outcome.change, 'failed');
     return outcome.ok ? 'ok' : outcome.refusal.code;
   };
@@ -74,7 +73,7 @@ describe('a foreign read', () => {
   it('of older bytes makes the refusal show what changed since', async () => {
     const { session, saw, path } = await open();
     expect(await saw({ content: TEXT.replace('three', 'THREE') })).toMatchObject({ ok: false });
-    const refused = await session.prepare([{ kind: 'write', path, content: 'x' }]);
+    const refused = await session.announce([{ kind: 'write', path, content: 'x' }]);
     expect(refused).toMatchObject({
       ok: false,
       refusal: { code: 'STALE', detail: { diff: expect.stringContaining('+three') } },
@@ -145,7 +144,7 @@ describe('a foreign change', () => {
   it('that left other bytes than intended is recorded as it is, and does not count as seen', async () => {
     const { session, library, saw, vets, path } = await open();
     await saw({ content: TEXT });
-    const prepared = await session.prepare([{ kind: 'write', path, content: 'intended\n' }]);
+    const prepared = await session.announce([{ kind: 'write', path, content: 'intended\n' }]);
     writeFileSync(path, 'something else\n');
     if (prepared.ok) await session.settle(prepared.change, 'done');
     expect(await vets({ kind: 'write', path, content: 'x' })).not.toBe('ok');
@@ -156,7 +155,7 @@ describe('a foreign change', () => {
   it('that did nothing is no change, and nothing to undo', async () => {
     const { session, library, saw, path } = await open();
     await saw({ content: TEXT });
-    const prepared = await session.prepare([{ kind: 'write', path, content: 'x' }]);
+    const prepared = await session.announce([{ kind: 'write', path, content: 'x' }]);
     if (prepared.ok) await session.settle(prepared.change, 'done');
     expect(await library.undo({})).toMatchObject({ ok: false });
   });
@@ -167,7 +166,7 @@ describe('a foreign change', () => {
     writeFileSync(join(root, 'c.txt'), 'c\n');
     await saw({ content: TEXT });
     const write = (name: string): ForeignIntent => ({ kind: 'write', path: join(root, name), content: 'x' });
-    const refused = await session.prepare([write('a.txt'), write('b.txt'), write('c.txt')]);
+    const refused = await session.announce([write('a.txt'), write('b.txt'), write('c.txt')]);
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
     if (!refused.ok)
       expect(refused.refusal.detail?.refusals?.map(({ path: at }) => at)).toEqual([
@@ -180,7 +179,7 @@ describe('a foreign change', () => {
   it('keeps our other sessions out until it is settled', async () => {
     const { session, sessions, saw, path } = await open({ policy: { lockTimeoutMs: 50 } });
     await saw({ content: TEXT });
-    const prepared = await session.prepare([{ kind: 'write', path, content: 'x\n' }]);
+    const prepared = await session.announce([{ kind: 'write', path, content: 'x\n' }]);
     const other = await sessions.session('other');
     await other.read(path);
     expect(await other.write(path, 'y')).toMatchObject({ ok: false, refusal: { code: 'BUSY' } });
@@ -190,10 +189,13 @@ describe('a foreign change', () => {
 
   it('cannot be settled twice', async () => {
     const { session, path } = await open();
-    const prepared = await session.prepare([{ kind: 'write', path: `${path}.new`, content: 'x' }]);
+    const prepared = await session.announce([{ kind: 'write', path: `${path}.new`, content: 'x' }]);
     const change = prepared.ok ? prepared.change : '';
     await session.settle(change, 'failed');
-    await expect(session.settle(change, 'done')).rejects.toThrow('no open change');
+    expect(await session.settle(change, 'done')).toMatchObject({
+      ok: false,
+      refusal: { code: 'INVALID_ARGUMENT' },
+    });
   });
 
   it('of a folder needs its full listing', async () => {
@@ -231,7 +233,7 @@ describe('a foreign change', () => {
   it('that made what was not there is recorded, and can be taken back', async () => {
     const { session, library, root } = await open();
     const path = join(root, 'log.txt');
-    const prepared = await session.prepare([{ kind: 'insert', path, content: 'x\n' }]);
+    const prepared = await session.announce([{ kind: 'insert', path, content: 'x\n' }]);
     writeFileSync(path, 'x\n');
     if (prepared.ok) await session.settle(prepared.change, 'done');
     expect(await library.undo({})).toMatchObject({ ok: true });
@@ -249,7 +251,7 @@ describe('a foreign change', () => {
     const { session, vets, saw, path, root } = await open();
     await saw({ content: TEXT });
     const moved = join(root, 'moved.txt');
-    const prepared = await session.prepare([{ kind: 'move', source: path, destination: moved }]);
+    const prepared = await session.announce([{ kind: 'move', source: path, destination: moved }]);
     writeFileSync(moved, readFileSync(path));
     rmSync(path);
     if (prepared.ok) await session.settle(prepared.change, 'done');
@@ -276,7 +278,7 @@ describe('notes', () => {
 
 it('what only the operator’s bypass let through is told, and the journal says so', async () => {
   const { session, sessions, path } = await open({ policy: { bypass: ['*.txt'] } });
-  const outcome = await session.prepare([{ kind: 'write', path, content: 'new\n' }]);
+  const outcome = await session.announce([{ kind: 'write', path, content: 'new\n' }]);
   if (!outcome.ok) throw new Error(outcome.refusal.code);
   expect(outcome.notices).toEqual([{ kind: 'bypassed', glob: '*.txt' }]);
   writeFileSync(path, 'new\n');

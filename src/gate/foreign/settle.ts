@@ -1,61 +1,159 @@
-import { sameSide } from '../../journal/side.ts';
-import type { Effect } from '../../model/entry.ts';
-import type { ForeignIntent } from '../../model/intent.ts';
-import type { WitnessEvent } from '../../model/results.ts';
-import { sideAt } from '../side-at.ts';
+import { sameContent, sameSide } from '../../journal/side.ts';
+import type { Effect, PendingChange, Side } from '../../model/entry.ts';
+import type { Notice } from '../../model/results.ts';
+import type { ChangeEnding } from '../../model/session.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { settle } from '../announce.ts';
+import { foundAt, sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
 import { readTree, type TreeNode } from '../tree.ts';
-import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
-import type { OpenChange } from './change.ts';
-import type { Ending } from './session.ts';
+import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { Scene } from './shown.ts';
 
 /** A folder with more in it than this is recorded alone: it can then be taken back only by hand. */
 const MAX_MADE = 10_000;
 
-/** Records what really became of the files, then what the session knows of them; frees them in any case. */
-export async function settleForeign(scene: Scene, open: OpenChange, ending: Ending): Promise<void> {
-  const { world, ledger } = scene;
-  try {
-    const effects = await effectsNow(scene, open.entry.effects ?? []);
-    const entries = effects.length === 0 ? [] : [{ ...open.entry, atMs: world.now(), effects }];
-    if (open.recorded)
-      await world.store.record({ entries: [...entries, ...open.bypasses], settle: [open.change] });
-    if (ending !== 'done') {
-      for (const { key } of open.entry.effects ?? []) await ledger.forget(key);
-      return;
-    }
-    if (open.credits.length > 0) await ledger.record(open.credits);
-    for (const intent of open.intents) {
-      const event = eventOf(intent);
-      if (event !== undefined) await witness(world, ledger, event);
-    }
-  } finally {
-    open.release();
-  }
+export interface Ended {
+  readonly ending: ChangeEnding;
+  /** False: the change could not be announced, and the policy let it go on all the same. */
+  readonly announced: boolean;
+  /** What the announcement's notices showed of the files. */
+  readonly credits: readonly Sighting[];
 }
 
-async function effectsNow({ world }: Scene, announced: readonly Effect[]): Promise<Effect[]> {
+/**
+ * Records what really became of the files, and what the session knows of them then. Unless the change is `done`, the
+ * session keeps what it knew: where the bytes are others by now, its next change finds them stale. If nobody knows how it
+ * ended, the program may yet write, and files that it has not written are forgotten. Call it under the locks of the change.
+ */
+export async function settleForeign(
+  scene: Scene,
+  pending: PendingChange,
+  ended: Ended,
+): Promise<readonly Notice[]> {
+  const turnouts = await turnoutsOf(scene.world, pending);
+  const notices = await settleAs(scene, { pending, turnouts }, ended);
+  if (ended.ending === 'unknown')
+    for (const { effect, now } of turnouts)
+      if (sameSide(effect.before, now.side)) await scene.ledger.forget(effect.key);
+  return notices;
+}
+
+/**
+ * Settles a change that its caller did not settle, by comparing bytes: as announced is `done`, unchanged is `failed`,
+ * anything else is `unknown`. Leaves it pending if `untouched` says so and nothing has happened yet, or if the files cannot
+ * be looked at now.
+ */
+export async function settleByBytes(
+  scene: Scene,
+  pending: PendingChange,
+  { untouched }: { readonly untouched: 'settle' | 'leave' },
+): Promise<void> {
+  let turnouts: readonly Turnout[];
+  try {
+    turnouts = await turnoutsOf(scene.world, pending);
+  } catch {
+    return;
+  }
+  const isUntouched = turnouts.every(({ effect, now }) => sameSide(effect.before, now.side));
+  if (isUntouched && untouched === 'leave') return;
+  const isDone = turnouts.every(({ effect, now }) => sameContent(effect.after, now.side));
+  const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
+  const recovered = { ...pending, entry: { ...pending.entry, recovered: true } };
+  await settleAs(scene, { pending: recovered, turnouts }, { ending, announced: true, credits: [] });
+}
+
+async function turnoutsOf(world: World, { entry }: PendingChange): Promise<readonly Turnout[]> {
+  const turnouts: Turnout[] = [];
+  for (const effect of entry.effects ?? []) turnouts.push({ effect, now: await foundAt(world, effect.key) });
+  return turnouts;
+}
+
+async function settleAs(
+  scene: Scene,
+  { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
+  { ending, announced, credits }: Ended,
+): Promise<readonly Notice[]> {
+  const { world, ledger } = scene;
+  const { change, entry, foreign } = pending;
+  const overtaken =
+    foreign?.hold === 'none' ? await overtakenAt(world, pending) : new Map<string, Overtaking>();
+  const effects = await effectsNow(world, turnouts, overtaken);
+  const writes = foreign?.writes ?? [];
+  const known: KnownAfter =
+    ending === 'done'
+      ? await knownAfter(scene, turnouts, { writes, credits })
+      : { sightings: [], tombstones: [] };
+  await settle(world, ledger, {
+    change,
+    announced,
+    entries: [
+      ...(effects.length === 0 ? [] : [{ ...entry, atMs: world.now(), effects }]),
+      ...(foreign?.bypasses ?? []),
+    ],
+    sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
+    tombstones: known.tombstones,
+  });
+  return [...overtaken.values()].map(({ notice }) => notice);
+}
+
+/** A change that another writer made and recorded while this one was under way. */
+interface Overtaking {
+  /** What that writer left there. */
+  readonly left: Side;
+  readonly notice: Notice;
+}
+
+async function overtakenAt(
+  world: World,
+  { change, entry }: PendingChange,
+): Promise<ReadonlyMap<string, Overtaking>> {
+  const found = new Map<string, Overtaking>();
+  for (const { key, relative, before } of entry.effects ?? []) {
+    const last = await world.store.lastChange(key);
+    if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
+    const left = last.effects?.findLast((effect) => effect.key === key)?.after;
+    if (left === undefined || sameSide(left, before)) continue;
+    const notice = { kind: 'overtaken', path: relative, change: last.change, session: last.session } as const;
+    found.set(key, { left: await asKept(world, left), notice });
+  }
+  return found;
+}
+
+/** The side, which can be brought back only if its bytes are among the images. */
+async function asKept({ images }: World, side: Side): Promise<Side> {
+  return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
+}
+
+async function effectsNow(
+  world: World,
+  turnouts: readonly Turnout[],
+  overtaken: ReadonlyMap<string, Overtaking>,
+): Promise<Effect[]> {
   const effects: Effect[] = [];
   // What came with a folder that was moved goes back with it.
-  const moved = new Set(announced.flatMap(({ movedTo }) => movedTo ?? []));
-  for (const { movedTo, ...effect } of announced) {
-    const after = await sideAt(world, effect.key);
-    if (sameSide(effect.before, after)) continue;
+  const moved = new Set(turnouts.flatMap(({ effect }) => effect.movedTo ?? []));
+  for (const {
+    effect: { movedTo, ...effect },
+    now: { side: after },
+  } of turnouts) {
+    const before = overtaken.get(effect.key)?.left ?? effect.before;
+    if (sameSide(before, after)) continue;
     effects.push({
       ...effect,
+      before,
       after,
       ...(movedTo === undefined || after.kind !== 'absent' ? {} : { movedTo }),
     });
-    if (effect.before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key))
+    if (before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key))
       effects.push(...(await effectsBelow(world, effect.key)));
   }
   return effects;
 }
 
 /**
- * What a server put into a folder that it made, such as a copy of another; without it the folder could not be taken back.
+ * What a program put into a folder that it made, such as a copy of another; without it the folder could not be taken back.
  * Where some of it cannot be looked at, or is protected, the folder is recorded alone.
  */
 async function effectsBelow(world: World, key: string): Promise<Effect[]> {
@@ -87,25 +185,5 @@ function nodesBelow(world: World, key: string): TreeNode[] {
     }
   } finally {
     place.dir.close();
-  }
-}
-
-/** Bytes that are there as intended were written whole; of any other change the disk tells what it did. */
-function eventOf(intent: ForeignIntent): WitnessEvent | undefined {
-  switch (intent.kind) {
-    case 'write':
-      return { kind: 'write', path: intent.path, content: intent.content };
-    case 'edit':
-    case 'insert':
-    case 'touch':
-      return { kind: 'write', path: intent.path };
-    case 'delete':
-      return { kind: 'delete', path: intent.path };
-    case 'move':
-      return { kind: 'move', source: intent.source, destination: intent.destination };
-    case 'mkdir':
-      return undefined;
-    default:
-      return intent satisfies never;
   }
 }

@@ -3,6 +3,7 @@ import { fingerprintOf } from '../../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
+import type { GuessedEvent } from '../../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
@@ -12,7 +13,6 @@ import { sameLines } from '../../text/same-lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
 import { trusted } from '../look.ts';
 import type { World } from '../world.ts';
-import type { GuessedEvent } from './session.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;

@@ -1,6 +1,6 @@
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
-import type { Effect } from '../../model/entry.ts';
+import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import type { TouchIntent } from '../../model/intent.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
@@ -10,6 +10,12 @@ import { type Denied, no } from '../prepared.ts';
 import { ABSENT, sideOf } from '../sides.ts';
 import type { Scene } from './shown.ts';
 
+export interface AllowedTouch {
+  readonly ok: true;
+  readonly effects: readonly Effect[];
+  readonly writes: readonly ForeignWrite[];
+}
+
 /**
  * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,
  * at the bytes that are there: nothing can be carried over a change that we cannot see.
@@ -17,7 +23,7 @@ import type { Scene } from './shown.ts';
 export async function judgeTouch(
   { world, ledger }: Scene,
   intent: TouchIntent,
-): Promise<{ readonly ok: true; readonly effects: readonly Effect[] } | Denied> {
+): Promise<AllowedTouch | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
   const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
   if (!outcome.ok) return outcome;
@@ -32,7 +38,8 @@ export async function judgeTouch(
     const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });
     if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
     if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
-    return { ok: true, effects: [effectOf(view)] };
+    const writes = [{ key: view.path.key, text: 'unknown' as const }];
+    return { ok: true, effects: [effectOf(view)], writes };
   } finally {
     view.located.place.dir.close();
   }

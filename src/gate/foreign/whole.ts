@@ -1,11 +1,11 @@
 import { readSnapshot } from '../../disk/read.ts';
 import { WHOLE } from '../../model/coverage.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { ShownBytes } from '../../model/foreign-session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { countLines } from '../../text/byte-lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
 import { trusted } from '../look.ts';
-import type { ShownBytes } from './session.ts';
 import { recordView, type Scene } from './shown.ts';
 
 /** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */

@@ -1,11 +1,9 @@
-import type { ForeignIntent } from '../../model/intent.ts';
-import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
-import type { Action, Outcome } from '../../model/verdict.ts';
+import type { ForeignIntent } from './intent.ts';
+import type { Notice, StatusResult, WitnessEvent } from './results.ts';
+import type { ChangeEnding } from './session.ts';
+import type { Action, Outcome } from './verdict.ts';
 
-/**
- * What the proxy needs of a session: it never changes files itself, another server does. `prepare` and `settle` stand
- * around that server's call, so that the journal has a before and an after although we were not the writer.
- */
+/** What the proxy needs of a session. It never changes files itself: another server does, between `announce` and `settle`. */
 export interface ForeignSession {
   readonly id: string;
   /** It may change nothing at all. */
@@ -14,15 +12,12 @@ export interface ForeignSession {
   locate(path: string, action: Action): Located | Promise<Located>;
   /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */
   spelt(path: string): string;
-  /**
-   * May all of these changes be made? Changes nothing, but keeps the bytes they would destroy.
-   * Every prepared change is settled exactly once.
-   */
-  prepare(
+  /** May all of these changes be made? See `Session.announce`. Every announced change is settled exactly once. */
+  announce(
     intents: readonly ForeignIntent[],
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
   /** The other server has answered, or never will. */
-  settle(change: string, ending: Ending): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Notes what the other server showed or ran. With `content`, a read is noted by what was shown, not by what is there
    * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE. Content
@@ -42,12 +37,6 @@ export interface ForeignSession {
 }
 
 export type Located = Outcome<{ readonly key: string }>;
-
-/**
- * `done`: what is on disk now is recorded as this change, and what was intended as seen, if it is there. `failed` and
- * `unknown`: nothing the session saw of these files is trusted any more; what changed all the same is recorded.
- */
-export type Ending = 'done' | 'failed' | 'unknown';
 
 /** Something that was shown and can be compared with bytes. */
 export interface ShownBytes {

@@ -1,0 +1,147 @@
+import { fingerprintOf } from '../../disk/hash.ts';
+import type { Effect, ForeignWrite, Side } from '../../model/entry.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
+import type { Notice } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { prepare } from '../prepare.ts';
+import type { Denied } from '../prepared.ts';
+import { sideAt } from '../side-at.ts';
+import { fileSide } from '../sides.ts';
+import type { Step } from '../step.ts';
+import { effectsWhereNothingIs } from './absent.ts';
+import { changedElsewhere } from './bytes.ts';
+import type { Scene } from './shown.ts';
+import { judgeTouch } from './touch.ts';
+
+/** Changes of another program that may be made, as they are expected to turn out. */
+export interface AllowedChanges {
+  readonly ok: true;
+  readonly effects: readonly Effect[];
+  readonly writes: readonly ExpectedWrite[];
+  readonly bypassed: readonly Bypassed[];
+  readonly notices: readonly Notice[];
+  /** What the notices show of the files. */
+  readonly credits: readonly Sighting[];
+}
+
+/** A file whose text changes, with the bytes that are expected there, if the caller's text tells. */
+interface ExpectedWrite extends ForeignWrite {
+  readonly expected?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
+}
+
+/** A change that only the operator's bypass let through. */
+interface Bypassed extends Pick<Step, 'action' | 'path'> {
+  readonly notices: readonly Notice[];
+}
+
+/** Judges every change; all of them may be made, or none. Call it under the locks of their files. */
+export async function judgeAll(
+  scene: Scene,
+  intents: readonly ForeignIntent[],
+): Promise<AllowedChanges | { readonly ok: false; readonly denied: readonly Denied[] }> {
+  const allowed: Allowed[] = [];
+  const denied: Denied[] = [];
+  for (const intent of intents) {
+    const judged = await judgeOne(scene, intent);
+    if (judged.ok) allowed.push(judged);
+    else denied.push(judged);
+  }
+  if (denied.length > 0) return { ok: false, denied };
+  const effects = allowed.flatMap((each) => each.effects);
+  const bypassed = allowed.flatMap((each) => each.bypassed ?? []);
+  const elsewhere = await changesElsewhere(scene, effects);
+  return {
+    ok: true,
+    effects,
+    writes: allowed.flatMap((each) => each.writes),
+    bypassed,
+    notices: [...bypassed.flatMap(({ notices }) => notices), ...elsewhere.map(({ notice }) => notice)],
+    credits: elsewhere.map(({ credit }) => credit),
+  };
+}
+
+/** What changed outside in files that may be changed all the same. */
+export async function changesElsewhere(
+  scene: Scene,
+  effects: readonly Effect[],
+): Promise<readonly { readonly notice: Notice; readonly credit: Sighting }[]> {
+  const found = [];
+  for (const effect of effects) {
+    const elsewhere = await changedElsewhere(scene, effect);
+    if (elsewhere !== undefined) found.push(elsewhere);
+  }
+  return found;
+}
+
+interface Allowed {
+  readonly ok: true;
+  readonly effects: readonly Effect[];
+  readonly writes: readonly ExpectedWrite[];
+  readonly bypassed?: Bypassed;
+}
+
+async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Allowed | Denied> {
+  const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
+  if (judged.ok) return judged;
+  const effects = await effectsWhereNothingIs(scene, intent, judged);
+  return effects === undefined ? judged : { ok: true, effects, writes: unknownWrites(effects) };
+}
+
+/** What the program makes of it is only known once it has answered. */
+function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
+  return effects.map(({ key }) => ({ key, text: 'unknown' }));
+}
+
+async function judgeFile({ world, ledger }: Scene, intent: FileIntent): Promise<Allowed | Denied> {
+  const prepared = await prepare(world, ledger, intent);
+  if (!prepared.ok) return prepared;
+  const { step } = prepared;
+  step.close();
+  const write = expectedWrite(intent, step);
+  const by = bypassedBy(step);
+  const effects = step.effects.map((effect) =>
+    effect.key === write?.key ? { ...effect, after: expectedSide(effect.after, write) } : effect,
+  );
+  const writes = write === undefined ? [] : [write];
+  if (effects.length > 0) return { ok: true, effects, writes, ...by };
+  // The program writes the bytes that are there already, perhaps in another form: look at them afterwards all the same.
+  const { key, relative } = step.path;
+  const side = await sideAt(world, key);
+  return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
+}
+
+/** Another program writes the text as it was given: the gate's own ways of writing a file are not taken. */
+function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite | undefined {
+  switch (intent.kind) {
+    case 'write': {
+      const { content } = intent;
+      const given = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
+      return { key: path.key, text: 'whole', expected: { bytes: given, fingerprint: fingerprintOf(given) } };
+    }
+    case 'edit':
+    case 'insert':
+      return {
+        key: path.key,
+        text: 'parts',
+        ...(bytes === undefined ? {} : { expected: { bytes, fingerprint: fingerprintOf(bytes) } }),
+      };
+    case 'delete':
+    case 'move':
+    case 'mkdir':
+      return undefined;
+    default:
+      return intent satisfies never;
+  }
+}
+
+function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
+  if (after.kind !== 'file' || expected === undefined) return after;
+  return fileSide(expected.fingerprint, after.mode, false);
+}
+
+/** Of what a verdict tells, only the bypass concerns another program's way of writing. */
+function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
+  const used = notices.filter((notice) => notice.kind === 'bypassed');
+  return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
+}

@@ -1,0 +1,144 @@
+import { Gate } from '../gate/gate.ts';
+import type { World } from '../gate/world.ts';
+import type { Transcript } from '../history/derive.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { Awaitable } from '../model/awaitable.ts';
+import { Fault } from '../model/fault.ts';
+import type { Session } from '../model/session.ts';
+import type { TurnMark } from '../model/turn.ts';
+import type { Outcome } from '../model/verdict.ts';
+import { confirms } from './confirm.ts';
+import { Conversation } from './conversation.ts';
+import type { Resumed, ResumeOptions } from './resume-from.ts';
+
+/** What a session asks of whoever opened it. */
+export interface SessionHost {
+  readonly world: World;
+  open(id: string | undefined, like: { readonly parent: string }): Promise<Session & SessionLife>;
+  closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
+}
+
+/** A session from its opening to its end: what its model remembers, copies of it, and the operations under way. */
+export class SessionLife {
+  readonly id: string;
+  readonly named: boolean;
+  protected readonly host: SessionHost;
+  protected readonly ledger: Ledger;
+  protected readonly gate: Gate;
+  readonly #conversation: Conversation;
+  /** Operations under way, which closing waits for: the workspace goes with its last session. */
+  #under = 0;
+  #whenIdle: (() => void) | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(host: SessionHost, identity: { readonly id: string; readonly named: boolean }) {
+    this.id = identity.id;
+    this.named = identity.named;
+    this.host = host;
+    const { store, policy } = host.world;
+    this.ledger = new Ledger({ store, session: this.id, policy });
+    this.gate = new Gate(host.world, this.ledger);
+    this.#conversation = new Conversation(host.world, this.ledger);
+  }
+
+  beginTurn(mark: TurnMark): Promise<void> {
+    return this.during(() => this.#conversation.beginTurn(mark));
+  }
+
+  checkpoint(label: string): Promise<{ readonly turn: string }> {
+    return this.during(() => this.#conversation.checkpoint(label));
+  }
+
+  compacted(): Promise<void> {
+    return this.during(() => this.#conversation.compacted());
+  }
+
+  resumed(): Promise<void> {
+    return this.during(() => this.#conversation.resumed());
+  }
+
+  /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
+  resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
+    return this.during(() => this.#conversation.resumeFrom(transcript, options));
+  }
+
+  rewound(toMs: number): Promise<void> {
+    return this.during(() => this.#conversation.rewound(toMs));
+  }
+
+  fork(id?: string): Promise<Session> {
+    return this.during(async (world) => {
+      const copy = await this.host.open(id, { parent: this.id });
+      await world.store.record(await this.ledger.forkWrites(copy.id));
+      return copy;
+    });
+  }
+
+  child(id?: string): Promise<Session> {
+    return this.during(async () => {
+      const child = await this.host.open(id, { parent: this.id });
+      // The sub-agent works within the turn of its parent, so that a rewind of that turn includes it.
+      child.#conversation.continueTurnOf(this.#conversation);
+      return child;
+    });
+  }
+
+  /** Everything this session has seen, for another process to take in with `importSightings`. */
+  exportSightings(): Promise<string> {
+    return this.during(() => this.ledger.exportJson());
+  }
+
+  /** Takes in exported sightings that the disk confirms; the others are dropped. */
+  importSightings(text: string): Promise<{ readonly kept: number; readonly dropped: number }> {
+    return this.during((world) => this.ledger.importJson(text, (sighting) => confirms(world, sighting)));
+  }
+
+  /** Lets what is under way come to its end; whatever is asked for later is a Fault. */
+  close(): Promise<void> {
+    this.#ended ??= this.host.closed(this, this.#settled());
+    return this.#ended;
+  }
+
+  /** Nothing is under way any more, and no announced change keeps others waiting. */
+  #settled(): Promise<void> | undefined {
+    const idle = this.#idle();
+    const { announcements } = this.gate;
+    if (!announcements.isOpen) return idle;
+    return Promise.resolve(idle).then(() => announcements.close());
+  }
+
+  #idle(): Promise<void> | undefined {
+    if (this.#under === 0) return undefined;
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  /** Forgets everything this session has seen. */
+  async forget(): Promise<void> {
+    await this.ledger.forget();
+    await this.host.world.store.record({ dropSession: this.id });
+  }
+
+  protected world(): World {
+    if (this.#ended !== undefined) throw new Fault('MISUSE', `session ${this.id} is closed`);
+    return this.host.world;
+  }
+
+  protected async during<T>(work: (world: World) => Awaitable<T>): Promise<T> {
+    const world = this.world();
+    this.#under += 1;
+    try {
+      return await work(world);
+    } finally {
+      this.#under -= 1;
+      if (this.#under === 0) this.#whenIdle?.();
+    }
+  }
+
+  /** Refusals of operations that do not go through the gate are counted and journalled like all others. */
+  protected async noted<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
+    if (outcome.ok) return outcome;
+    return { ok: false, ...(await this.gate.refusals.record(outcome)) };
+  }
+}

@@ -1,0 +1,292 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ForeignIntent } from '../../src/model/intent.ts';
+import type { AnnounceOptions } from '../../src/model/session.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startChild } from '../support/child.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+const write = (content: string): ForeignIntent => ({ kind: 'write', path: 'a.txt', content });
+const edit = (oldString: string, newString: string): ForeignIntent => ({
+  kind: 'edit',
+  path: 'a.txt',
+  edits: [{ oldString, newString }],
+});
+
+async function withStore<T>({ home }: Desk, ask: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);
+  try {
+    return await ask(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The changes in the journal, oldest first. */
+function journalled(t: Desk): Promise<readonly (string | undefined)[]> {
+  return withStore(t, async (store) =>
+    (await store.entries({ kinds: ['change'], order: 'oldest' })).map(({ change }) => change),
+  );
+}
+
+/** The changes that are announced and not settled. */
+function pending(t: Desk): Promise<readonly string[]> {
+  return withStore(t, async (store) => (await store.pending()).map(({ change }) => change).sort());
+}
+
+interface Announcing {
+  readonly path?: string;
+  readonly content: string;
+  readonly options?: AnnounceOptions;
+  readonly program: 'writes' | 'waits';
+}
+
+/** A process that announces, plays the program, and is killed. */
+async function killedAnnouncer(
+  t: Desk,
+  { path = 'a.txt', content, options = {}, program }: Announcing,
+): Promise<string> {
+  const child = await startChild('session-announcer', {
+    root: t.root,
+    home: t.home,
+    path,
+    content,
+    options,
+    program,
+  });
+  const announced = await child.message<{ ok: true; change: string }>();
+  expect(announced).toMatchObject({ ok: true });
+  expect((await child.exit()).signal).toBe('SIGKILL');
+  return announced.change;
+}
+
+describe('an announced change', () => {
+  it('is judged like a change of our own, and stored before it is made', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a.txt', 'one\n');
+    await refusal(t.session.announce([write('x\n')]), 'NOT_READ');
+    await ok(t.session.read('a.txt'));
+    const { change } = await ok(t.session.announce([write('x\n')]));
+    await t.put('a.txt', 'x\n');
+    await ok(t.session.settle(change, 'done'));
+    await ok(t.session.write('a.txt', 'y\n'));
+    await ok(t.session.undo({}));
+    await ok(t.session.undo({ change }));
+    expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it.each([
+    ['none', true],
+    ['lock', false],
+  ] as const)('with hold %s lets another session write meanwhile: %s', async (hold, goesOn) => {
+    const t = await desk({ policy: { lockTimeoutMs: 50 } });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    const other = await t.open();
+    await ok(other.read('a.txt'));
+    await ok(t.session.announce([write('x\n')], { hold }));
+    const outcome = await other.write('a.txt', 'theirs\n');
+    expect(outcome.ok ? 'written' : outcome.refusal.code).toBe(goesOn ? 'written' : 'BUSY');
+  });
+
+  it('shows the difference in a stale refusal, which counts as seen; a vet credits nothing', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'two\n');
+    await refusal(t.session.vet({ kind: 'write', path: 'a.txt', content: 'x\n' }), 'STALE');
+    await refusal(t.session.vet({ kind: 'write', path: 'a.txt', content: 'y\n' }), 'STALE');
+    const { detail } = await refusal(t.session.announce([write('x\n')]), 'STALE');
+    expect(detail?.diff).toContain('+two');
+    const { change } = await ok(t.session.announce([write('y\n')]));
+    await ok(t.session.settle(change, 'failed'));
+  });
+
+  it('with the id of a call is announced once', async () => {
+    const t = await desk({ store: 'memory:' });
+    const options = { hold: 'none', call: 'call-1' } as const;
+    const first = await ok(t.session.announce([write('x\n')], options));
+    const again = await ok(t.session.announce([write('x\n')], options));
+    const other = await ok(t.session.announce([write('x\n')], { ...options, call: 'call-2' }));
+    expect(again.change).toBe(first.change);
+    expect(other.change).not.toBe(first.change);
+  });
+
+  it('that is not settled frees its files when the session closes', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const announcer = await t.open();
+    await ok(announcer.read('a.txt'));
+    await ok(announcer.announce([write('x\n')]));
+    await announcer.close();
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'y\n'));
+  });
+
+  it.each([
+    ['no change', [[]]],
+    ['a change that is none', [[{ kind: 'paint', path: 'a.txt' }]]],
+    ['lines that are none', [[{ kind: 'touch', path: 'a.txt', lines: [{ from: 0, to: 1 }] }]]],
+    ['an unknown hold', [[write('x')], { hold: 'tight' }]],
+    ['an unknown option', [[write('x')], { calls: 'one' }]],
+  ])('is refused for %s', async (_what, args) => {
+    const t = await desk({ store: 'memory:' });
+    await refusal(t.session.announce(...(args as [ForeignIntent[]])), 'INVALID_ARGUMENT');
+  });
+
+  it('is settled once, by the session that announced it', async () => {
+    const t = await desk({ store: 'memory:' });
+    const { change } = await ok(t.session.announce([write('x\n')], { hold: 'none' }));
+    const child = await t.session.child();
+    await refusal(child.settle(change, 'done'), 'INVALID_ARGUMENT');
+    await refusal(t.session.settle(change, 'perhaps' as 'done'), 'INVALID_ARGUMENT');
+    await t.put('a.txt', 'x\n');
+    await ok(t.session.settle(change, 'done'));
+    await ok(t.session.settle(change, 'done'));
+    await refusal(t.session.settle('c000', 'done'), 'INVALID_ARGUMENT');
+  });
+});
+
+describe('what a session has seen after an announced change', () => {
+  const LINES = 'one\ntwo\nthree\nfour\n';
+
+  it.each([
+    ['is there as given', 'one\nTWO\nthree\nfour\n', 'ok'],
+    ['is there with other line endings', 'one\r\nTWO\r\nthree\r\nfour\r\n', 'ok'],
+    ['was joined by a line of another program', 'one\nTWO\nthree\nfour\nfive\n', 'PARTIALLY_READ'],
+    ['is not there at all', 'other\n', 'NOT_READ'],
+  ])('whose text %s', async (_what, left, code) => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a.txt', LINES);
+    await ok(t.session.read('a.txt'));
+    for (const intent of [edit('two', 'TWO'), write('one\nTWO\nthree\nfour\n')]) {
+      await t.put('a.txt', LINES);
+      await ok(t.session.read('a.txt'));
+      const { change } = await ok(t.session.announce([intent]));
+      await t.put('a.txt', left);
+      await ok(t.session.settle(change, 'done'));
+      const vetted = await t.session.vet({ kind: 'write', path: 'a.txt', content: 'x\n' });
+      expect(vetted.ok ? 'ok' : vetted.refusal.code, intent.kind).toBe(code);
+    }
+  });
+
+  it('that failed and left the file alone is what it was', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a.txt', LINES);
+    await ok(t.session.read('a.txt'));
+    const { change } = await ok(t.session.announce([write('x\n')]));
+    await ok(t.session.settle(change, 'failed'));
+    await ok(t.session.write('a.txt', 'y\n'));
+  });
+
+  it('that failed half way is of the older bytes', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('a.txt', LINES);
+    await ok(t.session.read('a.txt'));
+    const { change } = await ok(t.session.announce([write('x\n')]));
+    await t.put('a.txt', 'half');
+    await ok(t.session.settle(change, 'failed'));
+    await refusal(t.session.write('a.txt', 'y\n'), 'STALE');
+    await ok(t.session.undo({ change }));
+    expect(t.text('a.txt')).toBe(LINES);
+  });
+});
+
+describe('a change whose announcer died', () => {
+  it('stands in the journal before the change that was built on it', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const dead = await killedAnnouncer(t, { content: 'theirs\n', program: 'writes' });
+    await ok(t.session.read('a.txt'));
+    const { change = '' } = await ok(t.session.write('a.txt', 'mine\n'));
+    expect(await journalled(t)).toEqual([dead, change]);
+    await ok(t.session.undo({ change }));
+    expect(t.text('a.txt')).toBe('theirs\n');
+  });
+
+  it('is never taken back: its program may go on', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    await killedAnnouncer(t, { content: 'theirs\n', program: 'waits' });
+    await t.put('a.txt', '');
+    await ok(t.session.announce([{ kind: 'write', path: 'b.txt', content: 'x' }, write('x')]));
+    expect(t.text('a.txt')).toBe('');
+  });
+
+  it('can be settled by another process of its session, which then has seen what it wrote', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const change = await killedAnnouncer(t, {
+      content: 'new\n',
+      options: { hold: 'none' },
+      program: 'writes',
+    });
+    const successor = await t.open({ session: 'announcer' });
+    await ok(successor.settle(change, 'done'));
+    await ok(successor.write('a.txt', 'newer\n'));
+    await ok(successor.undo({}));
+    await ok(successor.undo({ change }));
+    expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it('waits while nothing has happened, and stands first once another session writes after it', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const options = { hold: 'none', call: 'call-1' } as const;
+    const change = await killedAnnouncer(t, { content: 'new\n', options, program: 'waits' });
+    await ok(t.session.read('a.txt'));
+    const mine = await ok(t.session.write('a.txt', 'one and mine\n'));
+    await t.session.close();
+    const successor = await t.open({ session: 'announcer' });
+    expect(await ok(successor.announce([write('new\n')], options))).toMatchObject({ change });
+    await t.put('a.txt', 'new\n');
+    const settled = await ok(successor.settle(change, 'done'));
+    expect(settled.notices).toMatchObject([{ kind: 'overtaken', path: 'a.txt', change: mine.change }]);
+    expect(await journalled(t)).toEqual([mine.change, change]);
+    await ok(successor.undo({ change }));
+    expect(t.text('a.txt')).toBe('one and mine\n');
+  });
+
+  it('is settled by any process after ten minutes if its files changed, and after a day if not', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const written = await killedAnnouncer(t, {
+      content: 'new\n',
+      options: { hold: 'none' },
+      program: 'writes',
+    });
+    const untouched = await killedAnnouncer(t, {
+      path: 'b.txt',
+      content: 'x\n',
+      options: { hold: 'none' },
+      program: 'waits',
+    });
+    const pendingAfter = async (minutes: number): Promise<readonly string[]> => {
+      const later = await t.open({ now: () => Date.now() + minutes * 60_000 });
+      await later.close();
+      return pending(t);
+    };
+    expect(await pendingAfter(5)).toEqual([written, untouched].sort());
+    expect(await pendingAfter(11)).toEqual([untouched]);
+    expect(await journalled(t)).toEqual([written]);
+    expect(await pendingAfter(25 * 60)).toEqual([]);
+    expect(await journalled(t)).toEqual([written]);
+  });
+
+  it('is settled by its session, told that none is under way any more', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    const change = await killedAnnouncer(t, {
+      content: 'new\n',
+      options: { hold: 'none' },
+      program: 'writes',
+    });
+    const successor = await t.open({ session: 'announcer' });
+    await successor.settleLeft();
+    expect(await journalled(t)).toEqual([change]);
+    writeFileSync(join(t.root, 'a.txt'), 'new\n');
+    await ok(successor.write('a.txt', 'newer\n'));
+  });
+});

@@ -1,0 +1,154 @@
+import {
+  type Command,
+  type CommandNode,
+  type PipelineNode,
+  parse,
+  type Redirection,
+  type Word,
+} from 'unbash';
+
+/** One simple command of a shell line that is run for certain, if everything before it succeeds. */
+export interface SimpleCommand {
+  /** Undefined for a word that the shell expands: a variable, a glob, a substitution. */
+  readonly words: readonly (string | undefined)[];
+  readonly redirects: readonly Redirection[];
+  /**
+   * The folder it runs in, relative to where the line starts, after each `cd` before it. `''`: where the line starts.
+   * Undefined: not known.
+   */
+  readonly folder: string | undefined;
+}
+
+/** Longer lines are not looked into. */
+const MAX_LENGTH = 100_000;
+const MAX_DEPTH = 3;
+const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/;
+const PREFIXES = new Set(['command', 'exec', 'nohup', 'sudo', 'time', 'builtin']);
+
+/**
+ * The simple commands of a line that are run for certain: those of lists, pipelines, groups and `sh -c`. Undefined if the
+ * line is not understood. What a condition, a loop, a function or the right side of `||` runs is left out.
+ */
+export function certainCommands(line: string): readonly SimpleCommand[] | undefined {
+  return commandsIn(line, '', 0)?.commands;
+}
+
+interface Walked {
+  readonly commands: readonly SimpleCommand[];
+  /** The folder that the next command runs in. */
+  readonly folder: string | undefined;
+}
+
+function commandsIn(line: string, folder: string | undefined, depth: number): Walked | undefined {
+  if (line.length > MAX_LENGTH || depth > MAX_DEPTH) return undefined;
+  const script = parse(line);
+  if ((script.errors ?? []).length > 0) return undefined;
+  const nodes = script.commands.map(({ command }) => command);
+  return walkList(nodes, folder, depth);
+}
+
+function walkList(nodes: readonly PipelineOrList[], start: string | undefined, depth: number): Walked {
+  const commands: SimpleCommand[] = [];
+  let folder = start;
+  for (const node of nodes) {
+    const walked = walk(node, folder, depth);
+    commands.push(...walked.commands);
+    folder = walked.folder;
+  }
+  return { commands, folder };
+}
+
+type PipelineOrList = PipelineNode | Extract<ReturnType<typeof parse>['commands'][number]['command'], object>;
+
+function walk(node: PipelineOrList, folder: string | undefined, depth: number): Walked {
+  switch (node.type) {
+    case 'AndOr': {
+      const first = node.operators.indexOf('||');
+      return walkList(first === -1 ? node.commands : node.commands.slice(0, first + 1), folder, depth);
+    }
+    case 'Pipeline':
+      // Each part runs in a shell of its own, so a `cd` in it means nothing to what follows.
+      return { commands: node.commands.flatMap((part) => walk(part, folder, depth).commands), folder };
+    case 'Subshell':
+      return { commands: walkBody(node.body.commands, folder, depth).commands, folder };
+    case 'BraceGroup':
+      return walkBody(node.body.commands, folder, depth);
+    case 'Redirected': {
+      const body = walk(node.command, folder, depth);
+      const own = { words: [], redirects: node.redirects, folder };
+      return { commands: [...body.commands, own], folder: body.folder };
+    }
+    case 'Command':
+      return walkCommand(node, folder, depth);
+    default:
+      return { commands: [], folder: mayChangeFolder(node) ? undefined : folder };
+  }
+}
+
+function walkBody(
+  statements: readonly { readonly command: PipelineOrList }[],
+  folder: string | undefined,
+  depth: number,
+): Walked {
+  return walkList(
+    statements.map(({ command }) => command),
+    folder,
+    depth,
+  );
+}
+
+/** A condition or a loop may hold a `cd`. */
+function mayChangeFolder(node: CommandNode | { readonly type: string }): boolean {
+  return !['TestCommand', 'ArithmeticCommand', 'Function'].includes(node.type);
+}
+
+function walkCommand(node: Command, folder: string | undefined, depth: number): Walked {
+  const given = [node.name, ...node.args].flatMap((word) => (word?.type === 'Word' ? [literalOf(word)] : []));
+  const words = withoutPrefixes(given);
+  const command = { words, redirects: node.redirects, folder };
+  const [name, first, second] = words;
+  if (name === 'cd' || name === 'pushd' || name === 'popd')
+    return { commands: [command], folder: name === 'cd' ? entered(folder, words.slice(1)) : undefined };
+  const isScript = name !== undefined && SHELL.test(name) && first !== undefined && /^-l?i?c$/.test(first);
+  const script = isScript && second !== undefined ? commandsIn(second, folder, depth + 1) : undefined;
+  return { commands: [command, ...(script?.commands ?? [])], folder };
+}
+
+function withoutPrefixes(words: readonly (string | undefined)[]): readonly (string | undefined)[] {
+  const [name, ...rest] = words;
+  if (name === 'env') {
+    const at = rest.findIndex((word) => word === undefined || !/^\w+=/.test(word));
+    return at === -1 ? words : withoutPrefixes(rest.slice(at));
+  }
+  const next = rest[0];
+  const isPrefix = name !== undefined && PREFIXES.has(name) && next !== undefined && !next.startsWith('-');
+  return isPrefix ? withoutPrefixes(rest) : words;
+}
+
+function entered(folder: string | undefined, args: readonly (string | undefined)[]): string | undefined {
+  const operands = args[0] === '--' ? args.slice(1) : args;
+  const [target] = operands;
+  if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
+    return undefined;
+  return inFolder(folder, target);
+}
+
+/** A path as seen from where the line starts; undefined if it is relative to a folder that is not known. */
+export function inFolder(folder: string | undefined, path: string): string | undefined {
+  if (path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path)) return path;
+  if (folder === undefined) return undefined;
+  return folder === '' ? path : `${folder.replace(/\/+$/, '')}/${path}`;
+}
+
+/** The text of a word that the shell takes as it is; undefined if it expands anything in it. */
+export function literalOf(word: Word): string | undefined {
+  if (/^~/.test(word.text)) return undefined;
+  const isLiteral = (word.parts ?? []).every(
+    (part) =>
+      part.type === 'Literal' ||
+      part.type === 'SingleQuoted' ||
+      part.type === 'AnsiCQuoted' ||
+      (part.type === 'DoubleQuoted' && part.parts.every(({ type }) => type === 'Literal')),
+  );
+  return isLiteral ? word.value : undefined;
+}

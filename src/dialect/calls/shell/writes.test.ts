@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { namesOf } from './names.ts';
+import { writesOf } from './writes.ts';
+
+const over = (path: string, content?: string) =>
+  content === undefined ? { how: 'overwrite', path } : { how: 'overwrite', path, content };
+const append = (path: string, content?: string) =>
+  content === undefined ? { how: 'append', path } : { how: 'append', path, content };
+const edit = (path: string) => ({ how: 'edit', path });
+
+describe('certain writes', () => {
+  it.each([
+    ['echo x > a.txt', [over('a.txt')]],
+    ['echo x >> a.txt', [append('a.txt')]],
+    ['echo x >| a.txt', [over('a.txt')]],
+    ['make &> build.log', [over('build.log')]],
+    ['make &>> build.log', [append('build.log')]],
+    ['make >& build.log', [over('build.log')]],
+    ['make > out.txt 2> err.txt', [over('out.txt'), over('err.txt')]],
+    ['> empty.txt', [over('empty.txt')]],
+    ['echo x > "a b.txt"', [over('a b.txt')]],
+    ['echo x > \'a\'"b".txt', [over('ab.txt')]],
+    ['echo x > a\\ b.txt', [over('a b.txt')]],
+    ["cat > a.txt <<'EOF'\none $x\nEOF\n", [over('a.txt', 'one $x\n')]],
+    ['cat <<EOF > a.txt\none\nEOF\n', [over('a.txt', 'one\n')]],
+    ['cat <<EOF > a.txt\none $x\nEOF\n', [over('a.txt')]],
+    ['cat <<-EOF >> a.txt\n\tone\n\tEOF\n', [append('a.txt', 'one\n')]],
+    ['ls | tee out.txt', [over('out.txt')]],
+    ['ls | tee -a x.log y.log', [append('x.log'), append('y.log')]],
+    ["tee a.txt <<'E'\nx\nE", [over('a.txt', 'x\n')]],
+    ['cp a b', [{ how: 'copy', source: 'a', path: 'b' }]],
+    ['cp -f a b', [{ how: 'copy', source: 'a', path: 'b' }]],
+    [
+      'cp x/a y/b dir',
+      [
+        { how: 'copy', source: 'x/a', path: 'dir/a' },
+        { how: 'copy', source: 'y/b', path: 'dir/b' },
+      ],
+    ],
+    ['mv a dir/', [{ how: 'move', source: 'a', path: 'dir/a' }]],
+    ['mv -- -a b', [{ how: 'move', source: '-a', path: 'b' }]],
+    ["sed -i 's/a/b/' f.ts g.ts", [edit('f.ts'), edit('g.ts')]],
+    ["sed -i.bak -e 's/a/b/' -e 's/c/d/' f.ts", [edit('f.ts')]],
+    ["sed -Ei 's/a/b/' f.ts", [edit('f.ts')]],
+    ["sed -i '' 's/a/b/' f.ts", [edit('f.ts')]],
+    ["sed --in-place=.orig 's/a/b/' f.ts", [edit('f.ts')]],
+    ["perl -pi -e 's/a/b/' f.ts", [edit('f.ts')]],
+    ["perl -i -pe 's/a/b/' f.ts", [edit('f.ts')]],
+    ["perl -0777 -pi.bak -e 's/a/b/' f.ts", [edit('f.ts')]],
+    [
+      "apply_patch <<'EOF'\n*** Begin Patch\nEOF\n",
+      [{ how: 'patch', patch: '*** Begin Patch\n', folder: '' }],
+    ],
+    ['cd src && echo x > a.txt', [over('src/a.txt')]],
+    ['cd src && cd lib && echo x > a.txt', [over('src/lib/a.txt')]],
+    ['(cd src && make) && echo x > a.txt', [over('a.txt')]],
+    ['cd /w; echo x > a.txt', [over('/w/a.txt')]],
+    ['{ echo a; echo b; } > a.txt', [over('a.txt')]],
+    ["bash -lc 'cd src && echo x > a.txt'", [over('src/a.txt')]],
+    ['sudo tee /etc/hosts', [over('/etc/hosts')]],
+    ['env A=b sed -i s/x/y/ f', [edit('f')]],
+    ['false || echo x > a.txt', []],
+    ['true && echo x > a.txt || echo y > b.txt', [over('a.txt')]],
+  ])('%s', (command, expected) => {
+    expect(writesOf(command)).toEqual(expected);
+  });
+
+  it.each([
+    ['echo x > $FILE'],
+    ['echo x > ~/a.txt'],
+    ['echo x > *.txt'],
+    ['echo x > a{1,2}.txt'],
+    ['echo x > $(mktemp)'],
+    ['cd "$DIR" && echo x > a.txt'],
+    ['cd - && echo x > a.txt'],
+    ['if test -f a; then echo x > b; fi'],
+    ['for f in *.ts; do sed -i s/a/b/ $f; done'],
+    ['for f in a b; do echo x > out.txt; done'],
+    ['git commit -m "write > file and sed -i stuff"'],
+    ["echo 'x > a.txt'"],
+    ['ls # > a.txt'],
+    ["python3 - <<'E'\nopen('a.txt', 'w')\nE"],
+    ["cat <<'E'\necho x > a.txt\nE"],
+    ['make 2>&1 > /dev/null'],
+    ['make >/dev/stderr'],
+    ['sed -n 1,5p f.ts'],
+    ['sed s/i/j/ f.ts'],
+    ["perl -ne 'print' f.ts"],
+    ["perl -e 'print 1' -i"],
+    ['cp -n a b'],
+    ['cp a'],
+    ['echo "unterminated > a.txt'],
+    ['f() { echo x > a.txt; }'],
+    ['[[ 3 > 2 ]]'],
+    [`echo ${'x'.repeat(100_001)} > a.txt`],
+  ])('%s writes nothing for certain', (command) => {
+    expect(writesOf(command)).toEqual([]);
+  });
+});
+
+describe('the names in a command', () => {
+  it.each([
+    ['cat a.txt src/b.ts', ['a.txt', 'src/b.ts']],
+    ['cd src && cat b.ts', ['src/b.ts']],
+    ['head -n 5 a | grep x', ['a']],
+    ['git show --file=src/a.ts', ['src/a.ts']],
+    ['dd if=a.bin of=b.bin', ['a.bin', 'b.bin']],
+    ['echo $(cat x.txt)', ['x.txt']],
+    ['if true; then cat y.txt; fi', ['y.txt']],
+    ['python3 -c "print(open(\'src/x.ts\').read())"', ['src/x.ts']],
+    ["python3 - <<'E'\nprint(open('lib/y.py').read())\nE", ['lib/y.py']],
+    ["bash -c 'cat q.txt'", ['q.txt']],
+    ['cat "my file.txt"', ['file.txt']],
+    ['diff a.txt b.txt > c.diff', ['c.diff']],
+  ])('%s', (command, expected) => {
+    expect(namesOf(command)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('leaves out what the shell expands, and is bounded', () => {
+    expect(namesOf('cat $FILE *.ts ~/x')).toEqual(['cat']);
+    expect(namesOf(`cat ${Array.from({ length: 500 }, (_, at) => `f${at}`).join(' ')}`)).toHaveLength(200);
+  });
+});

@@ -1,0 +1,165 @@
+import type { HereDoc, Redirect, Redirection } from 'unbash';
+import { certainCommands, inFolder, literalOf, type SimpleCommand } from './commands.ts';
+
+/** A file that a command writes for certain. Paths are relative to where the command starts, or absolute. */
+export type ShellWrite =
+  /** `content`: the whole new text, where a here-document spells it out. */
+  | { readonly how: 'overwrite' | 'append'; readonly path: string; readonly content?: string }
+  /** `sed -i`, `perl -pi`: changed in place. */
+  | { readonly how: 'edit'; readonly path: string }
+  /** The destination may be a folder: then the file keeps its name in it. */
+  | { readonly how: 'copy' | 'move'; readonly source: string; readonly path: string }
+  /** `apply_patch` with the patch in a here-document; its paths are relative to `folder`. */
+  | { readonly how: 'patch'; readonly patch: string; readonly folder: string };
+
+/**
+ * The files that a shell command writes for certain, in its order: literal targets of redirections, `tee`, `cp`, `mv`,
+ * `sed -i`, `perl -pi` and `apply_patch`. Everything that depends on a variable, a glob or a condition is left out, and so
+ * is a command that is not understood.
+ */
+export function writesOf(command: string): readonly ShellWrite[] {
+  return (certainCommands(command) ?? []).flatMap((simple) => [
+    ...programWrites(simple),
+    ...redirectWrites(simple),
+  ]);
+}
+
+function redirectWrites({ words, redirects, folder }: SimpleCommand): readonly ShellWrite[] {
+  return redirects.flatMap((redirect): ShellWrite[] => {
+    if (redirect.type !== 'Redirect') return [];
+    const path = targetOf(redirect, folder);
+    if (path === undefined) return [];
+    const how = redirect.operator.endsWith('>>') ? 'append' : 'overwrite';
+    const content = words.length === 1 && words[0] === 'cat' ? bodyOf(redirects) : undefined;
+    return [content === undefined ? { how, path } : { how, path, content }];
+  });
+}
+
+const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
+/** Devices are no files: nothing is lost in them. */
+const DEVICE = /^\/dev\//;
+
+function targetOf(redirect: Redirect, folder: string | undefined): string | undefined {
+  const target = redirect.target === undefined ? undefined : literalOf(redirect.target);
+  if (target === undefined || target === '' || !WRITING.has(redirect.operator)) return undefined;
+  // `2>&1` and `>&-` name descriptors.
+  if (redirect.operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
+  return fileAt(folder, target);
+}
+
+function fileAt(folder: string | undefined, path: string): string | undefined {
+  return DEVICE.test(path) ? undefined : inFolder(folder, path);
+}
+
+/** The text of the one here-document, if the shell leaves it as it is. */
+function bodyOf(redirects: readonly Redirection[]): string | undefined {
+  const bodies = redirects.filter((redirect): redirect is HereDoc => redirect.type === 'HereDoc');
+  const [only] = bodies;
+  if (only === undefined || bodies.length > 1) return undefined;
+  const { text } = only.body;
+  if (only.delimiter?.quoted !== true && /[$`\\]/.test(text)) return undefined;
+  return only.operator === '<<-' ? text.replace(/^\t+/gm, '') : text;
+}
+
+function programWrites(simple: SimpleCommand): readonly ShellWrite[] {
+  const [name, ...args] = simple.words;
+  switch (name?.replace(/^\/(?:usr\/)?bin\//, '')) {
+    case 'tee':
+      return teeWrites(simple, args);
+    case 'sed':
+    case 'gsed':
+      return edits(sedFiles(args), simple);
+    case 'perl':
+      return edits(perlFiles(args), simple);
+    case 'cp':
+      return transfers('copy', simple, args);
+    case 'mv':
+      return transfers('move', simple, args);
+    case 'apply_patch':
+    case 'applypatch':
+      return patchWrites(simple, args);
+    default:
+      return [];
+  }
+}
+
+type Args = readonly (string | undefined)[];
+
+function edits(files: Args, { folder }: SimpleCommand): readonly ShellWrite[] {
+  return files.flatMap((file): ShellWrite[] => {
+    const path = file === undefined || file === '' ? undefined : fileAt(folder, file);
+    return path === undefined ? [] : [{ how: 'edit', path }];
+  });
+}
+
+function teeWrites({ redirects, folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
+  const { options, operands } = split(args, /^$/);
+  const how = options.some((option) => /^(?:-\w*a|--append$)/.test(option)) ? 'append' : 'overwrite';
+  const content = bodyOf(redirects);
+  return operands.flatMap((file): ShellWrite[] => {
+    const path = file === undefined || file === '-' ? undefined : fileAt(folder, file);
+    if (path === undefined) return [];
+    return [content === undefined ? { how, path } : { how, path, content }];
+  });
+}
+
+function patchWrites({ redirects, folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
+  const patch = bodyOf(redirects) ?? args[0];
+  return patch === undefined || folder === undefined ? [] : [{ how: 'patch', patch, folder }];
+}
+
+/** The files that `sed` edits in place; none without `-i`. */
+function sedFiles(args: Args): Args {
+  const { options, operands } = split(args, /^(?:-[nErsuz]*[efl]|--expression|--file|--line-length)$/);
+  if (!options.some((option) => /^(?:-[nErsuz]*i|--in-place)/.test(option))) return [];
+  const hasScript = options.some((option) => /^(?:-[nErsuz]*[ef]|--expression|--file)/.test(option));
+  // BSD's `-i ''` has its empty suffix as an argument.
+  const files = operands[0] === '' ? operands.slice(1) : operands;
+  return hasScript ? files : files.slice(1);
+}
+
+/** The files that `perl` edits in place: `-i` together with `-p` or `-n`. What follows `-i` in a word is a suffix. */
+function perlFiles(args: Args): Args {
+  const { options, operands } = split(args, /^(?:-[^i-]*[eE]|-[MmI])$/);
+  const flags = options.filter((option) => !/^-[MmI]/.test(option));
+  const inPlace = flags.some((option) => /^-[^eE-]*i/.test(option));
+  const loops = flags.some((option) => /^-[^ieE-]*[pn]/.test(option));
+  if (!inPlace || !loops) return [];
+  const hasScript = flags.some((option) => /^-[^i-]*[eE]/.test(option));
+  return hasScript ? operands : operands.slice(1);
+}
+
+function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
+  const { options, operands } = split(args, /^-[tS]$/);
+  // These never replace a file, or name the folder in a way of their own.
+  if (options.some((option) => /^(?:-\w*[nt]|--(?:no-clobber|target-directory|update))/.test(option)))
+    return [];
+  const destination = operands.at(-1);
+  const sources = operands.slice(0, -1);
+  if (destination === undefined || sources.length === 0) return [];
+  return sources.flatMap((given): ShellWrite[] => {
+    if (given === undefined) return [];
+    const source = inFolder(folder, given);
+    const isFolder = sources.length > 1 || destination.endsWith('/');
+    const name = given.replace(/\/+$/, '').replace(/^.*\//, '');
+    const path = fileAt(folder, isFolder ? `${destination.replace(/\/+$/, '')}/${name}` : destination);
+    return source === undefined || path === undefined ? [] : [{ how, source, path }];
+  });
+}
+
+/** Takes options from operands; `valued` are options whose value is the next argument. Expanded words are operands. */
+function split(args: Args, valued: RegExp): { readonly options: readonly string[]; readonly operands: Args } {
+  const options: string[] = [];
+  const operands: (string | undefined)[] = [];
+  let isPlain = false;
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at];
+    if (isPlain || arg === undefined || arg === '-' || !arg.startsWith('-')) operands.push(arg);
+    else if (arg === '--') isPlain = true;
+    else {
+      options.push(arg);
+      if (valued.test(arg)) at += 1;
+    }
+  }
+  return { options, operands };
+}

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { linesShownIn } from './output-lines.ts';
+
+const FILE = ['import x', '', 'function a() {', '  return 1', '}', '', 'function b() {', '  return 2', '}'];
+
+describe('the lines of a file in an output', () => {
+  it.each([
+    ['all of it', FILE.join('\n'), [[1, 9]]],
+    ['with a final newline', `${FILE.join('\n')}\n`, [[1, 9]]],
+    ['with carriage returns', FILE.join('\r\n'), [[1, 9]]],
+    ['the middle', FILE.slice(2, 5).join('\n'), [[3, 5]]],
+    ['between other text', `$ cat\n${FILE.slice(2, 5).join('\n')}\ndone`, [[3, 5]]],
+    [
+      'two places',
+      `${FILE.slice(2, 4).join('\n')}\n--\n${FILE.slice(6, 8).join('\n')}`,
+      [
+        [3, 4],
+        [7, 8],
+      ],
+    ],
+    ['one line of its own', 'x\n  return 2\ny', [[8, 8]]],
+    ['a line that occurs twice', '}', []],
+    ['such a line beside its neighbour', '  return 1\n}', [[4, 5]]],
+    ['an empty line', '\n\n\n', []],
+    ['numbers', '     3\tfunction a() {\n     4\t  return 1', [[3, 4]]],
+    ['numbers of grep', '8:  return 2', [[8, 8]]],
+    ['a number and a line that occurs twice', '9:}', []],
+    ['two of them in a row', '8:  return 2\n9-}', [[8, 9]]],
+    ['a wrong number', '7:  return 2', []],
+    ['a changed line', 'function a() {\n  return 3\n}', [[3, 3]]],
+    ['nothing', '', []],
+  ])('%s', (_, output, expected) => {
+    expect(linesShownIn(output, FILE).map(({ from, to }) => [from, to])).toEqual(expected);
+  });
+
+  it('a file of equal lines counts when all of it is there', () => {
+    const same = Array.from({ length: 5 }, () => 'x');
+    expect(linesShownIn(same.join('\n'), same)).toEqual([{ from: 1, to: 5 }]);
+    expect(linesShownIn('x\nx', same)).toEqual([]);
+    expect(linesShownIn('', [])).toEqual([]);
+    expect(linesShownIn('1\n', ['1'])).toEqual([{ from: 1, to: 1 }]);
+  });
+
+  const line = fc.constantFrom('a', 'b', 'c', '', '}', 'x = 1', 'y = 2');
+
+  it('credits only lines that were printed', () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), fc.array(line, { maxLength: 30 }), (file, printed) => {
+        for (const { from, to } of linesShownIn(printed.join('\n'), file))
+          expect(contains(printed, file.slice(from - 1, to))).toBe(true);
+      }),
+    );
+  });
+
+  it('credits all of a piece that holds a line of its own, plain or numbered', () => {
+    fc.assert(
+      fc.property(
+        fc.array(line, { minLength: 1, maxLength: 30 }),
+        fc.nat(),
+        fc.nat(),
+        fc.boolean(),
+        (repeated, first, length, numbered) => {
+          const file: string[] = [...repeated];
+          const from = first % file.length;
+          const to = Math.min(file.length, from + 1 + (length % 10));
+          file[from] = 'a line of its own';
+          const piece = file.slice(from, to);
+          const shown = numbered ? piece.map((text, at) => `${from + at + 1}\t${text}`) : piece;
+          const output = ['noise', ...shown, 'more noise'].join('\n');
+          const ranges = linesShownIn(output, file);
+          expect(ranges.some((range) => range.from <= from + 1 && range.to >= to)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('reads long outputs of long files', () => {
+    const long = Array.from({ length: 100_000 }, (_, at) =>
+      at % 3 === 0 ? '}' : at % 3 === 1 ? '' : `line ${at % 50_000}`,
+    );
+    expect(linesShownIn(long.join('\n'), long).length).toBeGreaterThan(0);
+    const same = Array.from({ length: 100_000 }, () => 'x');
+    expect(linesShownIn(same.join('\n'), same)).toHaveLength(1);
+  });
+});
+
+/** Are these lines printed in pieces of one or more that are next to each other? Merged runs may touch. */
+function contains(printed: readonly string[], lines: readonly string[]): boolean {
+  let rest = lines;
+  while (rest.length > 0) {
+    let best = 0;
+    for (let at = 0; at < printed.length; at += 1) {
+      let length = 0;
+      while (length < rest.length && printed[at + length] === rest[length]) length += 1;
+      best = Math.max(best, length);
+    }
+    if (best === 0) return false;
+    rest = rest.slice(best);
+  }
+  return true;
+}

@@ -1,0 +1,129 @@
+import { type LineRange, mergeRanges } from '../../../model/coverage.ts';
+
+/** Longer outputs and files are looked at up to here. */
+const MAX_LINES = 200_000;
+/** `12<TAB>text` of `cat -n`, `12:text` and `12-text` of `grep -n`, `12→text`. */
+const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
+
+/**
+ * The lines of a file that stand in the output of a command: runs of output lines that equal lines of the file, plain or
+ * with their numbers. A line that occurs several times in the file counts only within a run that has a single place there.
+ * `fileLines` are without their endings. Takes time in proportion to both.
+ */
+export function linesShownIn(output: string, fileLines: readonly string[]): readonly LineRange[] {
+  const file = fileLines.slice(0, MAX_LINES);
+  const printed = output
+    .split('\n', MAX_LINES)
+    .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+  // The text after a final newline is no line.
+  if (printed.at(-1) === '') printed.pop();
+  return mergeRanges([...runsOf(printed, file), ...numberedRuns(printed, file)]);
+}
+
+/** Runs of plain lines: around lines that occur once in the file, then around pairs, then the file as a whole. */
+function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
+  const runs: LineRange[] = [];
+  const covered = new Uint8Array(printed.length);
+  for (const length of [1, 2]) {
+    const places = uniquePlaces(file, length);
+    for (let at = 0; at + length <= printed.length; at += 1) {
+      if (covered[at] === 1) continue;
+      const place = places.get(keyAt(printed, at, length));
+      if (place === undefined || (length === 1 && printed[at]?.trim() === '')) continue;
+      const run = widened(printed, file, { at, place, length });
+      covered.fill(1, run.start, run.end);
+      runs.push({ from: run.from, to: run.from + run.end - run.start - 1 });
+    }
+  }
+  return runs.length === 0 ? wholeFile(printed, file) : runs;
+}
+
+interface Match {
+  readonly at: number;
+  readonly place: number;
+  readonly length: number;
+}
+
+/** The longest run around a match: where it starts and ends in the output, and its first line in the file. */
+function widened(
+  printed: readonly string[],
+  file: readonly string[],
+  { at, place, length }: Match,
+): { readonly start: number; readonly end: number; readonly from: number } {
+  let before = 0;
+  while (before < at && before < place && printed[at - before - 1] === file[place - before - 1]) before += 1;
+  let after = length;
+  while (
+    at + after < printed.length &&
+    place + after < file.length &&
+    printed[at + after] === file[place + after]
+  )
+    after += 1;
+  return { start: at - before, end: at + after, from: place - before + 1 };
+}
+
+/** Where each run of so many lines stands that occurs only once. */
+function uniquePlaces(file: readonly string[], length: number): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  const repeated = new Set<string>();
+  for (let at = 0; at + length <= file.length; at += 1) {
+    const key = keyAt(file, at, length);
+    if (places.has(key)) repeated.add(key);
+    else places.set(key, at);
+  }
+  for (const key of repeated) places.delete(key);
+  return places;
+}
+
+function keyAt(lines: readonly string[], at: number, length: number): string {
+  return length === 1 ? (lines[at] ?? '') : lines.slice(at, at + length).join('\n');
+}
+
+/** A file without any line or pair of its own, such as the same line ten times, counts if all of it is there. */
+function wholeFile(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
+  if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
+  let matched = 0;
+  for (const line of printed) {
+    // A file whose lines repeat with a short period may begin anew; a run of one line is the common case.
+    matched = line === file[matched] ? matched + 1 : line === file[0] ? 1 : 0;
+    if (matched === file.length) return [{ from: 1, to: file.length }];
+  }
+  return [];
+}
+
+/** Lines that carry their own numbers, and agree with the file. */
+function numberedRuns(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
+  const once = uniquePlaces(file, 1);
+  const runs: LineRange[] = [];
+  let run: { from: number; to: number; isSure: boolean } | undefined;
+  const close = (): void => {
+    if (run?.isSure === true) runs.push({ from: run.from, to: run.to });
+    run = undefined;
+  };
+  for (const line of printed) {
+    const number = numberOf(line, file);
+    if (number === undefined) {
+      close();
+      continue;
+    }
+    const text = file[number - 1] ?? '';
+    const isOwn = once.has(text) && text.trim() !== '';
+    if (run !== undefined && number === run.to + 1) run = { from: run.from, to: number, isSure: true };
+    else {
+      close();
+      run = { from: number, to: number, isSure: isOwn };
+    }
+  }
+  close();
+  return runs;
+}
+
+function numberOf(line: string, file: readonly string[]): number | undefined {
+  const match = NUMBERED.exec(line);
+  const number = Number(match?.[1] ?? 0);
+  if (match === null || number < 1 || number > file.length) return undefined;
+  const rest = line.slice(match[0].length);
+  const text = file[number - 1];
+  // opencode and others put a space behind the colon.
+  return rest === text || (match[2] === ':' && rest === ` ${text}`) ? number : undefined;
+}

@@ -1,3 +1,6 @@
+/** Git's own files. Commands may change them, because git is a command; what runs programs in them is guarded apart. */
+export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
+
 /**
  * What no session reads or writes unless the operator says otherwise: private keys, stored credentials, Git's own files.
  * Matched without regard to case, dot files included, against the path inside the root.
@@ -5,8 +8,7 @@
  */
 export const DEFAULT_PROTECTED: readonly string[] = [
   // A write here can run code at the next git command (hooks, config) or redirect it (`.git` as a file).
-  '**/.git',
-  '**/.git/**',
+  ...GIT_FOLDERS,
   '**/.git-credentials',
   '**/.ssh/**',
   '**/.gnupg/**',

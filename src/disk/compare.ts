@@ -6,6 +6,8 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 export interface Expected {
   readonly fingerprint: Fingerprint;
   readonly bytes?: Uint8Array;
+  /** The file may lack write permission: the caller knows that it does, and takes back who made it so. */
+  readonly evenReadOnly?: boolean;
 }
 
 const CHUNK_BYTES = 1 << 18;

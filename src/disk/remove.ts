@@ -32,7 +32,7 @@ export function remove(
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
-    if (isReadOnly(old.stats)) return conflict('read-only');
+    if (isReadOnly(old.stats) && expected.evenReadOnly !== true) return conflict('read-only');
     context.trace?.('compare');
     if (!holds(old.fd, expected)) return conflict('changed');
     return claimAway(context, place, { fd: old.fd, ino: old.stats.ino, mode: modeOf(old.stats), expected });

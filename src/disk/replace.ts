@@ -48,7 +48,7 @@ export async function replace(
   const old = change.looked ? openLooked(place) : openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
-    if (isReadOnly(old.stats)) return conflict('read-only');
+    if (isReadOnly(old.stats) && change.expected.evenReadOnly !== true) return conflict('read-only');
     const mode = change.mode === undefined ? {} : { mode: change.mode };
     const like = { kind: 'replaces', stats: old.stats, fd: old.fd, ...mode } as const;
     const temp = await writeTemp(context, place, { bytes: change.bytes, like });

@@ -15,6 +15,8 @@ export interface Work {
   readonly locked: readonly string[];
   /** What an undo takes back, and at which keys. */
   readonly undo?: { readonly undone: Undone; readonly keys: readonly string[] };
+  /** The command whose writes these are, and the id under which they become a change. */
+  readonly command?: { readonly change: string; readonly text: string };
 }
 
 /**
@@ -22,7 +24,7 @@ export interface Work {
  * then images, sightings and the journal's entry in one transaction. If anything fails, what was done is taken back.
  */
 export async function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
-  const change = newChangeId();
+  const change = work.command?.change ?? newChangeId();
   const effects = once(work.steps.flatMap((step) => step.effects));
   if (effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
@@ -93,6 +95,7 @@ function entryOf(
       : { action: work.undo === undefined ? first.action : 'undo', path: first.path.relative }),
     change,
     effects,
+    ...(work.command === undefined ? {} : { text: work.command.text }),
     ...(work.undo === undefined ? {} : undoneFields(work.undo.undone)),
   };
 }

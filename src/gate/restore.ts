@@ -1,3 +1,4 @@
+import type { Expected } from '../disk/compare.ts';
 import { create } from '../disk/create.ts';
 import { setFileMode } from '../disk/file-mode.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
@@ -122,8 +123,13 @@ function takeFile(
   { side, whose }: { side: Extract<Side, { kind: 'file' }>; whose: Whose | undefined },
 ): Restored {
   const ours = whose === undefined ? {} : ({ ours: true } as const);
-  const removed = remove(world.disk, place, { fingerprint: side.fingerprint, ...ours });
+  const removed = remove(world.disk, place, { ...expectedOf(side), ...ours });
   return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, side) } : removed;
+}
+
+/** A file that the journal knows as read-only became so by the recorded change, which also may change it again. */
+function expectedOf({ fingerprint, mode }: Extract<Side, { kind: 'file' }>): Expected {
+  return { fingerprint, evenReadOnly: (mode & 0o222) === 0 };
 }
 
 function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file' }>): Displaced[] {
@@ -190,7 +196,7 @@ async function putFile(
   // Permissions that someone has given the file since stay, unless it was our change that gave it others.
   const permissions = mode === expect.mode ? {} : { mode };
   const ours = whose === undefined ? {} : ({ ours: true } as const);
-  const expected = { fingerprint: expect.fingerprint };
+  const expected = expectedOf(expect);
   const written = await replace(world.disk, place, { bytes, fingerprint, expected, ...permissions, ...ours });
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
 }

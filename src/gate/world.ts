@@ -2,6 +2,7 @@ import type { DiskContext } from '../disk/context.ts';
 import type { Locks } from '../lock/locks.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Policy } from '../model/policy.ts';
+import type { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
 import type { RevisionOf } from '../store/revisions.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +18,7 @@ export interface World {
   readonly images: Images;
   readonly policy: Policy;
   readonly baselines: Baselines;
+  readonly processes: Processes;
   readonly revisionOf: RevisionOf;
   /** Names this process among all that share the store. */
   readonly owner: string;

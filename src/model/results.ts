@@ -167,6 +167,57 @@ export interface UndoResult {
   readonly diff?: string;
 }
 
+/** What a command did to one path. */
+export interface CommandFile {
+  /** Relative to the root. */
+  readonly path: string;
+  readonly did: 'created' | 'changed' | 'deleted' | 'permissions';
+  readonly kind: 'file' | 'directory' | 'link';
+  /** Lines; absent for anything but text. */
+  readonly added?: number;
+  readonly removed?: number;
+  /** The whole change; only small ones have it, and what it shows counts as seen. */
+  readonly diff?: string;
+}
+
+/** What a command printed, bounded. */
+export interface CommandOutput {
+  /** All of it, or its beginning. */
+  readonly head: string;
+  /** Its end; absent if `head` is all of it. */
+  readonly tail?: string;
+  readonly bytes: number;
+  /** Bytes between head and tail. */
+  readonly cutBytes: number;
+  /** The path under which this session can read all of it; absent if nothing was cut. */
+  readonly path?: string;
+}
+
+/** A command that ran. */
+export interface RunResult {
+  /** Absent if the command was ended. */
+  readonly exitCode?: number;
+  /** Why the command was ended; then it changed nothing. */
+  readonly ended?: 'timeout' | 'cancelled';
+  readonly output: CommandOutput;
+  /** Journal id; absent if nothing changed or nothing was committed. */
+  readonly change?: string;
+  /** False: what the command did was thrown away, and `files` says what it would have changed. */
+  readonly committed: boolean;
+  /** The changed paths, bounded. */
+  readonly files: readonly CommandFile[];
+  /** Changed paths that are not among `files`. */
+  readonly cut: number;
+  /** Folders that the command used directly; what it changed there is neither journalled nor undone. */
+  readonly scratch: readonly string[];
+  /** Paths in which another program's change of the same time was merged. */
+  readonly merged: readonly string[];
+  /** FIFOs and sockets that were not taken over. */
+  readonly leftOut: readonly string[];
+  /** Files whose setuid or setgid bit was not taken over. */
+  readonly droppedBits: readonly string[];
+}
+
 /** What someone else did, told to the gate. */
 export type WitnessEvent =
   | {

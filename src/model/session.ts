@@ -1,4 +1,5 @@
 import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
+import type { CommandPolicy } from './policy.ts';
 import type {
   ApplyResult,
   ChangeResult,
@@ -6,6 +7,7 @@ import type {
   ListResult,
   Notice,
   ReadResult,
+  RunResult,
   SearchResult,
   StatusResult,
   UndoResult,
@@ -32,6 +34,8 @@ export interface Session {
   search(pattern: string, options?: SearchOptions): Promise<Outcome<SearchResult>>;
   status(path?: string): Promise<Outcome<StatusResult>>;
   undo(selection: UndoSelection): Promise<Outcome<UndoResult>>;
+  /** Runs a command in a sandbox; what it changes becomes one change. */
+  run(command: Command, options?: RunOptions): Promise<Outcome<RunResult>>;
 
   /** May I? Changes nothing. */
   vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>>;
@@ -88,6 +92,35 @@ export interface AnnounceOptions {
  * files again that are unchanged so far, for the program may yet write them.
  */
 export type ChangeEnding = 'done' | 'failed' | 'unknown';
+
+/** A command line for a shell, a program with its arguments, or the kept writes of a command that was refused. */
+export type Command = string | readonly string[] | KeptCommand;
+
+/** Writes that a refusal named as kept. Applying them overwrites what other programs changed in the same files meanwhile. */
+export interface KeptCommand {
+  readonly kept: string;
+}
+
+export interface RunOptions {
+  /**
+   * Default `confine`: no network, no capabilities, private /tmp, hidden secrets, limits. `undo`: the workspace is layered and
+   * everything else is as it is.
+   */
+  readonly profile?: 'undo' | 'confine' | undefined;
+  /** Of a confined command; default: the policy's. */
+  readonly network?: 'on' | 'off' | undefined;
+  /** Default: the policy's for a confined command, none otherwise. */
+  readonly timeoutMs?: number | undefined;
+  /** Default: the policy's. */
+  readonly writes?: CommandPolicy['writes'] | undefined;
+  /** Where the command starts: a folder inside a root; default: the first root. */
+  readonly cwd?: string | undefined;
+  /** Default `kept`: bounded in the result, whole in the state folder. `inherit`: this process's own input and output. */
+  readonly output?: 'kept' | 'inherit' | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called now and then with the number of bytes that the command has printed. */
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+}
 
 export interface ReadOptions {
   /** First line, 1-based. */

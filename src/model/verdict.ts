@@ -96,6 +96,8 @@ export interface RefusalDetail {
   readonly errno?: string;
   /** Where bytes are kept that someone else wrote at the same moment and that are not in place. */
   readonly kept?: readonly string[];
+  /** What a refused command has printed, bounded. */
+  readonly output?: string;
   /** Id under which a refused command's writes are kept; `lookfirst run --apply ID` commits them. */
   readonly layer?: string;
   /** A refused batch names every refused file. */

@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { FileKind } from '../model/path.ts';
@@ -18,6 +27,8 @@ export type LayerEntry =
       readonly copied: boolean;
       /** Everything that the workspace's folder holds is gone, unless the layer has it. */
       readonly opaque: boolean;
+      /** What the layer has in it. */
+      readonly names: readonly string[];
     }
   | {
       readonly kind: 'file';
@@ -39,7 +50,7 @@ const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
  * their owner may not read become readable here; the modes in the entries are those that the command gave them.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
-  yield* entriesIn({ upper, attributes }, '');
+  yield* entriesIn({ upper, attributes }, '', readdirSync(upper).sort());
 }
 
 interface Reading {
@@ -47,13 +58,12 @@ interface Reading {
   readonly attributes: AttributeReader;
 }
 
-function* entriesIn(reading: Reading, folder: string): Generator<LayerEntry> {
-  const names = readdirSync(join(reading.upper, folder)).sort();
+function* entriesIn(reading: Reading, folder: string, names: readonly string[]): Generator<LayerEntry> {
   for (const name of names) {
     const relative = folder === '' ? name : `${folder}/${name}`;
     const entry = entryAt(reading, relative);
     yield entry;
-    if (entry.kind === 'folder') yield* entriesIn(reading, relative);
+    if (entry.kind === 'folder') yield* entriesIn(reading, relative, entry.names);
   }
 }
 
@@ -63,7 +73,15 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
     const [opaque, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FOLDER });
-    return { kind: 'folder', relative, mode, copied: origin !== null, opaque: opaque?.toString() === 'y' };
+    const names = readdirSync(path).sort();
+    return {
+      kind: 'folder',
+      relative,
+      mode,
+      copied: origin !== null,
+      opaque: opaque?.toString() === 'y',
+      names,
+    };
   }
   if (stats.isFile()) {
     const [, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FILE });
@@ -96,5 +114,15 @@ function openOwned(path: string, mode: number, flags: number): number {
     if (errnoOf(error) !== 'EACCES') throw error;
     chmodSync(path, (mode & 0o777) | 0o700);
     return openSync(path, flags);
+  }
+}
+
+/** The bytes of a layer's file. Call it after `layerEntries` has made the file readable. */
+export function layerBytes({ path }: Extract<LayerEntry, { kind: 'file' }>): Buffer {
+  const fd = openSync(path, OPEN_FILE);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }

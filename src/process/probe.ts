@@ -57,7 +57,7 @@ function no(missing: string, cure: string): Extract<Probe, { ok: false }> {
   return { ok: false, missing, cure };
 }
 
-type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit'>;
+type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit' | 'shell'>;
 
 function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
   const bwrap = find('bwrap', path);
@@ -70,7 +70,7 @@ function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
   const [unshare, mount, prlimit] = ['unshare', 'mount', 'prlimit'].map((name) => find(name, path));
   if (unshare === undefined || mount === undefined || prlimit === undefined)
     return no('unshare, mount or prlimit is not installed', 'install util-linux');
-  return { bwrap, unshare, mount, prlimit };
+  return { bwrap, unshare, mount, prlimit, shell: find('bash', path) ?? '/bin/sh' };
 }
 
 /** Also where administrators' programs are: a user's PATH often lacks them. */

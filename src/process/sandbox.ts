@@ -20,6 +20,8 @@ export interface SandboxTools {
   readonly mount: string;
   readonly bwrap: string;
   readonly prlimit: string;
+  /** The shell that reads command lines: bash, which is what agents write for, or else sh. */
+  readonly shell: string;
   /** `root`: this process may mount by itself. `user`: it needs a user namespace. */
   readonly namespace: 'root' | 'user';
   readonly uid: number;

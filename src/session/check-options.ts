@@ -13,13 +13,20 @@ import type { UndoSelection } from '../model/session.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 
 /** The operations that take options and do not become an intent. */
-type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo';
+type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run';
 
 const WATCHED = {
   signal: { is: (value: unknown) => value instanceof AbortSignal, must: 'an AbortSignal' },
   onProgress: { is: (value: unknown) => typeof value === 'function', must: 'a function' },
 };
 const AMOUNT: Field = { is: (value) => typeof value === 'number' && value >= 0, must: 'a number from 0 on' };
+
+function oneOf(...values: readonly string[]): Field {
+  return {
+    is: (value) => typeof value === 'string' && values.includes(value),
+    must: `one of ${values.join(', ')}`,
+  };
+}
 
 /** What is ANYTHING here is checked where it is used, which knows what it is about. */
 const OPTIONS: Readonly<Record<Optioned, Fields>> = {
@@ -43,6 +50,15 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     ignoreCase: FLAG,
     limit: ANYTHING,
   }),
+  run: fieldsOf({
+    ...WATCHED,
+    profile: oneOf('undo', 'confine'),
+    network: oneOf('on', 'off'),
+    timeoutMs: { is: (value) => typeof value === 'number' && value > 0, must: 'a number above 0' },
+    writes: oneOf('judged', 'apply', 'seen-only', 'discard'),
+    cwd: TEXT,
+    output: oneOf('kept', 'inherit'),
+  }),
   undo: fieldsOf({
     change: TEXT,
     path: TEXT,
@@ -59,6 +75,7 @@ const ACTIONS: Readonly<Record<Optioned, Action>> = {
   find: 'search',
   search: 'search',
   undo: 'undo',
+  run: 'run',
 };
 
 /** Why these are no options of an operation; undefined if they are. A program without types may hand over anything. */
@@ -82,4 +99,15 @@ export function whyNoOptions(
 export function whyNoUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
   if (!policy.readOnly || preview === true) return undefined;
   return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { reason: 'session' } };
+}
+
+/** Why this is no command; undefined if it is one. */
+export function whyNoCommand(command: unknown): Refusal | undefined {
+  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0');
+  const isLine = isText(command) && String(command).trim() !== '';
+  const isList = Array.isArray(command) && command.length > 0 && command.every(isText);
+  const isKept = isRecord(command) && isText(command['kept']);
+  if (isLine || isList || isKept) return undefined;
+  const detail = { reason: 'the command must be a text that is not empty, or a list of texts' };
+  return { code: 'INVALID_ARGUMENT', action: 'run', path: '', next: 'fix_argument', detail };
 }

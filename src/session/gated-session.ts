@@ -12,6 +12,7 @@ import type {
   ListResult,
   Notice,
   ReadResult,
+  RunResult,
   SearchResult,
   StatusResult,
   UndoResult,
@@ -20,12 +21,14 @@ import type {
 import type {
   AnnounceOptions,
   ChangeEnding,
+  Command,
   EditOptions,
   FindOptions,
   InsertOptions,
   ListOptions,
   MoveOptions,
   ReadOptions,
+  RunOptions,
   SearchOptions,
   Session,
   UndoSelection,
@@ -38,6 +41,7 @@ import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, Watching } from './reading.ts';
+import { runCommand } from './run.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
@@ -149,6 +153,11 @@ export class GatedSession extends SessionLife implements Session {
         wrong ? refused(wrong) : await undo(world, this.ledger, { ...selection, by: 'session' }),
       );
     });
+  }
+
+  run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
+    const asked = { command, options };
+    return this.during(async (world) => this.noted(await runCommand(world, this.ledger, asked)));
   }
 
   vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {

@@ -1,7 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { stateFolder } from '../config/home.ts';
+import { GIT_FOLDERS } from '../config/protected.ts';
 import { openDisk } from '../disk/context.ts';
+import { loadNative } from '../disk/native.ts';
 import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
@@ -11,6 +13,7 @@ import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
+import { Processes } from '../process/processes.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
 import type { Guarantee } from '../workspace/guarantee.ts';
@@ -58,6 +61,7 @@ async function assemble(
   const workspace = Workspace.open(options.roots, {
     protect: policy.protected,
     protectFolders: [home],
+    releaseForCommands: [...GIT_FOLDERS, ...policy.commands.trust],
     ...(options.require === undefined ? {} : { require: options.require }),
   });
   opened.push(() => workspace.close());
@@ -85,6 +89,7 @@ async function assemble(
     images,
     policy,
     baselines,
+    processes: new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() }),
     revisionOf,
     owner: owner.id,
     isAlive: owner.isAlive,

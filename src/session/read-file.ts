@@ -13,6 +13,7 @@ import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { readHuge } from './read-huge.ts';
+import { isOutputPath, readOutput } from './read-output.ts';
 import { entryOf, type Reading, rangeOf, readResult, type Shown } from './reading.ts';
 import {
   EAGER_BYTES,
@@ -33,6 +34,7 @@ export type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'from'
 
 /** Shows a file to the session, whole or in part, and remembers exactly what was shown. A small file is shown at once. */
 export function readFile(world: World, ledger: Ledger, request: ReadRequest): Awaitable<Outcome<ReadResult>> {
+  if (isOutputPath(request.path)) return readOutput(world, ledger.session, request);
   const outcome = world.workspace.locate(request.path, 'read');
   if (!outcome.ok) return outcome;
   const { located } = outcome;

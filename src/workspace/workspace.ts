@@ -20,6 +20,8 @@ export interface WorkspaceOptions {
   readonly protect?: readonly string[];
   /** Canonical folders that are off limits, such as our own state. */
   readonly protectFolders?: readonly string[];
+  /** Globs of protected paths that only commands, and undoing what they did, may reach; they are vetted in another way. */
+  readonly releaseForCommands?: readonly string[];
   /** Refuse to open with anything weaker. */
   readonly require?: Guarantee;
   /** Use this guarantee although a stronger one may be had; for tests of the weaker tier. */
@@ -54,6 +56,8 @@ export class Workspace {
   readonly #protection: Protection;
   readonly #folding: Folding;
   readonly #naming: Naming;
+  readonly #sealed: readonly string[];
+  readonly #released: Protection;
   readonly #standing = new StandingFolders();
 
   private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
@@ -62,6 +66,8 @@ export class Workspace {
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
     this.#protection = new Protection(options.protect ?? [], folders);
+    this.#sealed = folders;
+    this.#released = new Protection(options.releaseForCommands ?? [], []);
     this.#naming = new Naming(roots, this.#folding, this.#protection);
   }
 
@@ -120,7 +126,7 @@ export class Workspace {
     }
     const plain = walked.parts === parts && walked.root === root;
     const path = plain ? named.path : this.#naming.resolved(walked.root, walked.parts, input);
-    const glob = this.protects(path);
+    const glob = this.protectsFrom(path, action);
     if (glob !== undefined) {
       walked.dir.close();
       return refused({ code: 'PROTECTED', action, path: input, next: 'ask_human', detail: { reason: glob } });
@@ -139,8 +145,13 @@ export class Workspace {
 
   /** The key of a path if no link is on its way, by its text alone; undefined if it names nothing inside. */
   keyOf(input: string): string | undefined {
+    return this.pathOf(input)?.key;
+  }
+
+  /** The path of a name if no link is on its way, by its text alone; undefined if it names nothing inside. */
+  pathOf(input: string): ResolvedPath | undefined {
     const named = this.#naming.read(input);
-    return named.kind === 'inside' ? named.path.key : undefined;
+    return named.kind === 'inside' ? named.path : undefined;
   }
 
   /** The resolved path of a name found while listing a pinned directory. */
@@ -159,6 +170,14 @@ export class Workspace {
   /** The glob or folder that keeps this path from every session, or undefined. */
   protects(path: ResolvedPath): string | undefined {
     return this.#naming.protects(path);
+  }
+
+  /** Like `protects`, for one action: some globs do not keep commands out, nor the undoing of what they did. */
+  protectsFrom(path: ResolvedPath, action: Action): string | undefined {
+    const glob = this.protects(path);
+    if (glob === undefined || (action !== 'run' && action !== 'undo') || this.#sealed.includes(glob))
+      return glob;
+    return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
   }
 
   /** How many levels below a folder have to be asked whether they are protected there and not elsewhere. */

@@ -1,0 +1,158 @@
+import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { CommandPolicy } from '../../model/policy.ts';
+import type { RunResult } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import type { Layer } from '../../process/layer.ts';
+import type { AttributeReader } from '../../process/layer-entries.ts';
+import { clip } from '../../report/bounded.ts';
+import { carryOut } from '../carry-out.ts';
+import { keepImages } from '../keep-images.ts';
+import { lockKeys } from '../recover.ts';
+import { restoreStep } from '../restore-step.ts';
+import type { Displaced, Step } from '../step.ts';
+import type { World } from '../world.ts';
+import { type ShownWrites, showWrites } from './shown-writes.ts';
+import { type Vetted, vetWrites } from './vet-writes.ts';
+import { layerKeys, readWriteSet, type WriteSet, type Written } from './write-set.ts';
+
+/** A program that changes a file in the moment of the commit is met by comparing once more. */
+const MAX_TRIES = 3;
+const MAX_COMMAND_CHARS = 1000;
+
+/** A layer whose command has ended, and what is to become of it. */
+export interface LayerCommit {
+  readonly layer: Layer;
+  readonly attributes: AttributeReader;
+  /** The command line, for the journal. */
+  readonly command: string;
+  readonly writes: CommandPolicy['writes'];
+  /** What becomes of changes that other programs made while the command ran; `overwrite` is for who has looked at them. */
+  readonly meanwhile: 'merge' | 'overwrite';
+}
+
+/** What a commit says of a command, in the words of a `RunResult`. */
+export type Committed = Pick<
+  RunResult,
+  'change' | 'committed' | 'files' | 'cut' | 'merged' | 'leftOut' | 'droppedBits'
+>;
+
+/**
+ * Commits what a command did as one change with one undo, under the locks of everything it touched: all of it or nothing.
+ * The change has the layer's id. With `discard` nothing is changed and nothing is refused.
+ */
+export async function commitCommand(
+  world: World,
+  ledger: Ledger,
+  commit: LayerCommit,
+): Promise<Outcome<Committed>> {
+  const keys = layerKeys(world, commit.layer, commit.attributes);
+  if (keys.length === 0) return { ok: true, ...NOTHING_CHANGED };
+  let outcome: Outcome<Committed> = refused(busy());
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const release = await lockKeys(world, keys);
+    if (release === undefined) return refused(busy());
+    try {
+      const tried = await commitLocked(world, ledger, { ...commit, keys });
+      if (!('again' in tried)) return tried;
+      outcome = refused(tried.again);
+    } finally {
+      release();
+    }
+  }
+  return outcome;
+}
+
+const NOTHING_CHANGED: Committed = {
+  committed: true,
+  files: [],
+  cut: 0,
+  merged: [],
+  leftOut: [],
+  droppedBits: [],
+};
+
+async function commitLocked(
+  world: World,
+  ledger: Ledger,
+  commit: LayerCommit & { readonly keys: readonly string[] },
+): Promise<Outcome<Committed> | { readonly again: Refusal }> {
+  const read = await readWriteSet(world, commit.layer, commit.attributes);
+  if (!read.ok) return read;
+  const { set } = read;
+  if (commit.writes === 'discard') {
+    const { files, cut } = await showWrites(world, ledger, set.written);
+    return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
+  }
+  const { writes, meanwhile } = commit;
+  const vetted = await vetWrites(world, ledger, { written: set.written, writes, meanwhile });
+  const [first] = vetted.refusals;
+  if (first !== undefined) return combined(first, vetted.refusals);
+  const shown = await showWrites(world, ledger, vetted.written);
+  const outcome = await carryOut(world, ledger, {
+    steps: stepsOf(world, vetted, shown),
+    locked: commit.keys,
+    command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS) },
+  });
+  if (!outcome.ok) return { again: asConflict(outcome.refusal) };
+  const { merged } = vetted;
+  const change = outcome.change === undefined ? {} : { change: outcome.change };
+  return { ok: true, ...toldOf(set), ...change, committed: true, files: shown.files, cut: shown.cut, merged };
+}
+
+function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' | 'droppedBits'> {
+  return { leftOut: leftOut.map(({ path, kind }) => `${path} (${kind})`), droppedBits };
+}
+
+function stepsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Step[] {
+  const steps = written.map((each) => ({ written: each, step: undoStepOf(each) }));
+  return steps
+    .sort((a, b) => inOrder(a.step, b.step))
+    .map(({ written: each }) => commitStep(world, each, sightings.get(each.path.key)));
+}
+
+function undoStepOf({ path, before, after }: Written): UndoStep {
+  return { key: path.key, relative: path.relative, expect: before, restore: after };
+}
+
+/** Makes one path what the layer has there. It is an undo in reverse: expect this side, make it that side. */
+function commitStep(world: World, written: Written, sighting: Sighting | undefined): Step {
+  const step = restoreStep(world, undoStepOf(written), { path: written.path });
+  let displaced: readonly Displaced[] = [];
+  return {
+    ...step,
+    action: 'run',
+    run: async () => {
+      const { after, bytes } = written;
+      const content = after.kind === 'file' && bytes !== undefined ? bytes() : undefined;
+      if (after.kind === 'file' && content !== undefined) {
+        await world.images.keepBytes(content, after.fingerprint, 'none');
+        if (sighting !== undefined) world.baselines.remember(after.fingerprint, content);
+      }
+      const outcome = await step.run();
+      if (!outcome.ok) return outcome;
+      displaced = outcome.displaced;
+      return { ...outcome, sightings: sighting === undefined ? [] : [sighting] };
+    },
+    revert: async () => {
+      // What was displaced comes back from among the images.
+      await keepImages(world, displaced);
+      return step.revert();
+    },
+  };
+}
+
+/** One refusal that names every refused file. */
+function combined(first: Refusal, refusals: readonly Refusal[]): Refused {
+  if (refusals.length === 1) return refused(first);
+  return refused({ ...first, detail: { ...first.detail, refusals } });
+}
+
+function asConflict({ path, detail }: Refusal): Refusal {
+  return { code: 'COMMAND_CONFLICT', action: 'run', path, next: 'read_again', ...(detail ? { detail } : {}) };
+}
+
+function busy(): Refusal {
+  return { code: 'BUSY', action: 'run', path: '', next: 'retry_later' };
+}

@@ -1,0 +1,80 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Side } from '../../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { lostChanges } from '../../text/lost-change.ts';
+import { unifiedDiff } from '../../text/unified.ts';
+import { siblingOf } from '../sibling.ts';
+import type { World } from '../world.ts';
+import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
+import type { Written } from './write-set.ts';
+
+/**
+ * The lost-update test for one file: the session knew other bytes than there were before the command, and the command's
+ * result drops the difference. What the session itself changed is no other writer's change.
+ */
+export async function lostUpdate(
+  world: World,
+  ledger: Ledger,
+  written: Written,
+): Promise<Refusal | undefined> {
+  const { before, path } = written;
+  if (before.kind !== 'file') return undefined;
+  const known = await knownBytes(world, ledger, path.key);
+  if (known === undefined || sameFingerprint(known.fingerprint, before.fingerprint)) return undefined;
+  const base = plainText(await world.baselines.recall(known.fingerprint));
+  const live = plainText(await bytesBefore(world, written));
+  if (!drops(written, { base, live, known: known.fingerprint })) return undefined;
+  const writer = await siblingOf(world, ledger.session, { key: path.key, now: before.fingerprint });
+  return {
+    code: 'COMMAND_CONFLICT',
+    action: 'run',
+    path: path.relative,
+    next: 'read_again',
+    detail: {
+      reason: "the command's result drops a change that this session has not seen",
+      ...(known.atMs === undefined ? {} : { seenAtMs: known.atMs }),
+      ...(base === undefined || live === undefined ? {} : { diff: diffOf(world, base, live) }),
+      ...(writer === undefined ? {} : { writer }),
+    },
+  };
+}
+
+/** Without texts to compare, only the very bytes that the session knew prove that a change was dropped. */
+function drops(
+  written: Written,
+  texts: {
+    readonly base: string | undefined;
+    readonly live: string | undefined;
+    readonly known: Fingerprint;
+  },
+): boolean {
+  const { after } = written;
+  if (after.kind !== 'file') return true;
+  const result = plainText(bytesAfter(written));
+  const { base, live, known } = texts;
+  if (base === undefined || live === undefined || result === undefined)
+    return sameFingerprint(after.fingerprint, known);
+  return lostChanges(base, live, result).length > 0;
+}
+
+/** What the session last saw of a file or last left there; undefined if it never did. */
+export async function knownBytes(
+  world: World,
+  ledger: Ledger,
+  key: string,
+): Promise<{ readonly fingerprint: Fingerprint; readonly atMs?: number } | undefined> {
+  const sighting = await ledger.recall(key);
+  if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
+  const { fingerprint, atMs } = sighting;
+  const last = await world.store.lastChange(key);
+  const isOwn = last !== undefined && last.session === ledger.session && last.atMs >= atMs;
+  const left: Side | undefined = isOwn
+    ? last.effects?.find((effect) => effect.key === key)?.after
+    : undefined;
+  return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
+}
+
+export function diffOf(world: World, before: string, after: string): string {
+  return unifiedDiff(before, after, { maxLines: world.policy.maxDiffLines }).text;
+}

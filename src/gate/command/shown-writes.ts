@@ -1,0 +1,130 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
+import type { CommandFile } from '../../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import { MAX_QUOTED_CHARS } from '../../report/bounded.ts';
+import { carryRanges } from '../../text/carry.ts';
+import { lineCount } from '../../text/lines.ts';
+import { type UnifiedDiff, unifiedDiff } from '../../text/unified.ts';
+import type { World } from '../world.ts';
+import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
+import type { Written } from './write-set.ts';
+
+/** Paths that an answer names; the rest is a number. */
+const MAX_NAMED = 100;
+
+/** What an answer says of a write set, and what the session has seen once it got that answer. */
+export interface ShownWrites {
+  readonly files: readonly CommandFile[];
+  readonly cut: number;
+  /** By key. */
+  readonly sightings: ReadonlyMap<string, Sighting>;
+}
+
+/** Names the changed paths and quotes small changes whole, within the policy's bound for diffs. */
+export async function showWrites(
+  world: World,
+  ledger: Ledger,
+  written: readonly Written[],
+): Promise<ShownWrites> {
+  const named = namedWrites(written);
+  const files: CommandFile[] = [];
+  const sightings = new Map<string, Sighting>();
+  let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
+  for (const each of named.slice(0, MAX_NAMED)) {
+    const file = fileOf(each);
+    const texts = await textsOf(world, each);
+    const diff = texts && unifiedDiff(texts.before, texts.after, { maxLines: room.lines });
+    if (texts === undefined || diff === undefined) {
+      files.push(file);
+      continue;
+    }
+    const counted = { ...file, ...countsOf(diff) };
+    const fits = !diff.truncated && diff.text !== '' && diff.text.length <= room.chars;
+    files.push(fits ? { ...counted, diff: diff.text } : counted);
+    if (!fits) continue;
+    room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
+    const sighting = await creditOf(world, ledger, { written: each, diff, text: texts.after });
+    if (sighting !== undefined) sightings.set(each.path.key, sighting);
+  }
+  return { files, cut: named.length - files.length, sightings };
+}
+
+/** A folder is named if nothing in it is. */
+function namedWrites(written: readonly Written[]): readonly Written[] {
+  const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
+  return written.filter(({ path, before, after }) => {
+    const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
+    return !isFolder || !folders.has(path.key);
+  });
+}
+
+function fileOf({ path, before, after }: Written): CommandFile {
+  const thing = after.kind === 'absent' ? before : after;
+  const kind = thing.kind === 'absent' ? 'file' : thing.kind;
+  return { path: path.relative, did: didTo(before, after), kind };
+}
+
+function didTo(before: Written['before'], after: Written['after']): CommandFile['did'] {
+  if (before.kind === 'absent') return 'created';
+  if (after.kind === 'absent') return 'deleted';
+  if (before.kind === 'directory' && after.kind === 'directory') return 'permissions';
+  if (before.kind !== 'file' || after.kind !== 'file') return 'changed';
+  return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
+}
+
+/** Both sides as text; undefined if one of them is something else. */
+async function textsOf(
+  world: World,
+  written: Written,
+): Promise<{ readonly before: string; readonly after: string } | undefined> {
+  const { before: was, after: is } = written;
+  if (![was.kind, is.kind].every((kind) => kind === 'file' || kind === 'absent')) return undefined;
+  const before = was.kind === 'absent' ? '' : plainText(await bytesBefore(world, written));
+  const after = is.kind === 'absent' ? '' : plainText(bytesAfter(written));
+  return before === undefined || after === undefined ? undefined : { before, after };
+}
+
+function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly removed: number } {
+  const sum = (lines: readonly number[]): number => lines.reduce((total, count) => total + count, 0);
+  return {
+    added: sum(diff.hunks.map(({ afterStart, afterEnd }) => afterEnd - afterStart)),
+    removed: sum(diff.hunks.map(({ beforeStart, beforeEnd }) => beforeEnd - beforeStart)),
+  };
+}
+
+/**
+ * What the session has seen of the new bytes: what it had seen of the old ones, and what the diff shows. A session that saw
+ * yet other bytes keeps them as its baseline, so that the change in between is not forgotten.
+ */
+async function creditOf(
+  world: World,
+  ledger: Ledger,
+  { written, diff, text }: { written: Written; diff: UnifiedDiff; text: string },
+): Promise<Sighting | undefined> {
+  const { after, before, path } = written;
+  if (after.kind !== 'file') return undefined;
+  const seen = await ledger.recall(path.key);
+  const isKnown = seen?.fingerprint !== undefined && seen.tombstone !== true;
+  const isCurrent =
+    isKnown &&
+    before.kind === 'file' &&
+    sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
+  if (isKnown && !isCurrent) return undefined;
+  const still: readonly LineRange[] = isCurrent
+    ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
+    : [];
+  const totalLines = lineCount(text);
+  return {
+    key: path.key,
+    fingerprint: after.fingerprint,
+    stamp: undefined,
+    racy: true,
+    coverage: linesCoverage([...still, ...diff.shownAfter], totalLines),
+    totalLines,
+    flags: isCurrent ? seen.flags : NO_FLAGS,
+    how: 'cure',
+    atMs: world.now(),
+  };
+}

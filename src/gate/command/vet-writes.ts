@@ -1,0 +1,118 @@
+import { changedProgram, isGitConfig, isGuarded } from '../../judge/guarded-configuration.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { missingLines } from '../../model/coverage.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
+import type { CommandPolicy } from '../../model/policy.ts';
+import { showsAll } from '../../model/sighting.ts';
+import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
+import { matchingGlob } from '../globs.ts';
+import type { World } from '../world.ts';
+import { concurrentChange } from './concurrent-change.ts';
+import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
+import { lostUpdate } from './lost-update.ts';
+import type { Written } from './write-set.ts';
+
+/** More are counted by the sentence that names the first ones. */
+const MAX_REFUSALS = 50;
+
+/** A write set that may be committed, with what other programs changed meanwhile taken in. */
+export interface Vetted {
+  readonly written: readonly Written[];
+  /** Paths whose concurrent changes were merged in. */
+  readonly merged: readonly string[];
+}
+
+/**
+ * Decides whether a command's writes may be committed: all of them or none. What another program changed while the command
+ * ran is merged in if both changes fit together. Returns every refusal, and the writes if there is none.
+ */
+export async function vetWrites(
+  world: World,
+  ledger: Ledger,
+  { written, ...how }: Omit<Judged, 'written'> & { readonly written: readonly Written[] },
+): Promise<Vetted & { readonly refusals: readonly Refusal[] }> {
+  const refusals: Refusal[] = [];
+  const vetted: Written[] = [];
+  const merged: string[] = [];
+  for (const each of written) {
+    if (refusals.length >= MAX_REFUSALS) break;
+    const outcome = await vetOne(world, ledger, { written: each, ...how });
+    if ('code' in outcome) refusals.push(outcome);
+    else vetted.push(outcome);
+    if (outcome !== each && !('code' in outcome)) merged.push(each.path.relative);
+  }
+  return { written: vetted, merged, refusals };
+}
+
+interface Judged {
+  readonly written: Written;
+  readonly writes: CommandPolicy['writes'];
+  readonly meanwhile: 'merge' | 'overwrite';
+}
+
+/** The write as it may be committed, or why it may not. */
+async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
+  const { written, meanwhile } = judged;
+  const forbidden = forbiddenWrite(world, written) ?? (await guardedChange(world, written));
+  if (forbidden !== undefined) return forbidden;
+  if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, ledger, written);
+  return (await unseenWrite(world, ledger, judged)) ?? written;
+}
+
+function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): Refusal {
+  const next =
+    code === 'NOT_READ' ? 'read' : code === 'READ_ONLY' || code === 'PROTECTED' ? 'ask_human' : 'read_again';
+  const base = { code, action: 'run', path: written.path.relative, next } as const;
+  return detail === undefined ? base : { ...base, detail };
+}
+
+/** Read-only sessions and files. Git itself makes and removes read-only files all the time. */
+function forbiddenWrite(world: World, written: Written): Refusal | undefined {
+  if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
+  if (written.readOnly && !isInGit(written)) return refusal(written, 'READ_ONLY');
+  return undefined;
+}
+
+function isInGit({ path }: Written): boolean {
+  return /(^|\/)\.git(\/|$)/i.test(path.relative);
+}
+
+/** Configuration that decides which programs run next; the policy may trust commands with some of it. */
+async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
+  const { relative } = written.path;
+  if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
+  if (isGuarded(relative) && written.before.kind !== 'directory' && written.after.kind !== 'directory')
+    return refusal(written, 'PROTECTED', { reason: `${relative}, because it decides which programs run` });
+  if (!isGitConfig(relative)) return undefined;
+  const [before, after] = [await bytesBefore(world, written), bytesAfter(written)].map(plainText);
+  const setting = changedProgram(before ?? '', after ?? '');
+  // Removing a repository with its configuration runs nothing.
+  if (setting === undefined || written.after.kind === 'absent') return undefined;
+  return refusal(written, 'PROTECTED', {
+    reason: `the setting ${setting}, because it decides which programs run`,
+  });
+}
+
+async function unseenWrite(
+  world: World,
+  ledger: Ledger,
+  { written, writes }: Judged,
+): Promise<Refusal | undefined> {
+  if (written.before.kind !== 'file' || isInGit(written)) return undefined;
+  if (writes === 'seen-only') return notSeen(ledger, written);
+  return writes === 'judged' ? lostUpdate(world, ledger, written) : undefined;
+}
+
+/** An overwrite needs every line of the file as it is; so does what a command does under `seen-only`. */
+async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | undefined> {
+  const { before } = written;
+  if (before.kind !== 'file' || before.fingerprint.size === 0) return undefined;
+  const sighting = await ledger.recall(written.path.key);
+  if (sighting?.fingerprint === undefined || sighting.tombstone === true) return refusal(written, 'NOT_READ');
+  const seenAtMs = sighting.atMs;
+  if (!sameFingerprint(sighting.fingerprint, before.fingerprint))
+    return refusal(written, 'STALE', { seenAtMs });
+  if (sighting.coverage.kind === 'whole' && showsAll(sighting.flags)) return undefined;
+  const missing = missingLines(sighting.coverage, sighting.totalLines ?? 0);
+  return refusal(written, 'PARTIALLY_READ', { seenAtMs, missing });
+}

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+
+const TIMEOUT_MS = 10_000;
+
+/** Git reads the user's and the repository's settings; these keep it from running a program that they name. */
+const QUIET = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
+
+/** Those of some paths below a folder that git ignores. None if git is missing, fails, or the folder is in no repository. */
+export async function ignoredByGit(folder: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  if (paths.length === 0) return new Set();
+  const args = [...QUIET, 'check-ignore', '--no-index', '-z', '--stdin'];
+  const text = await new Promise<string>((resolve) => {
+    const child = spawn('git', args, { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'], timeout: TIMEOUT_MS });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+    child.once('error', () => resolve(''));
+    child.once('close', () => resolve(output));
+    child.stdin.once('error', () => undefined);
+    child.stdin.end(paths.join('\0'));
+  });
+  return new Set(text.split('\0').filter((path) => path !== ''));
+}

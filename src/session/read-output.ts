@@ -1,0 +1,57 @@
+import type { World } from '../gate/world.ts';
+import type { ReadResult } from '../model/results.ts';
+import type { ReadOptions } from '../model/session.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { splitLines } from '../text/lines.ts';
+
+const SCHEME = 'lookfirst-output:';
+
+/** The path under which a session reads all that one of its commands has printed. */
+export function outputPath(id: string): string {
+  return `${SCHEME}${id}`;
+}
+
+export function isOutputPath(path: unknown): path is string {
+  return typeof path === 'string' && path.startsWith(SCHEME);
+}
+
+/** Shows a page of a command's output. It is no file of the workspace: nothing is recorded as seen. */
+export function readOutput(
+  world: World,
+  session: string,
+  { path, options }: { readonly path: string; readonly options: ReadOptions },
+): Outcome<ReadResult> {
+  const bytes = world.processes.output(path.slice(SCHEME.length), session);
+  if (bytes === undefined) {
+    const detail = { reason: 'no output of this session is kept under that name' };
+    return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'none', detail });
+  }
+  const lines = splitLines(bytes.toString('utf8'));
+  const { maxReadLines, maxLineChars } = world.policy;
+  const limit = Math.min(options.limit ?? options.last ?? maxReadLines, maxReadLines);
+  const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);
+  if (from < 1 || (from > lines.length && lines.length > 0)) {
+    const reason = `offset ${from} is past the end (${lines.length} lines)`;
+    return refused({
+      code: 'INVALID_ARGUMENT',
+      action: 'read',
+      path,
+      next: 'fix_argument',
+      detail: { reason },
+    });
+  }
+  const shown = lines.slice(from - 1, from - 1 + limit);
+  const clamped = shown.flatMap((line, index) => (line.length > maxLineChars ? [from + index] : []));
+  return {
+    ok: true,
+    path,
+    text: shown.map((line) => line.replace(/\r?\n$/, '').slice(0, maxLineChars)).join('\n'),
+    from: shown.length === 0 ? 0 : from,
+    to: shown.length === 0 ? 0 : from + shown.length - 1,
+    totalLines: lines.length,
+    sizeBytes: bytes.byteLength,
+    complete: false,
+    encoding: 'utf-8',
+    clamped,
+  };
+}

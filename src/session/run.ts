@@ -1,0 +1,185 @@
+import { newChangeId } from '../gate/announce.ts';
+import { commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
+import { scratchFolders } from '../gate/command/scratch.ts';
+import type { World } from '../gate/world.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { CommandOutput, RunResult } from '../model/results.ts';
+import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
+import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import type { ShownOutput } from '../process/kept-output.ts';
+import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
+import type { Probe } from '../process/probe.ts';
+import type { CommandRun } from '../process/processes.ts';
+import type { Profile } from '../process/sandbox.ts';
+import { whyNoCommand, whyNoOptions } from './check-options.ts';
+import { outputPath } from './read-output.ts';
+
+/**
+ * Runs a command on a layer over the workspace and commits what it did as one change. A command that was ended changes
+ * nothing. One whose writes are refused changes nothing either; its layer is kept if a user could still want to apply it.
+ */
+export async function runCommand(
+  world: World,
+  ledger: Ledger,
+  { command, options }: { readonly command: Command; readonly options: RunOptions },
+): Promise<Outcome<RunResult>> {
+  const wrong = whyNoOptions(options, { of: 'run' }) ?? whyNoCommand(command);
+  if (wrong !== undefined) return refused(wrong);
+  const probe = await world.processes.probe();
+  if (!probe.ok) return refused(noSandbox(`${probe.missing}; ${probe.cure}`));
+  if (typeof command === 'object' && 'kept' in command) return applyKept(world, ledger, { command, probe });
+  const cwd = folderAt(world, options.cwd);
+  if (!cwd.ok) return cwd;
+  world.processes.expire(world.now());
+  const scratch = await scratchFolders(world);
+  const { profile, timeoutMs } = howToRun(world, options);
+  const run = await world.processes.run(
+    {
+      id: newChangeId(),
+      session: ledger.session,
+      profile,
+      layered: inMountOrder(world.workspace.roots),
+      boundThrough: scratch.map(({ absolute }) => absolute),
+      cwd: cwd.path,
+      command: typeof command === 'string' ? [probe.tools.shell, '-c', command] : command,
+      hide: world.policy.commands.hide,
+      env: world.policy.commands.env,
+      timeoutMs,
+      signal: options.signal,
+      output: options.output ?? 'kept',
+      onOutput: options.onProgress,
+    },
+    probe,
+  );
+  const outcome = await endOf(world, ledger, { run, probe, command, options });
+  return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
+}
+
+/** Commits a layer that was kept after a refusal. What other programs changed in the same files meanwhile is overwritten. */
+async function applyKept(
+  world: World,
+  ledger: Ledger,
+  { command, probe }: { readonly command: KeptCommand; readonly probe: Extract<Probe, { ok: true }> },
+): Promise<Outcome<RunResult>> {
+  const layer = world.processes.kept(command.kept);
+  if (layer === undefined) return refused(noLayer(command.kept));
+  const commit: LayerCommit = {
+    layer,
+    attributes: probe.attributes,
+    command: layer.command,
+    writes: 'apply',
+    meanwhile: 'overwrite',
+  };
+  const committed = await commitCommand(world, ledger, commit);
+  if (!committed.ok) return committed;
+  removeLayer(layer);
+  return { ...committed, output: NO_OUTPUT, scratch: [] };
+}
+
+const NO_OUTPUT: CommandOutput = { head: '', bytes: 0, cutBytes: 0 };
+
+interface Ended {
+  readonly run: CommandRun;
+  readonly probe: Extract<Probe, { ok: true }>;
+  readonly command: Exclude<Command, KeptCommand>;
+  readonly options: RunOptions;
+}
+
+async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
+  const { layer, end } = ended.run;
+  const output = outputOf(ended.run.output);
+  if (end.kind === 'not-started') {
+    removeLayer(layer);
+    return refused(noSandbox(end.reason));
+  }
+  if (end.kind === 'ended') {
+    removeLayer(layer);
+    return { ok: true, ended: end.why, output, ...NOTHING_DONE };
+  }
+  const text = typeof ended.command === 'string' ? ended.command : ended.command.join(' ');
+  const writes = ended.options.writes ?? world.policy.commands.writes;
+  const { attributes } = ended.probe;
+  try {
+    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge' } as const;
+    const committed = await commitCommand(world, ledger, commit);
+    if (!committed.ok) return keptFor(layer, committed, { session: ledger.session, command: text, output });
+    removeLayer(layer);
+    return { ...committed, exitCode: end.code, output, scratch: [] };
+  } catch (error) {
+    // The writes are not in the workspace, and the user may want them.
+    keepLayer(layer, { session: ledger.session, command: text });
+    throw error;
+  }
+}
+
+const NOTHING_DONE: Omit<RunResult, 'output'> = {
+  committed: false,
+  files: [],
+  cut: 0,
+  scratch: [],
+  merged: [],
+  leftOut: [],
+  droppedBits: [],
+};
+
+/** Writes that a user may still want are kept; those that the policy forbids are not. */
+function keptFor(
+  layer: Layer,
+  { refusal }: Refused,
+  { output, ...record }: { session: string; command: string; output: CommandOutput },
+): Refused {
+  const detail = { ...refusal.detail, output: output.head + (output.tail ?? '') };
+  if (refusal.code === 'PROTECTED' || refusal.code === 'OUTSIDE_WORKSPACE') {
+    removeLayer(layer);
+    return refused({ ...refusal, detail });
+  }
+  keepLayer(layer, record);
+  return refused({ ...refusal, detail: { ...detail, layer: layer.id } });
+}
+
+function howToRun(
+  world: World,
+  options: RunOptions,
+): { readonly profile: Profile; readonly timeoutMs: number | undefined } {
+  if (options.profile === 'undo') return { profile: { kind: 'undo' }, timeoutMs: options.timeoutMs };
+  const { network, timeoutMs: usual, maxProcesses, memoryBytes, fileBytes } = world.policy.commands;
+  const timeoutMs = options.timeoutMs ?? usual;
+  const limits = { timeoutMs, maxProcesses, memoryBytes, fileBytes };
+  return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };
+}
+
+/** Canonical path of the folder in which a command starts. */
+function folderAt(world: World, given: string | undefined): Outcome<{ readonly path: string }> {
+  const outcome = world.workspace.locate(given ?? world.workspace.roots[0] ?? '', 'run');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  if (located.exists && located.stats.isDirectory()) return { ok: true, path: located.place.path.absolute };
+  const detail = { reason: 'cwd must be a folder' };
+  return refused({
+    code: 'INVALID_ARGUMENT',
+    action: 'run',
+    path: given ?? '',
+    next: 'fix_argument',
+    detail,
+  });
+}
+
+/** A root inside another one is mounted over it. */
+function inMountOrder(roots: readonly string[]): readonly string[] {
+  return [...roots].sort((a, b) => a.length - b.length);
+}
+
+/** The one place through which a command's output reaches an answer. */
+function outputOf({ kept, ...shown }: ShownOutput): CommandOutput {
+  return kept === undefined ? shown : { ...shown, path: outputPath(kept) };
+}
+
+function noSandbox(reason: string): Refusal {
+  return { code: 'NO_SANDBOX', action: 'run', path: '', next: 'ask_human', detail: { reason } };
+}
+
+function noLayer(change: string): Refusal {
+  const detail = { reason: `no writes are kept as ${change}` };
+  return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail };
+}

@@ -1,0 +1,406 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PolicyOverrides } from '../../src/config/policy-file.ts';
+import type { RunResult } from '../../src/model/results.ts';
+import type { RunOptions } from '../../src/model/session.ts';
+import type { Refusal } from '../../src/model/verdict.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { treeOf } from '../support/tree-of.ts';
+
+const here = await sandboxHere();
+
+let base: string;
+let root: string;
+let sessions: Sessions;
+let session: GatedSession;
+
+async function open(policy: PolicyOverrides = {}): Promise<void> {
+  await sessions?.close();
+  sessions = await Sessions.open({ roots: [root], home: join(base, 'state'), policy });
+  session = await sessions.session('agent');
+}
+
+beforeEach(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-run-')));
+  root = join(base, 'work');
+  mkdirSync(root);
+  await open();
+});
+
+afterEach(async () => {
+  await sessions.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+function put(path: string, text: string): void {
+  mkdirSync(join(root, path, '..'), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+async function ran(command: string, options?: RunOptions): Promise<RunResult> {
+  const outcome = await session.run(command, options);
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
+  return outcome;
+}
+
+async function refusedRun(command: string, options?: RunOptions): Promise<Refusal> {
+  const outcome = await session.run(command, options);
+  if (outcome.ok) throw new Error(`not refused: ${JSON.stringify(outcome)}`);
+  return outcome.refusal;
+}
+
+describe.skipIf(here === undefined)('a command', () => {
+  it('is one change, and one undo takes it back', async () => {
+    put('a.txt', 'one\n');
+    put('gone.txt', 'gone\n');
+    put('d/b.txt', 'b\n');
+    put('e/f/g.txt', 'g\n');
+    chmodSync(join(root, 'd/b.txt'), 0o644);
+    symlinkSync('a.txt', join(root, 'l'));
+    const before = treeOf(root);
+    const result = await ran(
+      'echo two > a.txt; rm gone.txt l; mkdir -p n/m; echo x > n/m/x.txt; chmod 755 d/b.txt; mv e moved; ln -s ../a.txt d/l; : > empty',
+    );
+    expect(result).toMatchObject({ exitCode: 0, committed: true, change: expect.stringMatching(/^c/) });
+    expect(text('a.txt')).toBe('two\n');
+    expect(existsSync(join(root, 'gone.txt'))).toBe(false);
+    expect(text('n/m/x.txt')).toBe('x\n');
+    expect(text('moved/f/g.txt')).toBe('g\n');
+    expect(readlinkSync(join(root, 'd/l'))).toBe('../a.txt');
+    expect(lstatSync(join(root, 'd/b.txt')).mode & 0o777).toBe(0o755);
+    const did = Object.fromEntries(result.files.map((file) => [file.path, file.did]));
+    expect(did).toMatchObject({
+      'a.txt': 'changed',
+      'gone.txt': 'deleted',
+      'n/m/x.txt': 'created',
+      'd/b.txt': 'permissions',
+    });
+    const entries = await sessions.world.store.entries({ kinds: ['change'] });
+    expect(entries).toHaveLength(1);
+    expect(entries[0]).toMatchObject({ action: 'run', change: result.change });
+    expect(await session.undo({ change: result.change ?? '' })).toMatchObject({ ok: true });
+    expect(treeOf(root)).toEqual(before);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    ['a folder that becomes a file', 'rm -r d; echo x > d'],
+    ['a file that becomes a folder', 'rm a; mkdir a; echo x > a/b'],
+    ['a folder replaced by one of its name', 'rm -r d; mkdir d; echo y > d/f; echo z > d/new'],
+    ['a folder moved over another', 'rm -r e; mv d e'],
+    ['two folders swapped', 'mv d t; mv e d; mv t e'],
+    ['a file that becomes a link', 'ln -sf /etc/passwd a'],
+    ['a link to a folder that becomes a folder', 'rm k; mkdir k; echo x > k/f'],
+    ['a folder that becomes a link', 'rm -r d; ln -s e d'],
+    ['names of every kind', "mkdir 'x y'; echo 1 > 'x y/ü\n\"'; echo 2 > ./-rf; echo 3 > '*'"],
+    ['everything removed', 'rm -rf ./* .[a-z]*'],
+  ])('%s: committed as the shell left it, and undone', async (_what, command) => {
+    for (const [path, content] of [
+      ['a', 'a\n'],
+      ['d/f', 'f\n'],
+      ['d/s/g', 'g\n'],
+      ['e/h', 'h\n'],
+      ['.hid/i', 'i\n'],
+    ] as const)
+      put(path, content);
+    symlinkSync('e', join(root, 'k'));
+    const before = treeOf(root);
+    const plain = join(base, 'plain');
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('cp', ['-a', root, plain]);
+    execFileSync('sh', ['-c', command], { cwd: plain });
+    const result = await ran(command);
+    expect(treeOf(root)).toEqual(treeOf(plain));
+    expect(await session.undo({ change: result.change ?? '' })).toMatchObject({ ok: true });
+    expect(treeOf(root)).toEqual(before);
+  });
+
+  it('that fails has changed what it changed', async () => {
+    const result = await ran('echo x > a; exit 3');
+    expect(result).toMatchObject({ exitCode: 3, committed: true });
+    expect(text('a')).toBe('x\n');
+  });
+
+  it('that changes nothing is no change', async () => {
+    put('a', 'a\n');
+    const result = await ran('echo a > a; touch a; cat a');
+    expect(result).toMatchObject({ exitCode: 0, files: [], output: { head: 'a\n' } });
+    expect(result.change).toBeUndefined();
+  });
+
+  it('that is ended changes nothing', async () => {
+    const result = await ran('echo x > a; sleep 1000', { timeoutMs: 300 });
+    expect(result).toMatchObject({ ended: 'timeout', committed: false, files: [] });
+    expect(readdirSync(root)).toEqual([]);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it('can be tried without changing anything', async () => {
+    const result = await ran('echo x > a', { writes: 'discard' });
+    expect(result).toMatchObject({ committed: false, files: [{ path: 'a', did: 'created' }] });
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it('leaves out FIFOs and says so', async () => {
+    const result = await ran('mkfifo p; echo x > a');
+    expect(result.leftOut).toEqual(['p (fifo)']);
+    expect(readdirSync(root)).toEqual(['a']);
+  });
+
+  it('shows small changes, which then count as seen', async () => {
+    put('a', 'one\ntwo\n');
+    await session.read('a');
+    const result = await ran('echo three >> a');
+    expect(result.files).toEqual([
+      {
+        path: 'a',
+        did: 'changed',
+        kind: 'file',
+        added: 1,
+        removed: 0,
+        diff: expect.stringContaining('+three'),
+      },
+    ]);
+    expect(await session.write('a', 'new\n')).toMatchObject({ ok: true });
+  });
+
+  it('makes a file unread that it changed without showing it', async () => {
+    put('a', 'one\n');
+    await session.read('a');
+    await ran('seq 1 1000 > a');
+    expect(await session.write('a', 'new\n')).toMatchObject({ ok: false });
+  });
+
+  it('works in a folder of the workspace, and nowhere else', async () => {
+    mkdirSync(join(root, 'd'));
+    await ran('echo x > a', { cwd: 'd' });
+    expect(text('d/a')).toBe('x\n');
+    expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
+  });
+
+  it('keeps long output for its session', async () => {
+    const { output } = await ran('seq 1 100000');
+    expect(output.path).toMatch(/^lookfirst-output:/);
+    expect(await session.read(output.path ?? '', { offset: 50_000, limit: 2 })).toMatchObject({
+      ok: true,
+      text: '50000\n50001',
+      complete: false,
+    });
+    const other = await sessions.session('other');
+    expect(await other.read(output.path ?? '')).toMatchObject({ ok: false });
+  });
+});
+
+describe.skipIf(here === undefined)('what a command may not change', () => {
+  it.each<[string, string]>([
+    ['a protected file', 'echo x > id_rsa'],
+    ['a git hook', 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit'],
+    ['a program in git configuration', 'mkdir -p .git; printf "[core]\\n\\thooksPath = x\\n" > .git/config'],
+    ['the configuration of an agent', 'mkdir .claude; echo {} > .claude/settings.json'],
+    ['a folder with a protected file', 'rm -r keys'],
+  ])('%s', async (_what, command) => {
+    put('keys/id_rsa', 'secret');
+    expect(await refusedRun(command)).toMatchObject({ code: 'PROTECTED' });
+    expect(treeOf(root)).toMatchObject({ 'keys/id_rsa': expect.anything() });
+    expect(readdirSync(root)).toEqual(['keys']);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it('is free where the policy trusts commands', async () => {
+    await open({ commands: { trust: ['.claude/**'] } });
+    await ran('mkdir .claude; echo {} > .claude/settings.json');
+    expect(text('.claude/settings.json')).toBe('{}\n');
+  });
+
+  it('a file without write permission', async () => {
+    put('a', 'a\n');
+    chmodSync(join(root, 'a'), 0o444);
+    expect(await refusedRun('rm -f a; echo x > a')).toMatchObject({ code: 'READ_ONLY', path: 'a' });
+    expect(text('a')).toBe('a\n');
+  });
+
+  it('anything, in a read-only session', async () => {
+    await open({ readOnly: true });
+    expect(await refusedRun('echo x > a')).toMatchObject({ code: 'READ_ONLY' });
+    expect(await ran('true')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('a file that is too large', async () => {
+    await open({ commands: { fileBytes: 1000 } });
+    expect(await refusedRun('head -c 2000 /dev/zero > a', { profile: 'undo' })).toMatchObject({
+      code: 'TOO_LARGE',
+    });
+  });
+});
+
+describe.skipIf(here === undefined)('git', () => {
+  it('commits inside a command, and undo takes the commit back', async () => {
+    const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
+    await ran(`${git} init -q . && echo 1 > a && git add a && ${git} commit -qm one`);
+    const before = treeOf(root);
+    const result = await ran(`echo 2 > a && ${git} commit -qam two && git log --oneline | wc -l`);
+    expect(result.output.head.trim()).toBe('2');
+    expect(await session.undo({ change: result.change ?? '' })).toMatchObject({ ok: true });
+    expect(treeOf(root)).toEqual(before);
+    expect((await ran('git log --oneline | wc -l; git status --short')).output.head.trim()).toBe('1');
+  });
+});
+
+describe.skipIf(here === undefined)('another writer', () => {
+  const LINES = 'one\ntwo\nthree\nfour\nfive\n';
+
+  /** Runs a command, and lets another program write after the command has done its part and before it ends. */
+  function runBeside(command: string, write: () => void): ReturnType<GatedSession['run']> {
+    const go = join(base, 'go');
+    return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
+      profile: 'undo',
+      onProgress: () => {
+        write();
+        writeFileSync(go, '');
+      },
+    });
+  }
+
+  it('that changed another part of the file meanwhile is merged', async () => {
+    put('a', LINES);
+    await session.read('a');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('a', LINES.replace('five', 'FIVE')));
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+    await session.undo({});
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+  });
+
+  it.each<[string, string, () => void]>([
+    ['changed the same line', 'sed -i s/one/ONE/ a', () => put('a', LINES.replace('one', 'uno'))],
+    ['changed a file that the command removed', 'rm a', () => put('a', LINES.replace('one', 'uno'))],
+    ['removed a file that the command changed', 'echo six >> a', () => rmSync(join(root, 'a'))],
+    ['made a file that the command made', 'echo x > n', () => put('n', 'theirs\n')],
+    ['added a file to a folder that the command removed', 'rm -r d', () => put('d/new', 'theirs\n')],
+  ])('that %s is a conflict', async (_what, command, write) => {
+    put('a', LINES);
+    put('d/f', 'f\n');
+    await session.read('a');
+    const outcome = await runBeside(command, write);
+    expect(outcome).toMatchObject({
+      ok: false,
+      refusal: { code: 'COMMAND_CONFLICT', detail: { output: 'ready\n' } },
+    });
+    const after = treeOf(root);
+    const layer = outcome.ok ? '' : (outcome.refusal.detail?.layer ?? '');
+    expect(await session.run({ kept: 'c0' })).toMatchObject({ ok: false });
+    expect(await session.run({ kept: layer })).toMatchObject({ ok: true, change: layer });
+    expect(treeOf(root)).not.toEqual(after);
+    await session.undo({ change: layer });
+    expect(treeOf(root)).toEqual(after);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it('that wrote other files does not matter', async () => {
+    put('a', LINES);
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('b', 'theirs\n'));
+    expect(outcome).toMatchObject({ ok: true });
+    expect(text('b')).toBe('theirs\n');
+  });
+
+  it('whose change the session has not seen keeps it', async () => {
+    put('a', LINES);
+    await session.read('a');
+    put('a', LINES.replace('five', 'FIVE'));
+    expect(await refusedRun(`printf 'ONE\\ntwo\\nthree\\nfour\\nfive\\n' > a`)).toMatchObject({
+      code: 'COMMAND_CONFLICT',
+      detail: { diff: expect.stringContaining('+FIVE') },
+    });
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+    await ran('sed -i s/one/ONE/ a');
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+  });
+
+  it("is never this session's own command", async () => {
+    put('a', LINES);
+    await session.read('a');
+    await ran('seq 1 1000 > a');
+    await ran(`printf '${LINES.replaceAll('\n', '\\n')}' > a`);
+    expect(text('a')).toBe(LINES);
+  });
+
+  it('is asked for under seen-only', async () => {
+    await open({ commands: { writes: 'seen-only' } });
+    put('a', LINES);
+    expect(await refusedRun('echo x > a')).toMatchObject({ code: 'NOT_READ', path: 'a' });
+    await session.read('a');
+    await ran('echo x > a; echo y > new');
+    expect(text('a')).toBe('x\n');
+  });
+
+  it('is not asked for under apply', async () => {
+    await open({ commands: { writes: 'apply' } });
+    put('a', LINES);
+    await session.read('a');
+    put('a', LINES.replace('five', 'FIVE'));
+    await ran('echo x > a');
+    expect(text('a')).toBe('x\n');
+  });
+});
+
+describe.skipIf(here === undefined)('scratch folders', () => {
+  it('are used directly if git ignores them, and named', async () => {
+    put('.gitignore', 'node_modules\n');
+    put('node_modules/p/i.js', 'x\n');
+    put('packages/a/node_modules/q/i.js', 'x\n');
+    await ran('git init -q .');
+    const result = await ran(
+      'echo y > node_modules/p/n.js; echo z > a; echo w > packages/a/node_modules/q/n.js',
+    );
+    expect([...result.scratch].sort()).toEqual(['node_modules', 'packages/a/node_modules']);
+    expect(result.files.map(({ path }) => path)).toEqual(['a']);
+    expect(text('node_modules/p/n.js')).toBe('y\n');
+    await session.undo({ change: result.change ?? '' });
+    expect(text('node_modules/p/n.js')).toBe('y\n');
+  });
+
+  it('are layered if git does not ignore them, or if they are links', async () => {
+    put('node_modules/p/i.js', 'x\n');
+    mkdirSync(join(base, 'elsewhere'));
+    symlinkSync(join(base, 'elsewhere'), join(root, 'target'));
+    put('.gitignore', 'target\n');
+    await ran('git init -q .');
+    const result = await ran('echo y > node_modules/n; echo x > target/x 2>/dev/null');
+    expect(result.scratch).toEqual([]);
+    expect(result.files.map(({ path }) => path)).toEqual(['node_modules/n']);
+    expect(readdirSync(join(base, 'elsewhere'))).toEqual([]);
+  });
+});
+
+it('without a sandbox no command runs', async () => {
+  const path = process.env['PATH'];
+  process.env['PATH'] = '/nowhere';
+  try {
+    const { Processes } = await import('../../src/process/processes.ts');
+    const processes = new Processes({ home: join(base, 'state'), env: process.env, attributes: undefined });
+    Object.defineProperty(sessions.world, 'processes', { value: processes });
+    expect(await refusedRun('echo x > a')).toMatchObject({ code: 'NO_SANDBOX', next: 'ask_human' });
+    expect(readdirSync(root)).toEqual([]);
+  } finally {
+    process.env['PATH'] = path;
+  }
+});

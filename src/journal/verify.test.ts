@@ -74,9 +74,9 @@ describe('verifyChain', () => {
     [
       'the newest entry removed, and the end set back',
       `delete from entries where seq = 10; ${CHAIN}; update chain set head_hash = 'x'`,
-      { seq: 9, problem: 'altered' },
+      { seq: 10, problem: 'removed' },
     ],
-    ['the end set back', CHAIN, { seq: 10, problem: 'altered' }],
+    ['the end set back', CHAIN, { seq: 10, problem: 'removed' }],
     [
       'an entry put after the end',
       'insert into entries select 11, at_ms, kind, session, root, path, change, rest, hash from entries where seq = 10',

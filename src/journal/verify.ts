@@ -35,14 +35,17 @@ export async function verifyChain(store: Store, options: VerifyOptions = {}): Pr
 }
 
 async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> {
-  const { checkpoint, head } = await store.state();
+  const { checkpoint, head, witness } = await store.state();
+  if (witness !== undefined && witness.seq > head.seq)
+    return { ok: false, seq: head.seq + 1, problem: 'removed' };
   const total = head.seq - checkpoint.seq;
   let previous: ChainLink = checkpoint;
   const inOrder = { order: 'oldest', afterSeq: checkpoint.seq, beforeSeq: head.seq + 1 } as const;
   for await (const entry of walkEntries(store, inOrder)) {
     const expected = previous.seq + 1;
     if (entry.seq !== expected) return { ok: false, seq: expected, problem: 'removed' };
-    if (!follows(previous, entry)) return { ok: false, seq: entry.seq, problem: 'altered' };
+    if (!follows(previous, entry) || contradicts(entry, witness))
+      return { ok: false, seq: entry.seq, problem: 'altered' };
     previous = entry;
     const done = entry.seq - checkpoint.seq;
     if (done % PROGRESS_STEP === 0) options.onProgress?.(done, total);
@@ -53,6 +56,10 @@ async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> 
   if (beyond !== undefined) return { ok: false, seq: beyond, problem: 'altered' };
   options.onProgress?.(total, total);
   return { ok: true, entries: total, checkpoint, head };
+}
+
+function contradicts(entry: ChainLink, witness: ChainLink | undefined): boolean {
+  return entry.seq === witness?.seq && entry.hash !== witness.hash;
 }
 
 /** An entry after the end that the store knows: the end was set back, or the entry put there past it. */

@@ -3,9 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { KeyedMutex, type Sharing } from './keyed-mutex.ts';
-import { openOwnerLock } from './owner-lock.ts';
+import { openProcessLock } from './open-process-lock.ts';
 import type { ProcessLock } from './process-lock.ts';
-import { openRangeLock } from './range-lock.ts';
 
 export interface LockOptions {
   /** Our state folder; processes that share it exclude each other. */
@@ -41,9 +40,13 @@ export class LocalLocks implements Locks {
 
   constructor(options: LockOptions) {
     mkdirSync(options.home, { recursive: true, mode: 0o700 });
-    const range = options.use === 'owner' ? undefined : openRangeLock(join(options.home, 'locks'));
-    this.#processes =
-      range ?? openOwnerLock(join(options.home, 'lock-files'), options.owner, options.isAlive);
+    this.#processes = openProcessLock({
+      file: join(options.home, 'locks'),
+      folder: join(options.home, 'lock-files'),
+      owner: options.owner,
+      isAlive: options.isAlive,
+      use: options.use,
+    });
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {

@@ -23,6 +23,7 @@ export interface LateNotesOptions {
  */
 export class LateNotes implements Store {
   readonly url: string;
+  readonly warnings: readonly string[];
   readonly #store: Store;
   readonly #withinMs: number;
   readonly #peers: Set<LateNotes>;
@@ -36,6 +37,7 @@ export class LateNotes implements Store {
   /** `peers`: all that this process has open on the same store; it joins them until it is closed. */
   constructor(store: Store, { withinMs = WITHIN_MS, peers = new Set() }: LateNotesOptions = {}) {
     this.url = store.url;
+    this.warnings = store.warnings;
     this.#store = store;
     this.#withinMs = withinMs;
     this.#peers = peers;

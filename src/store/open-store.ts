@@ -1,10 +1,11 @@
 import { isAbsolute } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { MemoryStore } from './memory/memory-store.ts';
+import type { OpenOptions } from './sqlite/connection.ts';
 import type { Store } from './store.ts';
 
 /** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string, options?: OpenOptions): Promise<Store> {
   if (url === 'memory:') return new MemoryStore();
   const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
   if (file === undefined || !isAbsolute(file))
@@ -14,5 +15,5 @@ export async function openStore(url: string): Promise<Store> {
     );
   // Loaded only when asked for: a store in memory must not need a database driver.
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return openSqliteStore(file);
+  return openSqliteStore(file, options);
 }

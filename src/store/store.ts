@@ -10,6 +10,8 @@ import type { Sighting } from '../model/sighting.ts';
 export interface Store {
   /** `memory:`, `sqlite:/path`, … */
   readonly url: string;
+  /** What happened while it was opened that its users must be told, such as a damaged database that was set aside. */
+  readonly warnings: readonly string[];
   /** Synchronous where possible: every read calls it, and a turn of the event loop costs as much as the answer. */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
   /** The sightings of several files in one round trip; files that the session has not seen are absent. */
@@ -51,6 +53,11 @@ export interface StoreState {
   readonly checkpoint: ChainLink;
   /** The newest entry ever written. Kept apart from the entries, so that a missing end is noticed too. */
   readonly head: ChainLink;
+  /**
+   * The newest entry according to a note outside the store; undefined if there is none. It may be older than `head`. If it is
+   * newer, entries were lost or removed.
+   */
+  readonly witness: ChainLink | undefined;
   /** Room on disk; 0 for a store in memory. */
   readonly bytes: number;
 }

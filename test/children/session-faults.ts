@@ -96,7 +96,7 @@ async function afterwards(before: readonly string[]): Promise<object> {
   }
   const pending = (await store.pending()).length;
   const [, change] = await store.entries({ kinds: ['change'], session: 'agent', order: 'oldest' });
-  if (change?.change !== undefined) await session.undo({ change: change.change });
+  if (change?.change !== undefined) await (await sessions.session('agent')).undo({ change: change.change });
   const isBack = JSON.stringify(before) === JSON.stringify(treeWithModes(root));
   await sessions.close();
   return { pending, journalled: change !== undefined, isBack };

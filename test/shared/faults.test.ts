@@ -9,7 +9,7 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { startChild } from '../support/child.ts';
-import { type Desk, desk, ok } from '../support/desk.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { asNobody } from '../support/nobody.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -20,12 +20,9 @@ function databaseIn(home: string): string {
 }
 
 describe('a database that cannot be used', () => {
-  it.each([
-    ['is not a database', (file: string) => writeFileSync(file, 'not a database '.repeat(500))],
-    ['is a folder', (file: string) => mkdirSync(file)],
-  ])('%s: nothing opens, and it is left as it is', async (_what, damage) => {
+  it('is a folder: nothing opens, and it is left as it is', async () => {
     const { root, home } = scratch();
-    damage(databaseIn(home));
+    mkdirSync(databaseIn(home));
     await expect(openSession({ roots: [root], home })).rejects.toEqual(STORE_FAILED);
     expect(() => readFileSync(databaseIn(home), 'utf8')).not.toThrow(/ENOENT/);
   });
@@ -40,19 +37,25 @@ describe('a database that cannot be used', () => {
     expect(error).toEqual(STORE_FAILED);
   });
 
-  it('is damaged inside: nothing is changed, and it says so', async () => {
-    const t = await desk();
-    await ok(t.session.write('a.txt', 'one\n'));
+  it.each([
+    ['is not a database', () => Buffer.from('not a database '.repeat(500))],
+    // The first page, which says what the file is, stays.
+    ['is damaged inside', (sound: Buffer) => sound.fill('x', 4096)],
+  ])('%s: it is set aside, and everything counts as unread', async (_what, damage) => {
+    const t = await desk({ session: 'ann' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
     const raw = (await loadSqlite())(databaseIn(t.home));
     raw.exec('pragma wal_checkpoint(truncate)');
     raw.close();
     const { home } = scratch();
-    // The first page, which says what the file is, stays.
-    writeFileSync(databaseIn(home), readFileSync(databaseIn(t.home)).fill('x', 4096));
-    const change = t.open({ home }).then((session) => session.write('new.txt', 'two\n'));
-    await expect(change).rejects.toEqual(STORE_FAILED);
-    await expect(change).rejects.toThrow(/it is damaged; move it away/);
-    expect(readdirSync(t.root)).toEqual(['a.txt']);
+    writeFileSync(databaseIn(home), damage(readFileSync(databaseIn(t.home))));
+    const session = await t.open({ home });
+    expect(readdirSync(home).filter((name) => /\.damaged-\w+$/.test(name))).toHaveLength(1);
+    await refusal(session.write('a.txt', 'three\n'), 'NOT_READ');
+    await ok(session.read('a.txt'));
+    await ok(session.write('a.txt', 'three\n'));
   });
 
   it.each(['refuse', 'allow'] as const)(

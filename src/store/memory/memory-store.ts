@@ -19,6 +19,7 @@ import type {
 /** The reference store: what every other store must answer like. Gone when the process ends. */
 export class MemoryStore implements Store {
   readonly url = 'memory:';
+  readonly warnings: readonly string[] = [];
   readonly #sightings = new Map<string, Map<string, Sighting>>();
   readonly #sessions = new Map<string, SessionRecord>();
   readonly #pending = new Map<string, PendingChange>();
@@ -108,7 +109,7 @@ export class MemoryStore implements Store {
   async state(): Promise<StoreState> {
     this.#mustBeOpen();
     this.#chained();
-    return { checkpoint: this.#checkpoint, head: this.#head, bytes: 0 };
+    return { checkpoint: this.#checkpoint, head: this.#head, witness: undefined, bytes: 0 };
   }
 
   async prune(throughSeq: number): Promise<number> {

@@ -1,26 +1,84 @@
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Fault } from '../../model/fault.ts';
+import { makeFolder } from '../make-folder.ts';
 import { openDatabase } from './database.ts';
-import type { SqliteDatabase, SqliteStatement } from './driver.ts';
-import { storeFault } from './fault.ts';
+import { loadSqlite, type SqliteDatabase, type SqliteLoader, type SqliteStatement } from './driver.ts';
+import { isDamage, storeFault } from './fault.ts';
+import { FileGuard } from './file-guard.ts';
+import { HeadFile } from './head-file.ts';
+import { setAside } from './set-aside.ts';
+import { Users } from './users.ts';
+
+export interface OpenOptions {
+  /** `set-aside`: a damaged database that no other process uses gets another name, and an empty one takes its place. */
+  readonly damaged: 'fail' | 'set-aside';
+}
 
 /** Opens a database file for one store, made if missing. */
-export async function openConnection(file: string): Promise<Connection> {
-  return new Connection(await openDatabase(file), file);
+export async function openConnection(file: string, { damaged }: OpenOptions): Promise<Connection> {
+  let users: Users | undefined;
+  try {
+    const load = await loadSqlite();
+    makeFolder(dirname(file));
+    users = await Users.join(file);
+    return new Connection(load, { file, users, ...(await openSound(file, load, { users, damaged })) });
+  } catch (error) {
+    users?.leave();
+    throw storeFault(error, file);
+  }
+}
+
+interface Opened {
+  readonly db: SqliteDatabase;
+  /** The name of the damaged database whose place this one took. */
+  readonly aside?: string;
+}
+
+async function openSound(
+  file: string,
+  load: SqliteLoader,
+  { users, damaged }: OpenOptions & { readonly users: Users },
+): Promise<Opened> {
+  try {
+    return { db: openDatabase(load, file) };
+  } catch (error) {
+    if (damaged === 'fail' || !isDamage(error)) throw error;
+    const replaced = await users.alone(() => replaceDamaged(file, load));
+    if (replaced === undefined) throw error;
+    return replaced;
+  }
+}
+
+/** Checks again first: another process may have replaced it a moment ago. */
+function replaceDamaged(file: string, load: SqliteLoader): Opened {
+  try {
+    return { db: openDatabase(load, file) };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const aside = setAside(file, Date.now());
+    return { db: openDatabase(load, file), aside };
+  }
 }
 
 /** An open database: prepared statements, transactions, and faults that name the file. */
 export class Connection {
   readonly file: string;
+  readonly head: HeadFile;
+  readonly aside: string | undefined;
   readonly #db: SqliteDatabase;
-  readonly #identity: string;
+  readonly #users: Users;
+  readonly #guard: FileGuard;
   readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
-  constructor(db: SqliteDatabase, file: string) {
-    this.#db = db;
+  constructor(load: SqliteLoader, { file, users, db, aside }: Opened & { file: string; users: Users }) {
     this.file = file;
-    this.#identity = identityOf(file);
+    this.head = new HeadFile(file);
+    this.aside = aside;
+    this.#db = db;
+    this.#users = users;
+    this.#guard = new FileGuard(file, () => isSound(file, load));
   }
 
   /** A prepared statement; each text is prepared once. */
@@ -57,14 +115,14 @@ export class Connection {
     });
   }
 
-  /** Throws a Fault if the file was deleted or replaced: no process could ever read what is recorded in it. */
+  /** Throws a Fault if the files were deleted, replaced or cut: no process could ever read what is recorded then. */
   mustBeInPlace(): void {
-    if (identityOf(this.file) === this.#identity) return;
-    throw new Fault(
-      'STORE_FAILED',
-      `the state database ${this.file} was removed or replaced while in use: start again`,
-      { path: this.file },
-    );
+    this.#guard.check();
+  }
+
+  /** Takes the files as they are after a commit for what they must be from now on. */
+  noteInPlace(): void {
+    this.#guard.note();
   }
 
   /** A number that changes when another connection has written. */
@@ -82,6 +140,8 @@ export class Connection {
     this.#closed = true;
     this.#statements.clear();
     this.#db.close();
+    this.head.close();
+    this.#users.leave();
   }
 
   /** After some errors SQLite has rolled back already, and refuses to do it again. The first error is the one to report. */
@@ -94,9 +154,19 @@ export class Connection {
   }
 }
 
-function identityOf(file: string): string {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`;
+/** Reads everything through a connection of its own, which has nothing in its cache. */
+function isSound(file: string, load: SqliteLoader): boolean {
+  try {
+    const db = load(file);
+    try {
+      return (db.prepare('pragma quick_check(1)').get() as { quick_check: string }).quick_check === 'ok';
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
 }
 
 function sizeOf(file: string): number {

@@ -1,9 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Fault } from '../../model/fault.ts';
-import { makeFolder } from '../make-folder.ts';
-import { loadSqlite, type SqliteDatabase } from './driver.ts';
-import { isBusy, storeFault } from './fault.ts';
+import type { SqliteDatabase, SqliteLoader } from './driver.ts';
+import { isBusy } from './fault.ts';
 import { migrate } from './schema.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -13,33 +11,34 @@ const CHECKPOINT_PAGES = 4000;
 /** What `pragma auto_vacuum` answers where it is on as we want it. */
 const INCREMENTAL = 2;
 
-/** Opens the database, makes it (0600, in folders 0700) if it is not there, and brings it up to date. */
-export async function openDatabase(file: string): Promise<SqliteDatabase> {
-  const open = await loadSqlite();
+/** Opens a database file, makes it (0600) if it is missing, and brings it up to date. Its errors are SQLite's own. */
+export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
+  makeFile(file);
+  const db = load(file);
   try {
-    makeFile(file);
-    const db = open(file);
-    try {
-      prepare(db, file);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    prepare(db, file);
     return db;
   } catch (error) {
-    throw storeFault(error, file);
+    db.close();
+    throw error;
   }
 }
 
-/** SQLite gives its side files the mode of the database, and would open one it may not write for reading, silently. */
+/**
+ * SQLite gives its side files the mode of the database. A file that exists is not opened here: closing it would drop the
+ * locks that SQLite holds on it for this process.
+ */
 function makeFile(file: string): void {
-  makeFolder(dirname(file));
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    closeSync(openSync(file, 'a', 0o600));
+    return;
+  }
   // A pipe would keep us waiting, and a device would get side files next to it.
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+  if (!stats.isFile())
     throw new Fault('STORE_FAILED', `the state database ${file} is no file: choose another store`, {
       path: file,
     });
-  closeSync(openSync(file, 'a', 0o600));
 }
 
 function prepare(db: SqliteDatabase, file: string): void {
@@ -50,6 +49,25 @@ function prepare(db: SqliteDatabase, file: string): void {
   useWal(db, file);
   db.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   migrate(db, file);
+  mustBeWritable(db);
+}
+
+/** SQLite opens a file that it may not write for reading, silently. A change that is taken back writes nothing and tells. */
+function mustBeWritable(db: SqliteDatabase): void {
+  db.exec('pragma busy_timeout = 0');
+  try {
+    db.exec('begin immediate');
+    try {
+      db.exec('update chain set head_seq = head_seq');
+    } finally {
+      db.exec('rollback');
+    }
+  } catch (error) {
+    // Another process writes at this moment: the first write of this one will tell.
+    if (!isBusy(error)) throw error;
+  } finally {
+    db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
 }
 
 /** SQLite does not wait when two processes switch a new database to WAL at once, so we do. */

@@ -19,8 +19,11 @@ interface SqliteDriver {
   readonly DatabaseSync: new (file: string) => SqliteDatabase;
 }
 
-/** Opens databases with the SQLite built into Node (22.13 and later), else with `@photostructure/sqlite`. */
-export async function loadSqlite(): Promise<(file: string) => SqliteDatabase> {
+/** Opens a database file as it is. */
+export type SqliteLoader = (file: string) => SqliteDatabase;
+
+/** The SQLite built into Node (22.13 and later), else `@photostructure/sqlite`. */
+export async function loadSqlite(): Promise<SqliteLoader> {
   const { DatabaseSync } = builtInDriver() ?? (await installedDriver());
   return (file) => new DatabaseSync(file);
 }

@@ -1,30 +1,77 @@
+import { errnoOf } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 
-/** SQLite's result code, its own words for it, and ours. */
-const CAUSES: readonly (readonly [code: number, words: RegExp, sentence: string])[] = [
-  [5, /is locked/, 'another process kept it locked for too long; try again'],
-  [8, /readonly/, 'it cannot be written; check the permissions of the file and its folder'],
-  [
-    11,
-    /malformed/,
-    'it is damaged; move it away to begin a new one (what is in it can then no longer be undone)',
-  ],
-  [13, /is full/, 'the disk is full'],
-  [14, /unable to open/, 'it cannot be opened; check the permissions of the file and its folder'],
-  [26, /not a database/, 'it is not a database, or damaged; move it away to begin a new one'],
+interface Cause {
+  /** For programs; also the `reason` of the Fault. */
+  readonly reason: string;
+  /** SQLite's result code. Some drivers leave it out of some errors, but its words are always there. */
+  readonly code: number;
+  readonly words: RegExp;
+  /** The same from the file system. */
+  readonly errnos?: readonly string[];
+  readonly sentence: string;
+}
+
+const DAMAGED = 'it is damaged; the next start of a server sets it aside and begins a new one';
+
+const CAUSES: readonly Cause[] = [
+  {
+    reason: 'busy',
+    code: 5,
+    words: /is locked/,
+    sentence: 'another process kept it locked for too long; try again',
+  },
+  {
+    reason: 'read-only',
+    code: 8,
+    words: /readonly/,
+    errnos: ['EROFS'],
+    sentence: 'it cannot be written; check the permissions of the file and its folder',
+  },
+  { reason: 'damaged', code: 11, words: /malformed/, sentence: DAMAGED },
+  {
+    reason: 'full',
+    code: 13,
+    words: /is full/,
+    errnos: ['ENOSPC', 'EDQUOT'],
+    sentence: 'the disk of the state folder is full',
+  },
+  {
+    reason: 'unopenable',
+    code: 14,
+    words: /unable to open/,
+    errnos: ['EACCES', 'EPERM'],
+    sentence: 'it cannot be opened; check the permissions of the file and its folder',
+  },
+  { reason: 'damaged', code: 26, words: /not a database/, sentence: DAMAGED },
 ];
 
 /** A Fault STORE_FAILED that names the database and what to do; a Fault passes through as it is. */
 export function storeFault(error: unknown, file: string): Fault {
   if (error instanceof Fault) return error;
-  const told = error instanceof Error ? error.message : String(error);
-  const code = resultCode(error);
-  // Some drivers leave the code out of some errors; the words are always there.
-  const known = CAUSES.find(([known, words]) => (code === undefined ? words.test(told) : code === known));
-  return new Fault('STORE_FAILED', `the state database ${file} failed: ${known?.[2] ?? told}`, {
+  const said = error instanceof Error ? error.message : String(error);
+  const cause = causeOf(error, said);
+  return new Fault('STORE_FAILED', `the state database ${file} failed: ${cause?.sentence ?? said}`, {
     cause: error,
     path: file,
+    ...(cause === undefined ? {} : { reason: cause.reason }),
   });
+}
+
+function causeOf(error: unknown, said: string): Cause | undefined {
+  const errno = errnoOf(error);
+  const code = resultCode(error);
+  return CAUSES.find((cause) => {
+    if (errno !== undefined && cause.errnos?.includes(errno)) return true;
+    return code === undefined ? cause.words.test(said) : cause.code === code;
+  });
+}
+
+/** True if the file is no database, or not a whole one; never for a lock, a full disk or missing permissions. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error);
+  if (code !== undefined) return code === 11 || code === 26;
+  return error instanceof Error && /malformed|not a database/.test(error.message);
 }
 
 /** True when another connection holds the lock we need. */

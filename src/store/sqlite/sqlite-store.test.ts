@@ -76,11 +76,7 @@ describe('a database that cannot be used is a fault that names it', () => {
   const ENTRIES = Array.from({ length: 500 }, () => readEntry());
 
   it.each([
-    [
-      'text instead of a database',
-      (path: string) => writeFileSync(path, 'hello '.repeat(1000)),
-      /not a database/,
-    ],
+    ['text instead of a database', (path: string) => writeFileSync(path, 'hello '.repeat(1000)), /damaged/],
     ['a folder in its place', (path: string) => mkdirSync(path), /state\.db/],
   ])('%s', async (_what, spoil, sentence) => {
     const path = join(scratch().home, 'state.db');

@@ -16,7 +16,7 @@ import type {
   StoreState,
   Writes,
 } from '../store.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, type OpenOptions, openConnection } from './connection.ts';
 import {
   entriesQuery,
   entryFrom,
@@ -37,8 +37,13 @@ const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 
 /** Opens the database file, made if missing; every process that opens the same file sees the same, at once. */
-export async function openSqliteStore(file: string): Promise<Store> {
-  return new LateNotes(new SqliteStore(await openConnection(file)), { peers: peersOn(file) });
+export async function openSqliteStore(
+  file: string,
+  options: OpenOptions = { damaged: 'fail' },
+): Promise<Store> {
+  const store = new SqliteStore(await openConnection(file, options));
+  await store.begin();
+  return new LateNotes(store, { peers: peersOn(file) });
 }
 
 const openHere = new Map<string, Set<LateNotes>>();
@@ -57,13 +62,23 @@ function peersOn(file: string): Set<LateNotes> {
  */
 class SqliteStore implements Store {
   readonly url: string;
+  readonly warnings: readonly string[];
   readonly #db: Connection;
   readonly #recalled: Recalled;
 
   constructor(db: Connection) {
     this.#db = db;
     this.url = `sqlite:${db.file}`;
+    this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
+  }
+
+  /** Writes what happened at the opening into the journal. */
+  async begin(): Promise<void> {
+    const atMs = Date.now();
+    // A root that every workspace lies in, so that every log shows it.
+    for (const text of this.warnings)
+      await this.record({ entries: [{ kind: 'notice', atMs, session: 'lookfirst', root: '/', text }] });
   }
 
   recall(session: string, key: string): Sighting | undefined {
@@ -102,13 +117,16 @@ class SqliteStore implements Store {
 
   async record(writes: Writes): Promise<void> {
     if (changesSightings(writes)) this.#recalled.forget();
-    this.#db.transaction(() => {
-      if (writes.announce !== undefined) this.#db.mustBeInPlace();
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return;
+    const isChange = writes.announce !== undefined || writes.settle !== undefined;
+    const head = this.#db.transaction(() => {
+      if (isChange) this.#db.mustBeInPlace();
+      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return undefined;
       this.#drop(writes);
       this.#note(writes);
-      this.#append(writes);
+      return this.#append(writes);
     });
+    if (isChange) this.#db.noteInPlace();
+    if (head !== undefined) this.#db.head.write(head);
   }
 
   note(notes: Notes): Promise<void> {
@@ -159,9 +177,12 @@ class SqliteStore implements Store {
 
   async state(): Promise<StoreState> {
     return this.#db.attempt(() => {
+      // The witness first: whoever writes meanwhile makes it older than the head, never newer.
+      const witness = this.#db.head.read();
       return {
         head: this.#link(SELECT_HEAD),
         checkpoint: this.#link(SELECT_CHECKPOINT),
+        witness,
         bytes: this.#db.bytes(),
       };
     });
@@ -209,8 +230,8 @@ class SqliteStore implements Store {
         .run(column(session.id), JSON.stringify(session));
   }
 
-  #append({ entries }: Writes): void {
-    if (entries === undefined || entries.length === 0) return;
+  #append({ entries }: Writes): ChainLink | undefined {
+    if (entries === undefined || entries.length === 0) return undefined;
     const insert = this.#db.sql(INSERT_ENTRY);
     let head = this.#link(SELECT_HEAD);
     for (const entry of entries) {
@@ -220,6 +241,7 @@ class SqliteStore implements Store {
         this.#db.sql('insert into touches values (?, ?)').run(key, head.seq);
     }
     this.#db.sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
+    return head;
   }
 
   #link(select: string): ChainLink {
@@ -248,6 +270,13 @@ class SqliteStore implements Store {
     this.#db.sql('pragma incremental_vacuum').all();
     return gone.length;
   }
+}
+
+function damageWarning(aside: string): string {
+  return (
+    `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
+    'every file counts as unread, and earlier changes can no longer be undone'
+  );
 }
 
 function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {

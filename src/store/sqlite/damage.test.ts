@@ -1,0 +1,175 @@
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { pendingChange, readEntry } from '../../../test/store/samples.ts';
+import { startChild } from '../../../test/support/child.ts';
+import { scratch } from '../../../test/support/tree.ts';
+import { verifyChain } from '../../journal/verify.ts';
+import type { Store } from '../store.ts';
+import { loadSqlite } from './driver.ts';
+import { openSqliteStore } from './sqlite-store.ts';
+
+const GARBAGE = Buffer.from('not a database, and long enough to be looked at'.repeat(200));
+
+/** A database with entries that no process has open, all of it in the one file. */
+async function filled(entries = 50): Promise<{ home: string; file: string }> {
+  const { home } = scratch();
+  const file = join(home, 'lookfirst.db');
+  const child = await startChild('store-writer', { file, name: 'w', records: entries, tellEvery: entries });
+  await child.message();
+  child.send('go');
+  await child.exit();
+  const db = (await loadSqlite())(file);
+  db.exec('pragma wal_checkpoint(truncate)');
+  db.close();
+  expect(existsSync(`${file}-wal`)).toBe(false);
+  return { home, file };
+}
+
+async function open(file: string, damaged: 'fail' | 'set-aside' = 'set-aside'): Promise<Store> {
+  const store = await openSqliteStore(file, { damaged });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe('a database that is damaged at the start', () => {
+  it.each<[string, (file: string) => void]>([
+    ['overwritten', (file) => writeFileSync(file, GARBAGE)],
+    ['cut in the middle', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)],
+  ])('%s is set aside, and an empty one begun that says so', async (_how, damage) => {
+    const { home, file } = await filled();
+    writeFileSync(join(home, 'lookfirst.json'), '{}');
+    damage(file);
+    const bytes = readFileSync(file);
+    const store = await open(file);
+    const [aside = ''] = readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-[^-]+$/.test(name));
+    expect(readFileSync(join(home, aside)).equals(bytes)).toBe(true);
+    expect(store.warnings).toEqual([expect.stringContaining(aside)]);
+    expect(await store.entries({})).toMatchObject([
+      { kind: 'notice', text: expect.stringContaining(aside), root: '/' },
+    ]);
+    expect(await verifyChain(store)).toMatchObject({ ok: true });
+    expect(existsSync(join(home, 'lookfirst.json'))).toBe(true);
+  });
+
+  it('is left alone by a program that only reads it', async () => {
+    const { home, file } = await filled();
+    writeFileSync(file, GARBAGE);
+    await expect(open(file, 'fail')).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+
+  it('is left alone while another process uses it', async () => {
+    const { home, file } = await filled();
+    const child = await startChild('store-writer', { file, name: 'other', records: 1, tellEvery: 1 });
+    await child.message();
+    writeFileSync(file, GARBAGE);
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+
+  it('is not one that is locked, or that cannot be written', async () => {
+    const { home, file } = await filled();
+    const other = (await loadSqlite())(file);
+    other.exec('pragma locking_mode = exclusive; begin exclusive');
+    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    other.close();
+    expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+});
+
+describe('a database that is damaged while it is open is a fault for every later change:', () => {
+  it.each<[string, (file: string) => void]>([
+    ['truncated', (file) => truncateSync(file, 0)],
+    ['cut', (file) => truncateSync(file, 4096)],
+    ['deleted', (file) => rmSync(file)],
+    ['its log deleted', (file) => rmSync(`${file}-wal`)],
+    ['its log truncated', (file) => truncateSync(`${file}-wal`, 0)],
+    [
+      'replaced',
+      (file) => {
+        copyFileSync(file, `${file}.copy`);
+        rmSync(file);
+        copyFileSync(`${file}.copy`, file);
+      },
+    ],
+  ])('%s', async (_how, damage) => {
+    const { file } = await filled();
+    const store = await open(file);
+    await store.record({ announce: pendingChange('c1') });
+    damage(file);
+    for (const change of ['c2', 'c3'])
+      await expect(store.record({ announce: pendingChange(change) })).rejects.toMatchObject({
+        code: 'STORE_FAILED',
+        message: expect.stringContaining('start again'),
+      });
+  });
+
+  it('but one that a clean-up has made smaller is not damaged', async () => {
+    const { file } = await filled(3000);
+    const [store, other] = [await open(file), await open(file)];
+    await store.record({ announce: pendingChange('c1') });
+    const before = statSync(file).size;
+    await other.prune(2900);
+    const checkpointing = (await loadSqlite())(file);
+    checkpointing.exec('pragma wal_checkpoint(passive)');
+    checkpointing.close();
+    expect(statSync(file).size).toBeLessThan(before);
+    await store.record({ announce: pendingChange('c2') });
+  });
+});
+
+describe('the head of the chain is also kept outside the database', () => {
+  it.each<[string, string]>([
+    [
+      'all',
+      'delete from entries; delete from touches; update chain set head_seq = 0, head_hash = checkpoint_hash',
+    ],
+    [
+      'the newest entries',
+      'delete from entries where seq > 30; update chain set head_seq = 30, head_hash = (select hash from entries where seq = 30)',
+    ],
+  ])('so a journal that lost %s is noticed', async (_what, sql) => {
+    const { file } = await filled();
+    const db = (await loadSqlite())(file);
+    db.exec(sql);
+    db.close();
+    expect(await verifyChain(await open(file))).toMatchObject({ ok: false, problem: 'removed' });
+  });
+
+  it('and so is an empty database in its place', async () => {
+    const { file } = await filled();
+    rmSync(file);
+    expect(await verifyChain(await open(file))).toEqual({ ok: false, seq: 1, problem: 'removed' });
+  });
+
+  it('while pruning and going on leave it whole', async () => {
+    const { file } = await filled();
+    const store = await open(file);
+    await store.prune(50);
+    expect(await verifyChain(store)).toMatchObject({ ok: true });
+    await store.record({ entries: [readEntry()] });
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 1 });
+  });
+});
+
+it('a second connection of one process does not let another process delete the log of the first', async () => {
+  const { file } = await filled();
+  const first = await open(file);
+  await (await openSqliteStore(file)).close();
+  const passing = await startChild('store-writer', { file, name: 'other', records: 1, tellEvery: 1 });
+  await passing.message();
+  passing.send('go');
+  await passing.exit();
+  expect(existsSync(`${file}-wal`)).toBe(true);
+  await first.record({ announce: pendingChange('c1') });
+});

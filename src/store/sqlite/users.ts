@@ -1,0 +1,74 @@
+import { setTimeout } from 'node:timers/promises';
+import { openProcessLock } from '../../lock/open-process-lock.ts';
+import type { ProcessLock } from '../../lock/process-lock.ts';
+import { Fault } from '../../model/fault.ts';
+import { localOwner } from '../owner.ts';
+
+/** The only slot: the database as a whole. */
+const DATABASE = 0;
+const WAIT_MS = 5000;
+const STEP_MS = 10;
+
+/**
+ * The users of a database, across processes. Each connection is one of them until it is closed; whoever is the only one
+ * may replace the file.
+ */
+export class Users {
+  readonly #lock: ProcessLock;
+  readonly #database: string;
+
+  private constructor(lock: ProcessLock, database: string) {
+    this.#lock = lock;
+    this.#database = database;
+  }
+
+  /** Joins the users. Waits while one of them has the database alone. */
+  static async join(database: string): Promise<Users> {
+    const { tag, isTagAlive } = localOwner();
+    const [file, folder] = [`${database}.users`, `${database}.user-files`];
+    const lock = openProcessLock({ file, folder, owner: tag, isAlive: isTagAlive });
+    const users = new Users(lock, database);
+    try {
+      await users.#joinAgain();
+      return users;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** Runs work while nobody else uses the database; undefined, without running it, if somebody does. */
+  async alone<T>(work: () => T): Promise<T | undefined> {
+    this.#lock.release(DATABASE, 'together');
+    let done: T | undefined;
+    try {
+      if (this.#lock.tryAcquire(DATABASE, 'alone')) {
+        try {
+          done = work();
+        } finally {
+          this.#lock.release(DATABASE, 'alone');
+        }
+      }
+    } finally {
+      await this.#joinAgain();
+    }
+    return done;
+  }
+
+  leave(): void {
+    this.#lock.release(DATABASE, 'together');
+    this.#lock.close();
+  }
+
+  async #joinAgain(): Promise<void> {
+    for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'together'); waited += STEP_MS) {
+      if (waited >= WAIT_MS)
+        throw new Fault(
+          'STORE_FAILED',
+          `the state database ${this.#database} failed: another process kept it locked for too long; try again`,
+          { path: this.#database, reason: 'busy' },
+        );
+      await setTimeout(STEP_MS);
+    }
+  }
+}

@@ -128,7 +128,7 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   },
   /** Seed A: a set of paths that were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },
-  /** Seed B: a modification time per read; later means stale, and a check that fails lets the write through. */
+  /** Seed B: a modification time per read; another one means stale, and a check that fails lets the write through. */
   'file-time': {
     ...SEED,
     preset: 'file-time',

@@ -8,7 +8,8 @@ import type { World } from './world.ts';
 
 /**
  * Makes a STALE refusal carry its own cure: the diff since the file was seen. What the diff shows counts as seen, so
- * the next try needs no other read; the content that was refused stays refused, for it was written before.
+ * the next try needs no other read; the content that was refused stays refused, for it was written before. Under
+ * `cure: reread` the diff is shown, and only a read licenses.
  */
 export async function cure(
   world: World,
@@ -25,9 +26,10 @@ export async function cure(
   const detail = {
     ...refused.refusal.detail,
     ...(change.diff === '' ? {} : { diff: change.diff }),
-    ...(whole ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
+    ...(whole && world.policy.cure === 'diff' ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
   };
   const refusal = { ...refused.refusal, detail };
+  if (world.policy.cure === 'reread') return no(refusal);
   // A change too large to show anything of what is there now gives no credit; only a read helps then.
   if (change.coverage.kind === 'none') return no(refusal);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);

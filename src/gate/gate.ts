@@ -102,9 +102,12 @@ export class Gate {
   }
 
   /** Notes what someone else read, wrote or ran, so that the next verdict is right. */
-  witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = whyNoEvent(event);
-    return wrong === undefined ? witness(this.#world, this.#ledger, event) : this.#refuse(wrong);
+    if (wrong !== undefined) return this.#refuse(wrong);
+    const outcome = await witness(this.#world, this.#ledger, event);
+    if (outcome.ok && event.kind === 'read') this.refusals.reset(event.path);
+    return outcome;
   }
 
   async #refuse(refusal: Refusal): Promise<Refused> {

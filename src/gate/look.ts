@@ -97,7 +97,7 @@ export function glanceFacts(world: World, { request, located, sighting }: Lookin
     bypassedBy:
       world.policy.bypass.length === 0 ? undefined : matchingGlob(world.policy.bypass, path.relative),
     freshness: fresh ? 'same' : undefined,
-    mtimeNewer: known?.stamp && located.exists ? located.stats.mtimeNs > known.stamp.mtimeNs : undefined,
+    otherTime: known?.stamp && located.exists ? located.stats.mtimeNs !== known.stamp.mtimeNs : undefined,
   };
 }
 

@@ -67,8 +67,8 @@ export interface Facts {
   readonly freshness?: 'same' | 'changed' | 'unknown' | undefined;
   /** Why freshness is unknown. */
   readonly errno?: string | undefined;
-  /** The modification time is later than the sighting's; for `freshness: mtime`. */
-  readonly mtimeNewer?: boolean | undefined;
+  /** The modification time is another than the sighting's; undefined if the sighting has none. For `freshness: mtime`. */
+  readonly otherTime?: boolean | undefined;
   /** SHA-256 of the bytes there now, lower-case hex. */
   readonly currentHash?: string | undefined;
   /** Revision of the bytes there now; present when the caller sent one, or its last content was refused as STALE. */

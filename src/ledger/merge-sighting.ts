@@ -128,7 +128,7 @@ function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boo
 
 /** Fields of the newer view; refused content stays refused until the whole file was read again. */
 function carriedOver(old: Sighting, next: Sighting): Sighting {
-  const reread = next.coverage.kind === 'whole' && next.how === 'read';
+  const reread = next.coverage.kind === 'whole' && (next.how === 'read' || next.how === 'witness');
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);
   const stamped = next.stamp === undefined ? { stamp: old.stamp, racy: old.racy } : {};
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };

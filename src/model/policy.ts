@@ -15,7 +15,7 @@ export interface Policy {
   readonly partial: 'lines' | 'file';
   /** The file changed since it was seen: refuse, carry edits over the change, warn, or do not ask. */
   readonly staleness: 'refuse' | 'merge' | 'warn' | 'off';
-  /** What "changed" means: other bytes, or (seed B) a newer modification time. */
+  /** What "changed" means: other bytes, or (seed B) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
   /** What a session must do after STALE: take in the diff that the refusal shows, or (seed B) read the file again. */
   readonly cure: 'diff' | 'reread';

@@ -38,12 +38,33 @@ describe('preset file-time', () => {
     await ok(t.session.write('a.txt', 'x'));
   });
 
-  it('B3: an older time passes, a deleted file passes, an unreadable one passes', async () => {
+  it('B3: an older time is stale, too, and other bytes are stale under an equal time', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
     utimesSync(join(t.root, 'a.txt'), 1, 1);
+    await refusal(t.session.write('a.txt', 'two'), 'STALE');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'theirs');
+    utimesSync(join(t.root, 'a.txt'), 1, 1);
+    await refusal(t.session.write('a.txt', 'two'), 'STALE');
+  });
+
+  it('B3: after "modified since" only a new read licenses, and one is enough', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'theirs');
+    await refusal(t.session.write('a.txt', 'two'), 'STALE');
+    await refusal(t.session.write('a.txt', 'other'), 'STALE');
+    await ok(t.session.read('a.txt'));
     await ok(t.session.write('a.txt', 'two'));
+  });
+
+  it('B3: a deleted file passes, an unreadable one passes', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one');
+    await ok(t.session.read('a.txt'));
     rmSync(join(t.root, 'a.txt'));
     await ok(t.session.write('a.txt', 'three'));
     await t.put('b.txt', 'one');

@@ -149,6 +149,26 @@ describe('an announced change', () => {
   });
 });
 
+describe('a witnessed read', () => {
+  it.each(['default', 'strict', 'file-time'] as const)(
+    'clears a repeated refusal as a read does: %s',
+    async (preset) => {
+      for (const content of ['two\n', undefined]) {
+        const t = await desk({ store: 'memory:', preset });
+        await t.put('a.txt', 'one\n');
+        await ok(t.session.witness({ kind: 'read', path: 'a.txt', content: 'one\n' }));
+        await t.put('a.txt', 'two\n');
+        await refusal(t.session.write('a.txt', 'mine\n'), 'STALE');
+        await refusal(t.session.write('a.txt', 'mine\n'), 'STALE');
+        await ok(
+          t.session.witness({ kind: 'read', path: 'a.txt', ...(content === undefined ? {} : { content }) }),
+        );
+        await ok(t.session.write('a.txt', 'mine\n'));
+      }
+    },
+  );
+});
+
 describe('what a session has seen after an announced change', () => {
   const LINES = 'one\ntwo\nthree\nfour\n';
 

@@ -23,7 +23,7 @@ describe('fresh', () => {
   });
 
   it.each<[string, Partial<Facts>, Partial<Policy>, string]>([
-    ['same bytes are never stale, whatever the time says', { mtimeNewer: true }, {}, 'pass'],
+    ['same bytes are never stale, whatever the time says', { otherTime: true }, {}, 'pass'],
     [
       'an unknown state is not stale, and not fresh',
       { freshness: 'unknown', errno: 'EIO' },
@@ -53,18 +53,20 @@ describe('fresh', () => {
       {},
       'pass',
     ],
-    ['seed B: a later time is stale, same bytes or not', { mtimeNewer: true }, B, 'STALE'],
-    ['seed B: an equal or older time is not', { mtimeNewer: false }, B, 'pass'],
+    ['seed B: another time is stale, same bytes or not', { otherTime: true }, B, 'STALE'],
+    ['seed B: the same time and bytes are not', { otherTime: false }, B, 'pass'],
     [
-      'seed B: other bytes under an older time pass, told',
-      { mtimeNewer: false, freshness: 'changed' },
+      'seed B: other bytes are stale under an equal time',
+      { otherTime: false, freshness: 'changed' },
       B,
-      'stale-warning',
+      'STALE',
     ],
-    ['seed B: a failed check passes', { mtimeNewer: undefined, freshness: 'unknown' }, B, 'stale-warning'],
+    ['seed B: other bytes are stale without a time', { freshness: 'changed' }, B, 'STALE'],
+    ['seed B: same bytes without a time are not', { freshness: 'same' }, B, 'pass'],
+    ['seed B: a failed check passes', { freshness: 'unknown' }, B, 'stale-warning'],
     [
       'seed B: refused content again',
-      { sighting: refusedBefore, contentHash: HASH, mtimeNewer: false },
+      { sighting: refusedBefore, contentHash: HASH, otherTime: false },
       B,
       'STALE',
     ],

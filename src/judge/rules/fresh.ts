@@ -6,8 +6,8 @@ import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
 import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
- * What was seen still is as it was seen. Same bytes are never stale (but for seed B's rule, which goes by time); a check that
- * could not be made is UNVERIFIABLE, not stale.
+ * What was seen still is as it was seen. Other bytes are always stale, same bytes never (but for seed B's rule, to which
+ * another time is a change as well). A check that could not be made is UNVERIFIABLE, not stale.
  */
 export const fresh: Rule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -15,7 +15,8 @@ export const fresh: Rule = (facts, policy) => {
   if (!facts.target.exists || facts.target.kind !== 'file') return PASS;
   const { sighting } = knowledge;
   if (repeatsRefused(facts, sighting, policy)) return stale(facts, sighting, 'repeated');
-  if (policy.freshness === 'mtime') return byTime(facts, sighting, policy);
+  // Seed B goes by time: another time is a change, whatever the bytes.
+  if (policy.freshness === 'mtime' && facts.otherTime === true) return changed(facts, sighting, policy);
   switch (facts.freshness ?? 'unknown') {
     case 'same':
       return PASS;
@@ -25,13 +26,6 @@ export const fresh: Rule = (facts, policy) => {
       return unknown(facts, sighting, policy);
   }
 };
-
-function byTime(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
-  if (facts.mtimeNewer === undefined) return unknown(facts, sighting, policy);
-  if (facts.mtimeNewer) return changed(facts, sighting, policy);
-  // Other bytes under an older time pass, as in the seed, but never unnoticed.
-  return facts.freshness === 'changed' ? warn(facts, sighting) : PASS;
-}
 
 function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   if (bringsWhatIsThere(facts)) return PASS;

@@ -78,6 +78,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/undo.ts')).defineUndo,
   },
   {
+    name: 'rewind',
+    usage: 'rewind [TURN]',
+    summary: 'lists turns; returns the files to the beginning of one',
+    load: async () => (await import('./commands/rewind.ts')).defineRewind,
+  },
+  {
     name: 'sessions',
     usage: 'sessions [forget ID]',
     summary: 'who works here; forgetting one of them',

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import { whatOf } from '../records/entry-words.ts';
 import type { TakenBack } from '../records/take-back.ts';
-import { harmless, pathText } from '../report/bounded.ts';
+import { harmless, pathText, phrase } from '../report/bounded.ts';
 import { relativeTime } from '../report/relative-time.ts';
 import type { Cli } from './cli.ts';
 import { shownPath, typeable } from './entry-row.ts';
@@ -28,6 +28,14 @@ export function undoneText(cli: Cli, taken: TakenBack): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : [`lookfirst undo ${change} takes this back again`];
   return [`took back ${count(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
+}
+
+/** What a rewind did. */
+export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
+  const { change, undid } = taken.result;
+  const again = change === undefined ? [] : ['lookfirst undo takes the rewind back'];
+  const first = `returned to the beginning of turn ${phrase(turn)}: took back ${count(undid.length, 'change')}:`;
+  return [first, ...fileLines(cli, taken), ...again].join('\n');
 }
 
 function changeLine(cli: Cli, entry: Entry): string {

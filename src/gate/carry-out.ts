@@ -14,7 +14,12 @@ export interface Work {
   /** Keys that are locked meanwhile. */
   readonly locked: readonly string[];
   /** What an undo takes back, and at which keys. */
-  readonly undo?: { readonly undone: Undone; readonly keys: readonly string[] };
+  readonly undo?: {
+    readonly undone: Undone;
+    readonly keys: readonly string[];
+    /** The turn to which a rewind returns. */
+    readonly rewindTo?: string;
+  };
   /** The command whose writes these are, and the id under which they become a change. */
   readonly command?: { readonly change: string; readonly text: string };
 }
@@ -96,13 +101,20 @@ function entryOf(
     change,
     effects,
     ...(work.command === undefined ? {} : { text: work.command.text }),
-    ...(work.undo === undefined ? {} : undoneFields(work.undo.undone)),
+    ...(work.undo === undefined ? {} : undoneFields(work.undo)),
   };
 }
 
-function undoneFields(undone: Undone): Pick<NewEntry, 'undoes' | 'undone'> {
+function undoneFields({
+  undone,
+  rewindTo,
+}: NonNullable<Work['undo']>): Pick<NewEntry, 'undoes' | 'undone' | 'rewindTo'> {
   const [newest] = undone.changes;
-  return { undone, ...(newest === undefined ? {} : { undoes: newest }) };
+  return {
+    undone,
+    ...(newest === undefined ? {} : { undoes: newest }),
+    ...(rewindTo === undefined ? {} : { rewindTo }),
+  };
 }
 
 /** The effects as they turned out. A folder that stayed because someone needs it was not taken back. */

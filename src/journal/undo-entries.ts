@@ -7,6 +7,7 @@ const FIRST_PAGE = 100;
 
 /** The entries planUndo() needs for a target: all changes, of everyone, since the oldest one it may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
+  if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
   if (target.kind === 'last') return pagesBackTo(store, target);
@@ -18,7 +19,7 @@ export async function newestSelected(store: Store, target: UndoTarget): Promise<
   return selectChanges(new UndoHistory(await entriesForUndo(store, target)), target)[0]?.entry;
 }
 
-function firstOf(target: UndoTarget): EntryFilter {
+function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): EntryFilter {
   const { kind, root, key } = target;
   const changes = { kinds: ['change'], root, order: 'oldest', limit: 1 } as const;
   if (kind === 'change') return { ...changes, change: target.change };

@@ -1,16 +1,24 @@
 import type { Effect, Entry } from '../model/entry.ts';
-import { isUndo, movedTo, type UndoHistory } from './undo-history.ts';
+import { idleKeys, isUndo, movedTo, type UndoHistory } from './undo-history.ts';
 
 /**
  * What to take back, in one workspace (`root`).
  * `change`: that change, also an undo, which is then redone. `last`: the newest change that still stands, of a session
  * and of a file if given; undos are passed over, so that undoing twice goes one further back. `all`: every change that
- * still stands. With a key, of a change of many files only that file is taken back.
+ * still stands. `since`: everything that some sessions, or all of them, did in the roots after an entry, their undos
+ * included, so that files become as they were then. With a key, of a change of many files only that file is taken back.
  */
 export type UndoTarget = { readonly root: string; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }
   | { readonly kind: 'last'; readonly session?: string }
   | { readonly kind: 'all'; readonly session?: string; readonly sinceMs?: number }
+  | {
+      readonly kind: 'since';
+      readonly afterSeq: number;
+      readonly roots: readonly string[];
+      /** Absent: everyone. */
+      readonly sessions?: readonly string[];
+    }
 );
 
 /** A change and those of its effects that are to be taken back. */
@@ -21,6 +29,7 @@ export interface Selected {
 
 /** Newest first; empty if there is nothing to take back. */
 export function selectChanges(history: UndoHistory, target: UndoTarget): Selected[] {
+  if (target.kind === 'since') return selectSince(history, target);
   const selected: Selected[] = [];
   for (const entry of history.changes.toReversed()) {
     if (!isWanted(entry, target)) continue;
@@ -44,10 +53,38 @@ export function isPartial({ entry, effects }: Selected, history: UndoHistory): b
   return effects.length < history.standing(entry).length;
 }
 
-function isWanted(entry: Entry, target: UndoTarget): boolean {
+/**
+ * Every effect since an entry, except those that an undo outside the selection has taken back: that pair leaves things
+ * as they were. An undo within the selection is taken back itself, and then what it had taken back.
+ */
+function selectSince(history: UndoHistory, target: Since): Selected[] {
+  const selected: Selected[] = [];
+  const taken = new Map<Entry, ReadonlySet<string>>();
+  for (const entry of history.changes.toReversed()) {
+    if (!isSince(entry, target)) continue;
+    const idle = idleKeys(entry);
+    const effects = (entry.effects ?? []).filter(({ key }) => {
+      const undoer = history.undoerOf(entry, key);
+      return !idle.has(key) && (undoer === undefined || taken.get(undoer)?.has(key) === true);
+    });
+    taken.set(entry, new Set(effects.map(({ key }) => key)));
+    if (effects.length > 0) selected.push({ entry, effects });
+  }
+  return selected;
+}
+
+type Since = UndoTarget & { readonly kind: 'since' };
+
+function isSince({ seq, root, session }: Entry, { afterSeq, roots, sessions }: Since): boolean {
+  return seq > afterSeq && roots.includes(root) && (sessions?.includes(session) ?? true);
+}
+
+function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
   if (entry.root !== target.root) return false;
   if (target.kind === 'change') return entry.change === target.change;
-  if (isUndo(entry) || (target.session !== undefined && target.session !== entry.session)) return false;
+  // A rewind is a step of its own, so that the next undo is its redo.
+  const isStep = !isUndo(entry) || (target.kind === 'last' && entry.rewindTo !== undefined);
+  if (!isStep || (target.session !== undefined && target.session !== entry.session)) return false;
   return target.kind === 'last' || entry.atMs >= (target.sinceMs ?? 0);
 }
 

@@ -5,6 +5,8 @@ export interface SessionRecord {
   /** Named by host or user: kept when closed, so that it can be resumed. */
   readonly named: boolean;
   readonly parent?: string;
+  /** A copy of its parent, not a sub-agent of it. */
+  readonly forked?: true;
   readonly openedMs: number;
   readonly lastMs: number;
   readonly closedMs?: number;

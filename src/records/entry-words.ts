@@ -46,5 +46,6 @@ function changeWords(entry: Entry): string {
   const files = new Set(entry.effects?.filter(isFile).map((effect) => effect.key)).size;
   const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
   const recovered = entry.recovered === true ? ', recovered' : '';
-  return `${entry.action ?? 'change'}${many}${recovered}`;
+  const action = entry.rewindTo === undefined ? (entry.action ?? 'change') : 'rewind';
+  return `${action}${many}${recovered}`;
 }

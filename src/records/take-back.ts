@@ -1,8 +1,7 @@
-import { undo } from '../gate/undo/undo.ts';
+import { type UndoRequest, undo } from '../gate/undo/undo.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Entry } from '../model/entry.ts';
 import type { UndoResult } from '../model/results.ts';
-import type { UndoSelection } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 
@@ -21,7 +20,7 @@ const WHO = 'command-line';
 /** Takes changes back for a person, who may undo anything without having read it; `preview` changes nothing. */
 export async function takeBack(
   { world }: Sessions,
-  selection: UndoSelection,
+  selection: UndoRequest,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   const { store, policy, workspace } = world;
   try {

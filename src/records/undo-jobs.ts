@@ -1,6 +1,6 @@
+import type { UndoRequest } from '../gate/undo/undo.ts';
 import { newestSelected } from '../journal/undo-entries.ts';
 import type { Entry } from '../model/entry.ts';
-import type { UndoSelection } from '../model/session.ts';
 import type { Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
@@ -11,11 +11,11 @@ import type { Records } from './records.ts';
 export interface UndoJob {
   /** The roots to open; the first is the one in which the changes were recorded. */
   readonly roots: readonly string[];
-  readonly selection: UndoSelection;
+  readonly selection: UndoRequest;
 }
 
 /** What a person wants to take back. */
-export interface UndoRequest
+export interface TakeBackRequest
   extends Pick<EntryRequest, 'cwd' | 'root' | 'all' | 'path' | 'session' | 'sinceMs'> {
   readonly change?: string | undefined;
   /** Whose newest change is meant when nothing else is named. */
@@ -26,7 +26,7 @@ export interface UndoRequest
  * The undos that a request means. A change: that one, wherever it was made. A session or a time: all of it, in every
  * workspace in scope. Otherwise the newest change in scope that still stands, of anyone or of `newestOf`.
  */
-export async function undoJobs({ store }: Records, request: UndoRequest): Promise<UndoJob[]> {
+export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;
   const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
   const only = path === undefined ? {} : { path: path.absolute };
@@ -42,7 +42,7 @@ export async function undoJobs({ store }: Records, request: UndoRequest): Promis
 
 async function jobsPerRoot(
   store: Store,
-  request: UndoRequest,
+  request: TakeBackRequest,
   only: { readonly path?: string },
 ): Promise<UndoJob[]> {
   const { session, sinceMs } = request;
@@ -60,7 +60,7 @@ async function jobsPerRoot(
 /** The newest change that was not taken back. Each workspace is searched by itself: an undo belongs to one. */
 async function newestStanding(
   store: Store,
-  request: UndoRequest,
+  request: TakeBackRequest,
   key: string | undefined,
 ): Promise<Entry | undefined> {
   const { newestOf: session, ...rest } = request;

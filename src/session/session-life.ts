@@ -5,16 +5,20 @@ import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { Session } from '../model/session.ts';
+import type { SessionRecord } from '../model/session-record.ts';
 import type { TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { confirms } from './confirm.ts';
 import { Conversation } from './conversation.ts';
 import type { Resumed, ResumeOptions } from './resume-from.ts';
 
+/** Of which session a new one is a sub-agent or, if forked, a copy. */
+export type Kinship = Pick<SessionRecord, 'forked'> & { readonly parent: string };
+
 /** What a session asks of whoever opened it. */
 export interface SessionHost {
   readonly world: World;
-  open(id: string | undefined, like: { readonly parent: string }): Promise<Session & SessionLife>;
+  open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
 }
 
@@ -68,7 +72,7 @@ export class SessionLife {
 
   fork(id?: string): Promise<Session> {
     return this.during(async (world) => {
-      const copy = await this.host.open(id, { parent: this.id });
+      const copy = await this.host.open(id, { parent: this.id, forked: true });
       await world.store.record(await this.ledger.forkWrites(copy.id));
       return copy;
     });

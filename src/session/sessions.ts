@@ -8,7 +8,7 @@ import { expireSessions } from './expire.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
 import { checkOpening, type WorkspaceOptions } from './opening.ts';
-import type { SessionHost } from './session-life.ts';
+import type { Kinship, SessionHost } from './session-life.ts';
 
 interface Ending {
   /** Close the workspace with its last session. */
@@ -49,7 +49,7 @@ export class Sessions implements SessionHost {
     return this.open(id, {});
   }
 
-  async open(id: string | undefined, like: { readonly parent?: string }): Promise<GatedSession> {
+  async open(id: string | undefined, like: Partial<Kinship>): Promise<GatedSession> {
     if (id !== undefined && (typeof id !== 'string' || id === ''))
       throw new Fault('MISUSE', 'a session id must be a string that is not empty');
     const known = id === undefined ? undefined : this.#open.get(id);
@@ -59,7 +59,7 @@ export class Sessions implements SessionHost {
     if (this.#ended !== undefined) throw new Fault('MISUSE', 'the workspace is closed');
     const session = new GatedSession(this, { id: id ?? `s-${randomUUID()}`, named: id !== undefined });
     this.#open.set(session.id, session);
-    await this.#begin(session, like.parent);
+    await this.#begin(session, like);
     return session;
   }
 
@@ -93,7 +93,7 @@ export class Sessions implements SessionHost {
     return this.#ended;
   }
 
-  async #begin(session: GatedSession, parent: string | undefined): Promise<void> {
+  async #begin(session: GatedSession, { parent, forked }: Partial<Kinship>): Promise<void> {
     this.#expired ??= expireSessions(this.world);
     await this.#expired;
     const kept = session.named ? await this.#resumed(session.id, parent) : undefined;
@@ -105,6 +105,7 @@ export class Sessions implements SessionHost {
       openedMs: kept?.openedMs ?? now,
       lastMs: now,
       ...(parent === undefined ? {} : { parent }),
+      ...(forked === undefined ? {} : { forked }),
     };
     const text = kept === undefined ? 'opened' : 'resumed';
     const entry = { kind: 'session' as const, atMs: now, session: session.id, root: record.root, text };

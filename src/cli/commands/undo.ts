@@ -3,22 +3,16 @@ import { Fault } from '../../model/fault.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { Records } from '../../records/records.ts';
-import { type TakenBack, takeBack } from '../../records/take-back.ts';
+import type { TakenBack } from '../../records/take-back.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
-import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
-import { tellRefusal } from '../refusal-text.ts';
-import { previewText, undoneText } from '../undo-text.ts';
-import { count } from '../words.ts';
+import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
+import { undoneText } from '../undo-text.ts';
 
-interface Flags extends Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'>, StateFlags {
-  readonly json?: boolean;
-  readonly dryRun?: boolean;
-  readonly merge?: boolean;
-  readonly yes?: boolean;
-}
+type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & UndoFlags;
 
 /** `lookfirst undo`: takes recorded changes back, through the gate. */
 export function defineUndo(cli: Cli): Command {
@@ -56,10 +50,14 @@ Examples:
 
 async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
   const jobs = await jobsFor(cli, change, flags);
-  if (jobs.length === 0) return refuse(cli, nothingToUndo(change), flags);
+  if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), flags);
+  // A single change was named, or is the newest: only of several is a person asked.
+  const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
   let worst: ExitCode = EXIT.done;
   for (const job of jobs) {
-    const code = await undoJob(cli, job, flags).catch((error: unknown) => tellFault(cli, error));
+    const code = await runUndoJob(cli, job, { flags, manner }).catch((error: unknown) =>
+      tellFault(cli, error),
+    );
     if (code !== EXIT.done) worst = code;
   }
   return worst;
@@ -80,56 +78,6 @@ async function jobsFor(cli: Cli, change: string | undefined, flags: Flags): Prom
   } finally {
     await records.close();
   }
-}
-
-async function undoJob(cli: Cli, job: UndoJob, flags: Flags): Promise<ExitCode> {
-  const sessions = await openWorkspace(cli, flags, job.roots);
-  const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
-  try {
-    const preview = await takeBack(sessions, { ...selection, preview: true });
-    if (!preview.ok) return await refuse(cli, preview.refusal, flags);
-    if (isDryRun(flags)) return await show(cli, preview.taken, flags);
-    if (!(await isMeant(cli, preview.taken, flags))) return EXIT.refused;
-    const outcome = await takeBack(sessions, selection);
-    if (!outcome.ok) return await refuse(cli, outcome.refusal, flags);
-    return await show(cli, outcome.taken, flags);
-  } finally {
-    await sessions.close();
-  }
-}
-
-function isDryRun({ dryRun, readOnly }: Flags): boolean {
-  return dryRun === true || readOnly === true;
-}
-
-/** Confirms an undo of several changes at a terminal. A single one was named, or is the newest. */
-async function isMeant(cli: Cli, preview: TakenBack, flags: Flags): Promise<boolean> {
-  const { length } = preview.changes;
-  if (length < 2 || flags.yes === true || flags.json === true || !cli.terminal.isInteractive) return true;
-  cli.terminal.tell(previewText(cli, preview));
-  if (await cli.terminal.confirm(`Take back ${count(length, 'change')}?`)) return true;
-  cli.terminal.tell('nothing was changed');
-  return false;
-}
-
-async function show(cli: Cli, taken: TakenBack, flags: Flags): Promise<ExitCode> {
-  const { change, undid, files, diff } = taken.result;
-  const dryRun = isDryRun(flags);
-  if (flags.json === true)
-    await cli.terminal.print(
-      JSON.stringify({ ok: true, dryRun, change, root: taken.root, undid, files, diff }),
-    );
-  else await cli.terminal.print(dryRun ? previewText(cli, taken) : undoneText(cli, taken));
-  return EXIT.done;
-}
-
-async function refuse(cli: Cli, refusal: Refusal, flags: Flags): Promise<ExitCode> {
-  const canMerge = refusal.code === 'STALE' && flags.merge !== true;
-  const hint = canMerge
-    ? 'Nothing was changed. --merge keeps both where they do not overlap.'
-    : 'Nothing was changed.';
-  await tellRefusal(cli, refusal, { json: flags.json, hint });
-  return EXIT.refused;
 }
 
 function nothingToUndo(change: string | undefined): Refusal {

@@ -20,6 +20,17 @@ import { SeenBefore } from './seen.ts';
 /** `by`: a session that takes back by id what another session did must have seen the files. A user need not. */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
+  /** Everything since a turn began, instead of the changes that the selection names. */
+  readonly rewind?: RewindTarget;
+}
+
+/** A return to the beginning of a turn. */
+interface RewindTarget {
+  readonly turn: string;
+  /** Number of the turn's entry in the journal. */
+  readonly afterSeq: number;
+  /** Only the changes of these sessions. */
+  readonly sessions?: readonly string[] | undefined;
 }
 
 /**
@@ -51,8 +62,12 @@ export async function undo(
   }
 }
 
-async function plan(world: World, ledger: Ledger, selection: UndoSelection): Promise<Outcome<UndoPlans>> {
-  const target = await targetOf(world, ledger, selection);
+async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promise<Outcome<UndoPlans>> {
+  const { rewind } = selection;
+  const target =
+    rewind === undefined
+      ? await targetOf(world, ledger, selection)
+      : { ok: true as const, target: sinceTurn(world, rewind) };
   if (!target.ok) return target;
   const entries = await entriesForUndo(world.store, target.target);
   return planUndo(entries, target.target, { merge: selection.merge === true });
@@ -94,6 +109,11 @@ async function targetOf(
   return { ok: true, target: await newestOf(world, last) };
 }
 
+function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: RewindTarget): UndoTarget {
+  const since = { kind: 'since', root: roots[0] ?? '', roots, afterSeq } as const;
+  return sessions === undefined ? since : { ...since, sessions };
+}
+
 /** The same in the root of the newest such change: of several roots any may hold it, and a move between two is recorded in one. */
 async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
   const { roots } = world.workspace;
@@ -120,7 +140,11 @@ async function undoLocked(
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
   await keepPresent(world, found);
   const steps = await stepsFor(world, ledger, found);
-  const outcome = await carryOut(world, ledger, { steps, locked, undo: plan });
+  const outcome = await carryOut(world, ledger, {
+    steps,
+    locked,
+    undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
+  });
   if (!outcome.ok) return outcome;
   const { change, results } = outcome;
   const kept = keptOf(found, results);

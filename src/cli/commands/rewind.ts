@@ -1,0 +1,168 @@
+import { Command } from 'commander';
+import type { Refusal } from '../../model/verdict.ts';
+import { Records } from '../../records/records.ts';
+import { rewindJob } from '../../records/rewind.ts';
+import { Scope } from '../../records/scope.ts';
+import type { TakenBack } from '../../records/take-back.ts';
+import { type TurnView, turnViews } from '../../records/turns.ts';
+import type { UndoJob } from '../../records/undo-jobs.ts';
+import { shortTime } from '../../report/relative-time.ts';
+import { placesOf } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags, gather, limitOption } from '../flags.ts';
+import { tellRefusal } from '../refusal-text.ts';
+import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
+import { rewoundText } from '../undo-text.ts';
+
+interface Flags extends UndoFlags {
+  readonly root?: readonly string[];
+  readonly session?: string;
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+const DEFAULT_LIMIT = 20;
+/** Files named in a row of the list; `--json` has them all. */
+const MAX_NAMED = 5;
+
+/** `lookfirst rewind`: returns the files to the beginning of a turn. */
+export function defineRewind(cli: Cli): Command {
+  const command = new Command('lookfirst rewind')
+    .description(
+      'Lists the turns of the sessions here with the files each changed. With a turn: makes the files as they were ' +
+        'when it began, as one change that can be undone.',
+    )
+    .argument('[turn]', 'id or label of a turn; its session and sub-agents are taken back');
+  return addCommonFlags(command)
+    .option('--root <dir>', 'look from this folder instead of the current one (repeatable)', gather)
+    .option('--session <id>', 'only turns of this session')
+    .option('--all', 'take back what everyone did since the turn began')
+    .option('--dry-run', 'show what would happen and change nothing')
+    .option('--merge', 'carry later changes by others over instead of refusing')
+    .option('--yes', 'do not ask')
+    .addOption(limitOption(DEFAULT_LIMIT))
+    .addHelpText('after', EXAMPLES)
+    .action(async (turn: string | undefined, flags: Flags) => {
+      cli.end(await (turn === undefined ? list(cli, flags) : rewind(cli, turn, flags)));
+    });
+}
+
+const EXAMPLES = `
+A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what would
+happen and asks. If a file was changed since by someone else, it changes nothing and ends with 2.
+lookfirst undo takes a rewind back.
+
+Examples:
+  lookfirst rewind                       the last 20 turns here
+  lookfirst rewind prompt-12 --dry-run   what returning to that prompt would do
+  lookfirst rewind prompt-12             return to it
+  lookfirst rewind prompt-12 --all       with what other sessions did since`;
+
+async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
+  const turns = await withRecords(cli, flags, (records, scope) =>
+    turnViews(records, { scope, session: flags.session, limit: flags.limit }),
+  );
+  if (flags.json === true) for (const turn of turns) await cli.terminal.print(turnJson(turn));
+  else if (turns.length === 0)
+    cli.terminal.tell('no turns here: clients name them, and so does checkpoint()');
+  else {
+    const { yellow } = cli.terminal.colours;
+    await cli.terminal.printTable(
+      [
+        { title: 'WHEN' },
+        { title: 'TURN', paint: yellow },
+        { title: 'SESSION', cut: 'end' },
+        { title: 'PROMPT', cut: 'end' },
+        { title: 'FILES', cut: 'end' },
+      ],
+      turns.map((turn) => turnRow(cli, turn)),
+    );
+  }
+  return EXIT.done;
+}
+
+async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
+  const { turns, job } = await withRecords(cli, flags, (records, scope) =>
+    find(records, scope, { name, flags }),
+  );
+  const [turn, other] = turns;
+  if (turn === undefined) return refuseUndo(cli, notFound(name), flags);
+  if (other !== undefined) return tellAmbiguous(cli, turns, { name, flags });
+  if (job === undefined) return tellNothing(cli, turn, flags);
+  const text = (taken: TakenBack): string => rewoundText(cli, taken, turn.label ?? turn.turn);
+  const fields = { turn: turn.turn, session: turn.session };
+  return runUndoJob(cli, job, { flags, manner: { askFrom: 1, fields, text } });
+}
+
+async function find(
+  records: Records,
+  scope: Scope,
+  { name, flags }: { readonly name: string; readonly flags: Flags },
+): Promise<{ readonly turns: readonly TurnView[]; readonly job: UndoJob | undefined }> {
+  const turns = await turnViews(records, { scope, session: flags.session, name });
+  const [turn] = turns;
+  const of = flags.all === true ? 'everyone' : 'session';
+  return { turns, job: turn && (await rewindJob(records, { turn, scope, of })) };
+}
+
+async function withRecords<T>(
+  cli: Cli,
+  flags: Flags,
+  use: (records: Records, scope: Scope) => Promise<T>,
+): Promise<T> {
+  const records = await Records.open(placesOf(cli, flags));
+  try {
+    return await use(records, new Scope({ cwd: cli.cwd, root: flags.root }));
+  } finally {
+    await records.close();
+  }
+}
+
+function turnJson({
+  turn,
+  label,
+  prompt,
+  promptNumber,
+  session,
+  atMs,
+  files,
+  changes,
+  stands,
+}: TurnView): string {
+  const at = new Date(atMs).toISOString();
+  return JSON.stringify({ turn, label, prompt, promptNumber, session, at, files, changes, stands });
+}
+
+function turnRow(cli: Cli, { turn, label, prompt, session, atMs, files, stands }: TurnView): string[] {
+  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
+  const gone = files.length > 0 && !stands ? ' (taken back)' : '';
+  const named = `${files.slice(0, MAX_NAMED).join(', ')}${more}${gone}`;
+  return [shortTime(atMs, cli.nowMs), turn, session, label ?? prompt ?? '', named];
+}
+
+async function tellAmbiguous(
+  cli: Cli,
+  turns: readonly TurnView[],
+  { name, flags }: { readonly name: string; readonly flags: Flags },
+): Promise<ExitCode> {
+  const sessions = [...new Set(turns.map(({ session }) => session))].slice(0, MAX_NAMED).join(', ');
+  const reason = `several turns are named ${name}, of the sessions ${sessions}`;
+  const refusal = { code: 'INVALID_ARGUMENT', action: 'status', path: '', next: 'fix_argument' } as const;
+  const hint = 'Nothing was changed. Name the turn by its id, and its session with --session.';
+  await tellRefusal(cli, { ...refusal, detail: { reason } }, { json: flags.json, hint });
+  return EXIT.refused;
+}
+
+async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags): Promise<ExitCode> {
+  const dryRun = flags.dryRun === true;
+  if (flags.json === true)
+    await cli.terminal.print(JSON.stringify({ ok: true, dryRun, turn, session, undid: [], files: [] }));
+  else cli.terminal.tell('there is nothing to take back since that turn began');
+  return EXIT.done;
+}
+
+function notFound(name: string): Refusal {
+  const detail = { reason: `there is no turn ${name} here` };
+  return { code: 'NOT_FOUND', action: 'undo', path: '', next: 'none', detail };
+}

@@ -1,0 +1,81 @@
+import type { Refusal } from '../model/verdict.ts';
+import { type TakenBack, takeBack } from '../records/take-back.ts';
+import type { UndoJob } from '../records/undo-jobs.ts';
+import { openWorkspace, type StateFlags } from '../session/configured.ts';
+import type { Cli } from './cli.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { tellRefusal } from './refusal-text.ts';
+import { previewText } from './undo-text.ts';
+import { count } from './words.ts';
+
+/** Flags of the commands that take changes back. */
+export interface UndoFlags extends StateFlags {
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly merge?: boolean;
+  readonly yes?: boolean;
+}
+
+/** How one command differs from another. */
+export interface UndoManner {
+  /** From this number of changes on a person is asked. */
+  readonly askFrom: number;
+  /** More fields of the answer in JSON. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** What was done, for people. */
+  text(taken: TakenBack): string;
+}
+
+/** Previews, asks at a terminal, takes back and shows. */
+export async function runUndoJob(
+  cli: Cli,
+  job: UndoJob,
+  { flags, manner }: { readonly flags: UndoFlags; readonly manner: UndoManner },
+): Promise<ExitCode> {
+  const sessions = await openWorkspace(cli, flags, job.roots);
+  const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
+  const dryRun = flags.dryRun === true || flags.readOnly === true;
+  const show = async (taken: TakenBack): Promise<ExitCode> => {
+    const text = dryRun ? previewText(cli, taken) : manner.text(taken);
+    await cli.terminal.print(flags.json === true ? json(taken, { dryRun, ...manner.fields }) : text);
+    return EXIT.done;
+  };
+  try {
+    const preview = await takeBack(sessions, { ...selection, preview: true });
+    if (!preview.ok) return await refuseUndo(cli, preview.refusal, flags);
+    if (dryRun) return await show(preview.taken);
+    if (!(await isMeant(cli, preview.taken, { flags, manner }))) return EXIT.refused;
+    const outcome = await takeBack(sessions, selection);
+    return await (outcome.ok ? show(outcome.taken) : refuseUndo(cli, outcome.refusal, flags));
+  } finally {
+    await sessions.close();
+  }
+}
+
+function json({ result, root }: TakenBack, fields: object): string {
+  const { change, undid, files, diff } = result;
+  return JSON.stringify({ ok: true, ...fields, change, root, undid, files, diff });
+}
+
+async function isMeant(
+  cli: Cli,
+  preview: TakenBack,
+  { flags, manner }: { readonly flags: UndoFlags; readonly manner: UndoManner },
+): Promise<boolean> {
+  const { length } = preview.changes;
+  if (length < manner.askFrom || flags.yes === true || flags.json === true) return true;
+  if (!cli.terminal.isInteractive) return true;
+  cli.terminal.tell(previewText(cli, preview));
+  if (await cli.terminal.confirm(`Take back ${count(length, 'change')}?`)) return true;
+  cli.terminal.tell('nothing was changed');
+  return false;
+}
+
+export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): Promise<ExitCode> {
+  const canMerge = refusal.code === 'STALE' && flags.merge !== true;
+  const hint = canMerge
+    ? 'Nothing was changed. --merge keeps both where they do not overlap.'
+    : 'Nothing was changed.';
+  await tellRefusal(cli, refusal, { json: flags.json, hint });
+  return EXIT.refused;
+}

@@ -1,0 +1,55 @@
+import { walkEntries } from '../journal/journal.ts';
+import { UndoHistory } from '../journal/undo-history.ts';
+import { selectChanges } from '../journal/undo-selection.ts';
+import type { Entry } from '../model/entry.ts';
+import { netEffects } from './net-effects.ts';
+import type { Records } from './records.ts';
+import type { Scope } from './scope.ts';
+import { Families, type TurnView } from './turns.ts';
+import type { UndoJob } from './undo-jobs.ts';
+
+/**
+ * The one undo that returns to the beginning of a turn: everything since, of its session and sub-agents, or of everyone
+ * in scope. Undefined when there is nothing to take back.
+ */
+export async function rewindJob(
+  { store }: Records,
+  {
+    turn,
+    scope,
+    of,
+  }: { readonly turn: TurnView; readonly scope: Scope; readonly of: 'session' | 'everyone' },
+): Promise<UndoJob | undefined> {
+  const families = new Families(await store.sessions());
+  const since: Entry[] = [];
+  const filter = { ...scope.filter, kinds: ['turn', 'change'], afterSeq: turn.seq - 1 } as const;
+  for await (const entry of walkEntries(store, filter)) since.push(entry);
+  const marks = since.filter(({ kind }) => kind === 'turn');
+  const changes = since.filter(
+    (entry) => entry.kind === 'change' && (of === 'everyone' || isOf(turn, entry, { families, marks })),
+  );
+  const roots = [
+    ...new Set([...changes.map(({ root }) => root), ...netEffects(changes).map(({ root }) => root)]),
+  ];
+  const sessions = of === 'everyone' ? undefined : [...new Set(changes.map(({ session }) => session))];
+  const target = { kind: 'since', root: turn.root, roots, afterSeq: turn.seq } as const;
+  const selected = selectChanges(
+    new UndoHistory(since),
+    sessions === undefined ? target : { ...target, sessions },
+  );
+  if (selected.length === 0) return undefined;
+  return { roots, selection: { rewind: { turn: turn.turn, afterSeq: turn.seq, sessions } } };
+}
+
+/** True for changes of the session and its sub-agents. An unnamed sub-agent left no record: it is known by the turn it names. */
+function isOf(
+  { session }: TurnView,
+  entry: Entry,
+  { families, marks }: { readonly families: Families; readonly marks: readonly Entry[] },
+): boolean {
+  if (families.includes(session, entry.session)) return true;
+  const named = marks.filter(({ turn }) => turn !== undefined && turn === entry.turn);
+  return (
+    named.some((mark) => mark.session === session) && !named.some((mark) => mark.session === entry.session)
+  );
+}

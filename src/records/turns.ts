@@ -1,0 +1,136 @@
+import { walkEntries } from '../journal/journal.ts';
+import { UndoHistory } from '../journal/undo-history.ts';
+import type { Entry } from '../model/entry.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { TurnMark } from '../model/turn.ts';
+import type { Records } from './records.ts';
+import type { Scope } from './scope.ts';
+
+/** A turn as people see it: when it began, what was asked, what it changed. */
+export interface TurnView extends TurnMark {
+  readonly session: string;
+  readonly root: string;
+  readonly atMs: number;
+  /** Number of its entry in the journal. */
+  readonly seq: number;
+  /** Relative to their roots. */
+  readonly files: readonly string[];
+  /** Ids, oldest first. */
+  readonly changes: readonly string[];
+  /** False when every change was taken back since, or there was none. */
+  readonly stands: boolean;
+}
+
+export interface TurnRequest {
+  readonly scope: Scope;
+  readonly session?: string | undefined;
+  /** Only turns with this id or label. */
+  readonly name?: string | undefined;
+  /** 0 or absent = all. */
+  readonly limit?: number | undefined;
+}
+
+/** The turns in a scope, newest first. A turn of a session includes what its sub-agents did. */
+export async function turnViews(records: Records, request: TurnRequest): Promise<TurnView[]> {
+  const marks = await marksFor(records, request);
+  const oldest = marks.at(-1);
+  if (oldest === undefined) return [];
+  // A change belongs to the newest turn before it, so every turn since the oldest wanted one matters.
+  const filter = { ...request.scope.filter, kinds: ['turn', 'change'], order: 'oldest' } as const;
+  const all: Entry[] = [];
+  for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
+    all.push(entry);
+  const byMark = changesByMark(all, new Families(await records.store.sessions()));
+  const history = new UndoHistory(all);
+  return marks.map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+}
+
+async function marksFor({ store }: Records, request: TurnRequest): Promise<Entry[]> {
+  const { scope, session, name } = request;
+  const limit = request.limit === undefined || request.limit === 0 ? Infinity : request.limit;
+  const filter = { ...scope.filter, kinds: ['turn'], ...(session === undefined ? {} : { session }) } as const;
+  const marks: Entry[] = [];
+  for await (const entry of walkEntries(store, filter)) {
+    if (name !== undefined && entry.turn !== name && entry.label !== name) continue;
+    marks.push(entry);
+    if (marks.length >= limit) break;
+  }
+  return marks;
+}
+
+/** Which sessions are sub-agents of which. */
+export class Families {
+  readonly #parents: ReadonlyMap<string, string>;
+
+  constructor(records: readonly SessionRecord[]) {
+    this.#parents = new Map(
+      records.flatMap(({ id, parent, forked }) =>
+        parent === undefined || forked === true ? [] : [[id, parent] as const],
+      ),
+    );
+  }
+
+  /** True for the session itself and its sub-agents, whose id is `SESSION/AGENT` or whose record names their parent. */
+  includes(session: string, member: string): boolean {
+    const visited = new Set<string>();
+    for (
+      let id: string | undefined = member;
+      id !== undefined && !visited.has(id);
+      id = this.#parents.get(id)
+    ) {
+      if (id === session || id.startsWith(`${session}/`)) return true;
+      visited.add(id);
+    }
+    return false;
+  }
+}
+
+/** The changes of each turn, by the number of the turn's entry. Entries come oldest first. */
+function changesByMark(entries: readonly Entry[], families: Families): ReadonlyMap<number, Entry[]> {
+  const marks: Entry[] = [];
+  const byMark = new Map<number, Entry[]>();
+  for (const entry of entries) {
+    if (entry.kind === 'turn') marks.push(entry);
+    const mark = entry.kind === 'change' ? turnOf(entry, marks, families) : undefined;
+    if (mark !== undefined) byMark.set(mark.seq, [...(byMark.get(mark.seq) ?? []), entry]);
+  }
+  return byMark;
+}
+
+/**
+ * The turn of a change: the one it names, of its own session or of the session whose sub-agent made it. A change that
+ * names none belongs to the newest turn of its family.
+ */
+function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
+  const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
+  if (change.turn === undefined) return marks.findLast(isRelated);
+  const named = marks.filter(({ turn }) => turn === change.turn);
+  // An unnamed sub-agent leaves no record; only its parent's turn has this id then.
+  return (
+    named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
+  );
+}
+
+function viewOf(mark: Entry, changes: readonly Entry[], history: UndoHistory): TurnView {
+  const { turn = '', label, prompt, promptNumber, session, root, atMs, seq } = mark;
+  return {
+    turn,
+    ...(label === undefined ? {} : { label }),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(promptNumber === undefined ? {} : { promptNumber }),
+    session,
+    root,
+    atMs,
+    seq,
+    files: [...new Set(changes.flatMap(filesOf))],
+    changes: changes.flatMap(({ change }) => change ?? []),
+    stands: changes.some((entry) => history.standing(entry).length > 0),
+  };
+}
+
+function filesOf({ effects = [] }: Entry): string[] {
+  const isFile = ({ before, after }: (typeof effects)[number]): boolean =>
+    before.kind !== 'directory' && after.kind !== 'directory';
+  const files = effects.filter(isFile);
+  return (files.length === 0 ? effects : files).map(({ relative }) => relative);
+}

@@ -1,3 +1,4 @@
+export { DIALECT_NAMES, type DialectName } from './dialect/dialect-name.ts';
 export { type DerivedHistory, deriveSightings, type Transcript } from './history/derive.ts';
 export type { FormatName } from './history/format.ts';
 export { HistoryIndex } from './history/history-index.ts';
@@ -37,3 +38,11 @@ export { currentSession, openSession, runInSession, type SessionOptions } from '
 export type { WorkspaceOptions } from './session/opening.ts';
 export { Sessions } from './session/sessions.ts';
 export type { EntryFilter } from './store/store.ts';
+export {
+  type ToolCallOptions,
+  type Toolset,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+} from './tools/toolset.ts';

@@ -2,7 +2,7 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { JsonSchema, ObjectSchema } from './schema.ts';
 
 /** The known name most like a word, or undefined when none is near enough to be meant. */
-export type Suggest = (word: string, known: readonly string[]) => string | undefined;
+type Suggest = (word: string, known: readonly string[]) => string | undefined;
 
 const MAX_NAME_CHARS = 60;
 

@@ -19,6 +19,8 @@ import type { Outcome } from './verdict.ts';
 /** One agent's view of a workspace: what every door (library, MCP, proxy, hooks, command line) calls. */
 export interface Session {
   readonly id: string;
+  /** The workspace's roots, canonical; relative paths start at the first. */
+  readonly roots: readonly string[];
   read(path: string, options?: ReadOptions): Promise<Outcome<ReadResult>>;
   write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<Outcome<ChangeResult>>;
   edit(path: string, edits: readonly Edit[], options?: EditOptions): Promise<Outcome<ChangeResult>>;

@@ -4,6 +4,7 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import type { PresetName } from '../model/policy.ts';
 import type {
   ApplyResult,
   ChangeResult,
@@ -49,6 +50,21 @@ import { status } from './status.ts';
 /** A session over a gate: every operation is a few lines that hand on to the one place that does it. */
 export class GatedSession extends SessionLife implements Session {
   readonly #pageEnds: PageEnds = new Map();
+
+  /** The workspace's roots, canonical; relative paths start at the first. */
+  get roots(): readonly string[] {
+    return this.host.world.workspace.roots;
+  }
+
+  /** Whose sentences refusals and notices use. */
+  get wording(): PresetName {
+    return this.host.world.policy.wording;
+  }
+
+  /** The workspace's clock. */
+  now(): number {
+    return this.host.world.now();
+  }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
     return this.during(() => {

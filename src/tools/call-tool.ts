@@ -3,6 +3,7 @@ import { checkArguments } from '../dialect/check-arguments.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call, Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
@@ -15,6 +16,22 @@ export function offeredTools(
   { readOnly }: { readonly readOnly: boolean },
 ): readonly Tool[] {
   return tools.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
+}
+
+/** The workspace, wording and time that a dialect needs for its sentences. */
+export function renderContext(
+  { names: tools }: Dialect,
+  source: { readonly roots: readonly string[]; readonly wording: PresetName; now(): number },
+): RenderContext {
+  const { roots, wording } = source;
+  return {
+    roots,
+    tools,
+    wording,
+    get nowMs() {
+      return source.now();
+    },
+  };
 }
 
 /** Checks a tool's arguments and translates them to an operation, or says what is wrong with them. */

@@ -10,7 +10,7 @@ import { type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
 import { paced, searching } from './progress-notes.ts';
-import { showRead } from './show-read.ts';
+import { showRead, showText } from './show-read.ts';
 import { type Performed, rendered } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
@@ -20,6 +20,8 @@ export interface Performing {
   readonly context: RenderContext;
   /** How the caller watches and cancels. */
   readonly watch: Pick<ToolContext, 'signal' | 'progress'>;
+  /** `bytes`: text of files may be given as escaped bytes, for a transport that writes JSON. */
+  readonly form: 'bytes' | 'text';
 }
 
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
@@ -27,7 +29,8 @@ export function performCall(call: Call, performing: Performing): Awaitable<Perfo
   if (call.kind !== 'read') return performLater(call, performing);
   return andThen(read(call.operation, performing), (outcome) => {
     if (!outcome.ok) return outcome;
-    const shown = showRead(outcome, call.style, performing.context);
+    const { context, form } = performing;
+    const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
     return { ok: true, shown, outcome: successOutcome(outcome) };
   });
 }

@@ -5,16 +5,20 @@ import type { EscapedText } from './tool-answer.ts';
 
 const NEWLINE = 10;
 
+/** A file as its dialect shows it, as text. */
+export function showText(result: ReadResult, style: ReadStyle, context: RenderContext): Rendered {
+  return result.media === undefined ? readText(result, style, context) : style.other(result, context);
+}
+
 /** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
 export function showRead(
   result: ReadResult,
   style: ReadStyle,
   context: RenderContext,
 ): Rendered | EscapedText {
-  if (result.media !== undefined) return style.other(result, context);
-  const { bytes, encoding } = result;
-  if (bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
-    return readText(result, style, context);
+  const { bytes, encoding, media } = result;
+  if (media !== undefined || bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
+    return showText(result, style, context);
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));

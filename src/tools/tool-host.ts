@@ -3,7 +3,7 @@ import type { Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { callTool, offeredTools, refuseArguments, translateCall } from './call-tool.ts';
+import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
 import { type ChoiceOptions, chooseSession } from './session-choice.ts';
 import { SessionPool } from './session-pool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
@@ -85,7 +85,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         const choice = chooseSession(surroundings, options);
         if (choice.kind === 'invalid') return refuseArguments(name, choice.reason, context);
         return pool.use(choice, (session) =>
-          callTool(call, dialect, { session, context, watch: surroundings }),
+          callTool(call, dialect, { session, context, watch: surroundings, form: 'bytes' }),
         );
       });
     },
@@ -108,14 +108,7 @@ interface Served {
 async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const sessions = await open();
   const { policy, workspace, now } = sessions.world;
-  const context: RenderContext = {
-    roots: workspace.roots,
-    tools: dialect.names,
-    wording: policy.wording,
-    get nowMs() {
-      return now();
-    },
-  };
+  const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
   return { pool: new SessionPool(sessions), context };
 }
 

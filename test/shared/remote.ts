@@ -3,7 +3,7 @@ import type { Session } from '../../src/model/session.ts';
 import type { SessionOptions } from '../../src/session/open-session.ts';
 import { type Child, startChild } from '../support/child.ts';
 
-type Method = Exclude<keyof Session, 'id' | 'fork' | 'child'>;
+type Method = Exclude<keyof Session, 'id' | 'roots' | 'fork' | 'child'>;
 
 type Answer = { readonly value: unknown } | { readonly fault: RemoteFault };
 

@@ -1,0 +1,14 @@
+import type { DialectName } from './dialect-name.ts';
+import { FILESYSTEM } from './filesystem/dialect.ts';
+import { LACE } from './lace/dialect.ts';
+import { LOOKFIRST } from './lookfirst/dialect.ts';
+import { SANDBOX } from './sandbox.ts';
+import type { Dialect } from './tool.ts';
+
+/** Every dialect, loaded at once; a server loads only its own with `loadDialect`. */
+export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
+  lookfirst: LOOKFIRST,
+  sandbox: SANDBOX,
+  lace: LACE,
+  filesystem: FILESYSTEM,
+};

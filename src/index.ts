@@ -34,7 +34,8 @@ export {
   type SightingFilter,
 } from './records/open-journal.ts';
 export { explain } from './report/explain.ts';
-export { currentSession, openSession, runInSession, type SessionOptions } from './session/open-session.ts';
+export { currentSession, runInSession } from './session/ambient.ts';
+export { openSession, type SessionOptions } from './session/open-session.ts';
 export type { WorkspaceOptions } from './session/opening.ts';
 export { Sessions } from './session/sessions.ts';
 export type { EntryFilter } from './store/store.ts';

@@ -4,7 +4,9 @@ import { configurationFor } from './clients/configuration.ts';
 /** What to paste into each client's configuration: to connect to a running server, or to start one of its own. */
 export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
   const connect = CLIENT_NAMES.map((name) => {
-    const text = block(configurationFor(name, { dir, platform: process.platform, http }));
+    // A name per client: calls of nameless clients share no memory.
+    const named = { ...http, url: `${http.url}/${name}` };
+    const text = block(configurationFor(name, { dir, platform: process.platform, http: named }));
     return name === 'codex' ? `${text}\n    # and start Codex with LOOKFIRST_TOKEN=${http.token}` : text;
   });
   const start = configurationFor('claude-desktop', { dir, platform: process.platform });

@@ -1,9 +1,10 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type Caller, Calls } from './calls.ts';
-import { type Envelope, envelopeOf, implementationOf } from './envelope.ts';
+import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
 import { isRequestId, type Message, type Request, type RequestId, readLine, readMessage } from './message.ts';
 import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
 import type { Implementation } from './protocol.ts';
@@ -120,6 +121,9 @@ export class Connection {
       const { requestId, reason } = message.params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
       this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
+    } else if (message.kind === 'notification' && message.method === COMPACTED_METHOD) {
+      const meta = { ...metaOf(message.params), [CONTEXT_KEY]: 'compacted' };
+      return this.#host.report?.({ meta, sessionHint: undefined });
     }
   }
 
@@ -131,7 +135,10 @@ export class Connection {
     };
     try {
       const caller = this.#caller(request);
-      const answer = caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller);
+      const reported = request.method === 'tools/call' ? undefined : this.#report(request);
+      const answer = andThen(reported, () =>
+        caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller),
+      );
       return answer instanceof Promise ? answer.catch(failed) : answer;
     } catch (error) {
       return failed(error);
@@ -150,6 +157,14 @@ export class Connection {
     if (envelope.kind === 'invalid' && request.method !== 'initialize') throw envelope.error;
     this.#era = 'legacy';
     return { era: 'legacy', clientInfo: undefined };
+  }
+
+  /** A tool call applies the events of its `_meta` itself; every other request leaves that to this. */
+  #report(request: Request): Awaitable<void> {
+    const meta = metaOf(request.params);
+    return CONTEXT_KEY in meta || TURN_KEY in meta
+      ? this.#host.report?.({ meta, sessionHint: undefined })
+      : undefined;
   }
 
   #legacy(request: Request, caller: Caller): Awaitable<Parts | undefined> {

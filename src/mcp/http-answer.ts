@@ -43,11 +43,27 @@ export async function readJson(
   if (body === undefined)
     return { status: 413, code: -32000, message: `Payload Too Large: more than ${maxBytes} bytes` };
   if (!isUtf8(body)) return { status: 400, code: -32700, message: 'Parse error: not UTF-8' };
+  let value: unknown;
   try {
-    return { value: JSON.parse(body.toString('utf8')) };
+    value = JSON.parse(body.toString('utf8'));
   } catch {
     return { status: 400, code: -32700, message: 'Parse error: not JSON' };
   }
+  if (isDeep(value))
+    return { status: 400, code: -32600, message: `Invalid request: nested deeper than ${MAX_DEPTH} levels` };
+  return { value };
+}
+
+/** More than any tool takes; what validates and prints messages is recursive and would run out of stack. */
+const MAX_DEPTH = 200;
+
+function isDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+  }
+  return false;
 }
 
 /** The body, or undefined as soon as it is too large. Rejects if the client goes away in the middle. */

@@ -40,6 +40,10 @@ export class HttpSessions {
     this.#log = options.log;
   }
 
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
   /** Serves a request that names a session. */
   async resume(id: string, exchange: Exchange): Promise<void> {
     const session = this.#sessions.get(id);

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonRecord } from '../model/record.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type HttpOptions, newToken, serveHttp } from './http.ts';
 
@@ -30,11 +33,13 @@ interface Answer {
 
 async function open(options: Partial<HttpOptions> = {}) {
   const ended: string[] = [];
+  const reported: { meta: JsonRecord }[] = [];
   const host: ToolHost = {
     info: { name: 'fixture', version: '1' },
     instructions: '',
     tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
     call: async () => ({ ok: true, shown: [], outcome: { ok: true } }),
+    report: (context) => void reported.push(context),
     sessionEnded: (id) => ended.push(id),
   };
   const server = await serveHttp({ host, token: TOKEN, log: () => {}, ...options });
@@ -85,7 +90,7 @@ async function open(options: Partial<HttpOptions> = {}) {
     });
   const begin = async () => (await send({ body: INITIALIZE })).session ?? '';
   const list = (session: string) => send({ body: LIST, headers: { 'mcp-session-id': session } });
-  return { server, send, begin, list, ended };
+  return { server, send, begin, list, ended, reported };
 }
 
 const modernHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
@@ -128,7 +133,13 @@ describe('serveHttp', () => {
     ['a wrong token', { headers: { authorization: `Bearer ${TOKEN}x` }, body: INITIALIZE }, 401],
     ['no token on GET', { method: 'GET', headers: { authorization: '' } }, 401],
     ['another path', { path: '/', body: INITIALIZE }, 404],
-    ['a path below', { path: '/mcp/x', body: INITIALIZE }, 404],
+    ['a session name', { path: '/mcp/agent%207', body: INITIALIZE }, 200],
+    ['a session name that is none', { path: '/mcp/a%0Ab', body: INITIALIZE }, 404],
+    ['an empty session name', { path: '/mcp/', body: INITIALIZE }, 404],
+    ['a broken escape', { path: '/mcp/%zz', body: INITIALIZE }, 404],
+    ['TRACE', { method: 'TRACE' }, 405],
+    ['PUT', { method: 'PUT', body: INITIALIZE }, 405],
+    ['JSON without end of nesting', { body: '['.repeat(100_000) + ']'.repeat(100_000) }, 400],
     ['a path that is no address', { path: '//', body: INITIALIZE }, 404],
     ['an address instead of a path', { path: 'http://evil.example/mcp', body: INITIALIZE }, 404],
     ['another content type', { headers: { 'content-type': 'text/plain' }, body: INITIALIZE }, 415],
@@ -158,6 +169,29 @@ describe('serveHttp', () => {
       expect(answer.status).toBe(413);
     }
     expect((await send({ body: INITIALIZE })).status).toBe(200);
+  });
+
+  it('closes a connection that does not finish its request', async () => {
+    const { server } = await open({ requestMs: 200 });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{');
+    socket.resume();
+    await once(socket, 'close');
+  });
+
+  it('names the session of every message that names none', async () => {
+    const { send, reported } = await open();
+    const compacted = { jsonrpc: '2.0', method: 'notifications/dev.lookfirst/compacted' };
+    const path = '/mcp/agent-7';
+    await send({ path, body: compacted, headers: modernHeaders });
+    const own = { ...compacted, params: { _meta: { 'dev.lookfirst/session': 'other' } } };
+    await send({ path, body: own, headers: modernHeaders });
+    await send({ body: compacted, headers: modernHeaders });
+    expect(reported.map(({ meta }) => meta['dev.lookfirst/session'])).toEqual([
+      'agent-7',
+      'other',
+      undefined,
+    ]);
   });
 
   it('hands other paths to the viewer, after the Host check', async () => {

@@ -18,12 +18,16 @@ import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelco
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
+import { addressOf, MCP_PATH } from './http-address.ts';
 import { checkToken, readJson, reject } from './http-answer.ts';
+import { inSession, reportEvents } from './http-body.ts';
 import { HttpSessions, type SessionLimits } from './http-sessions.ts';
 import { sdkServer } from './sdk-server.ts';
 
-const PATH = '/mcp';
+const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 const MAX_BODY_BYTES = 64 << 20;
+/** How long a client may take to send one request. */
+const REQUEST_MS = 60_000;
 
 export interface HttpOptions {
   readonly host: ToolHost;
@@ -37,6 +41,8 @@ export interface HttpOptions {
   readonly other?: RequestListener;
   /** Default 64 MiB. */
   readonly maxBodyBytes?: number;
+  /** How long a client may take to send one request before its connection is closed; default 60 s. */
+  readonly requestMs?: number;
   /** Default: half an hour of idleness, 256 sessions. */
   readonly sessions?: Partial<SessionLimits>;
 }
@@ -50,15 +56,22 @@ export interface HttpServer {
 }
 
 /**
- * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp`: revision 2026-07-28 without sessions, older ones with.
+ * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`: revision 2026-07-28 without sessions, older
+ * ones with. NAME is the session of every call that does not name its own.
  * Nobody gets further than 403 from a foreign Host or Origin, and 401 without the token.
  * Loads the SDK and zod: import this module only when HTTP was asked for.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const endpoint = new Endpoint(options);
-  const server = createServer((req, res) => {
+  const requestTimeout = options.requestMs ?? REQUEST_MS;
+  const limits = {
+    requestTimeout,
+    headersTimeout: requestTimeout,
+    connectionsCheckingInterval: Math.ceil(requestTimeout / 4),
+  };
+  const server = createServer(limits, (req, res) => {
     endpoint.serve(req, res).catch((error: unknown) => {
-      options.log(`${req.method} ${PATH} failed: ${String(error)}`);
+      options.log(`${req.method} ${MCP_PATH} failed: ${String(error)}`);
       if (!res.headersSent) reject(res, { status: 500, code: -32603, message: 'Internal error' });
       else res.destroy();
     });
@@ -66,7 +79,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   await listening(server, options.port ?? 0);
   // A TCP server's address is never a string.
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}${PATH}`, port, close: () => closeServer(server, endpoint) };
+  return { url: `http://127.0.0.1:${port}${MCP_PATH}`, port, close: () => closeServer(server, endpoint) };
 }
 
 async function listening(server: Server, port: number): Promise<void> {
@@ -124,16 +137,27 @@ class Endpoint {
 
   async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (!this.#hostOk(req, res) || !this.#originOk(req, res)) return;
-    // By hand: what clients may send as a path need not be one that a parser takes.
-    const [path] = (req.url ?? '/').split('?');
-    if (path !== PATH) {
+    const address = addressOf(req.url);
+    if (address.kind === 'other') {
       if (this.#options.other !== undefined) this.#options.other(req, res);
-      else reject(res, { status: 404, code: -32000, message: `Not found: the server is at ${PATH}` });
+      else
+        reject(res, {
+          status: 404,
+          code: -32000,
+          message: `Not found: the server is at ${MCP_PATH}, or ${MCP_PATH}/NAME`,
+        });
       return;
     }
     const unauthorized = checkToken(req.headers.authorization, this.#options.token);
     if (unauthorized !== undefined) reject(res, unauthorized);
-    else await this.#route(req, res);
+    else if (!METHODS.includes(req.method ?? ''))
+      reject(res, {
+        status: 405,
+        code: -32000,
+        message: `Method not allowed: use ${METHODS.join(', ')}`,
+        headers: { allow: METHODS.join(', ') },
+      });
+    else await this.#route(req, res, address.session);
   }
 
   async close(): Promise<void> {
@@ -141,15 +165,18 @@ class Endpoint {
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }
 
-  async #route(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #route(req: IncomingMessage, res: ServerResponse, name: string | undefined): Promise<void> {
     const read = req.method === 'POST' ? await readJson(req, this.#maxBodyBytes) : { value: undefined };
     if ('status' in read) {
       reject(res, read);
       return;
     }
-    const body = read.value;
-    const session = req.headers['mcp-session-id'];
-    if (typeof session === 'string') await this.#sessions.resume(session, { req, res, body });
+    const body = inSession(read.value, name);
+    const header = req.headers['mcp-session-id'];
+    const session = typeof header === 'string' ? header : undefined;
+    if (session === undefined || this.#sessions.has(session))
+      await reportEvents(body, this.#options.host, session);
+    if (session !== undefined) await this.#sessions.resume(session, { req, res, body });
     else if (isInitializeRequest(body) && (await isLegacy(req, body)))
       await this.#sessions.begin({ req, res, body });
     else if (req.method === 'POST' && (await isLegacy(req, body)))

@@ -5,8 +5,8 @@ import type { DialectName } from '../dialect/dialect-name.ts';
 import { loadDialect } from '../dialect/dialects.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
-import { createToolHost } from '../tools/tool-host.ts';
+import type { ChoiceOptions } from '../tools/session-choice.ts';
+import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { LateWorkspace } from './late-workspace.ts';
 import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
@@ -46,7 +46,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   const { input, output, signals, log, env } = options;
   const workspace = new LateWorkspace(options);
   // A copy: every call asks for some, and the process answers slowly.
-  const host = await hostFor(options, { ...env }, workspace);
+  const host = await hostFor(options, { env: { ...env }, nameless: 'process' }, workspace);
   const tools = (): ReturnType<ToolHost['tools']> => {
     // After the answer has left.
     setImmediate(() => workspace.begin());
@@ -92,7 +92,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const workspace = new LateWorkspace(options);
   try {
     await workspace.open();
-    const host = await hostFor(options, env, workspace);
+    const host = await hostFor(options, { env, nameless: 'call' }, workspace);
     // The protocol's SDK, which stdio does without.
     const { newToken, serveHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
@@ -110,10 +110,18 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
 
 async function hostFor(
   options: ServeOptions,
-  env: ServeOptions['env'],
+  choice: Required<Pick<ChoiceOptions, 'env' | 'nameless'>>,
   workspace: LateWorkspace,
 ): Promise<ToolHost> {
   const { session, version, log, readOnly } = options;
   const dialect = await loadDialect(options.dialect);
-  return createToolHost({ open: () => workspace.open(), dialect, readOnly, session, env, version, log });
+  return createToolHost({
+    open: () => workspace.open(),
+    dialect,
+    readOnly,
+    session,
+    ...choice,
+    version,
+    log,
+  });
 }

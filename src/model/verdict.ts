@@ -58,6 +58,8 @@ export type Action =
   | 'move'
   | 'mkdir'
   | 'undo'
+  /** A tool call as a whole, before it is known what it does. */
+  | 'call'
   | 'run';
 
 /** A place in a file where an anchor was found, or nearly found. */

@@ -66,5 +66,5 @@ function splicesFor(
 /** The server was moved while a call waited that relies on where it was. */
 export function movedRefusal({ tool }: Call): Refusal {
   const detail = { reason: 'the folders of the server were changed' };
-  return { code: 'UNVERIFIABLE', action: 'run', path: tool, next: 'retry_later', detail };
+  return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
 }

@@ -8,7 +8,7 @@ export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal 
   const once = policy === 'ask';
   return {
     code: once ? 'UNVERIFIABLE' : 'PROTECTED',
-    action: 'run',
+    action: 'call',
     path: tool,
     next: once ? 'retry_later' : 'ask_human',
     detail: { reason: REASON },
@@ -19,7 +19,7 @@ export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal 
 export function readOnlyRefusal(tool: string): Refusal {
   return {
     code: 'READ_ONLY',
-    action: 'run',
+    action: 'call',
     path: tool,
     next: 'ask_human',
     detail: { reason: 'session' },

@@ -1,4 +1,6 @@
 import { isStub } from '../judge/knowledge.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { Policy } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Records } from './records.ts';
@@ -50,6 +52,24 @@ export async function forgetSession(
   const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'forgotten' } as const;
   const seen = filesAmong(await store.sightings(id));
   await store.record({ dropSession: id, entries: [entry] });
+  return seen;
+}
+
+/**
+ * Records that the context of a session's model was summarised, as the policy says, and notes it in the journal. Returns how
+ * many files it had seen; undefined if there is no such session.
+ */
+export async function compactSession(
+  { store }: Records,
+  { id, nowMs, policy }: { readonly id: string; readonly nowMs: number; readonly policy: Policy },
+): Promise<number | undefined> {
+  const record = await store.session(id);
+  if (record === undefined) return undefined;
+  const { root } = record;
+  const seen = filesAmong(await store.sightings(id));
+  await new Ledger({ store, session: id, policy }).compacted();
+  const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'compacted' } as const;
+  await store.record({ entries: [entry] });
   return seen;
 }
 

@@ -27,6 +27,7 @@ const VERBS: Readonly<Record<Action, string>> = {
   move: 'move',
   mkdir: 'make the folder',
   undo: 'undo changes to',
+  call: 'run',
   run: 'commit what the command did to',
 };
 

@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
 import { scratch } from '../../test/support/tree.ts';
 import type { Session } from '../model/session.ts';
-import { currentSession, openSession, runInSession, type SessionOptions } from './open-session.ts';
+import { currentSession, runInSession } from './ambient.ts';
+import { openSession, type SessionOptions } from './open-session.ts';
 import { Sessions } from './sessions.ts';
 
 const MISUSE = expect.objectContaining({ code: 'MISUSE' });
@@ -147,6 +148,25 @@ describe('runInSession', () => {
     expect(current()).toBe(t.session);
     await t.session.close();
     expect(current).toThrow(MISUSE);
+  });
+
+  it('finds sessions of a workspace by their ids', async () => {
+    const sessions = await workspace();
+    const session = await sessions.session('one');
+    expect(runInSession('one', currentSession)).toBe(session);
+    await session.close();
+    expect(() => runInSession('one', currentSession)).toThrow(MISUSE);
+  });
+
+  it('opens an id on demand in a workspace, and carries it through awaits', async () => {
+    const sessions = await workspace();
+    const later = async (): Promise<string> => {
+      await new Promise(setImmediate);
+      return currentSession().id;
+    };
+    expect(await Promise.all([sessions.run('a', later), sessions.run('b', later)])).toEqual(['a', 'b']);
+    expect(await sessions.run('a', currentSession)).toBe(await sessions.session('a'));
+    expect(currentSession).toThrow(MISUSE);
   });
 
   it.each([[null], [5], [{}]])('%j is no session', (session) => {

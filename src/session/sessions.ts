@@ -4,6 +4,7 @@ import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import { openSessions, runInSession } from './ambient.ts';
 import { expireSessions } from './expire.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
@@ -13,8 +14,6 @@ import type { Kinship, SessionHost } from './session-life.ts';
 interface Ending {
   /** Close the workspace with its last session. */
   readonly withLast: boolean;
-  /** Told of every session that closes. */
-  onClosed?(session: GatedSession): void;
 }
 
 /** A workspace open for any number of sessions in this process. */
@@ -49,6 +48,11 @@ export class Sessions implements SessionHost {
     return this.open(id, {});
   }
 
+  /** Runs a function, and everything it calls and awaits, in the session with this id, which is opened if need be. */
+  async run<T>(id: string, fn: () => T): Promise<Awaited<T>> {
+    return await runInSession(await this.session(id), fn);
+  }
+
   async open(id: string | undefined, like: Partial<Kinship>): Promise<GatedSession> {
     if (id !== undefined && (typeof id !== 'string' || id === ''))
       throw new Fault('MISUSE', 'a session id must be a string that is not empty');
@@ -60,6 +64,7 @@ export class Sessions implements SessionHost {
     const session = new GatedSession(this, { id: id ?? `s-${randomUUID()}`, named: id !== undefined });
     this.#open.set(session.id, session);
     await this.#begin(session, like);
+    openSessions.add(session);
     return session;
   }
 
@@ -75,7 +80,7 @@ export class Sessions implements SessionHost {
         await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
     } finally {
       this.#leaving -= 1;
-      this.#ending.onClosed?.(session);
+      openSessions.remove(session);
       if (this.#ending.withLast && this.#open.size + this.#leaving === 0) await this.#end();
     }
   }

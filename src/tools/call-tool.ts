@@ -66,7 +66,7 @@ export function callTool(call: Call, dialect: Dialect, performing: Performing): 
 export function refuseArguments(tool: string, reason: string, context: RenderContext): ToolAnswer {
   const refusal: Refusal = {
     code: 'INVALID_ARGUMENT',
-    action: 'run',
+    action: 'call',
     path: '',
     next: 'fix_argument',
     detail: { reason },

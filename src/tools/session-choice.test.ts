@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { chooseSession, SESSION_KEY } from './session-choice.ts';
+import { type ChoiceOptions, chooseSession, SESSION_KEY } from './session-choice.ts';
 
 const named = (id: string) => ({ kind: 'named', id });
-const choose = (
-  call: { meta?: Record<string, unknown>; hint?: string },
-  options: { session?: string; env?: Record<string, string> } = {},
-) => chooseSession({ meta: call.meta ?? {}, sessionHint: call.hint }, options);
+const choose = (call: { meta?: Record<string, unknown>; hint?: string }, options: ChoiceOptions = {}) =>
+  chooseSession({ meta: call.meta ?? {}, sessionHint: call.hint }, options);
 
 describe('chooseSession', () => {
   it('takes the first of: the call, the flag, our variable, the client, the transport, the process', () => {
@@ -22,6 +20,8 @@ describe('chooseSession', () => {
     expect(choose({ hint: 'http' }, { env: { CLAUDE_CODE_SESSION_ID } })).toEqual(named('claude'));
     expect(choose({ hint: 'http' })).toEqual({ kind: 'transport', hint: 'http' });
     expect(choose({})).toEqual({ kind: 'process' });
+    expect(choose({}, { nameless: 'call' })).toEqual({ kind: 'call' });
+    expect(choose({ hint: 'http' }, { nameless: 'call' })).toEqual({ kind: 'transport', hint: 'http' });
   });
 
   it.each([

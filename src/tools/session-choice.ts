@@ -10,13 +10,17 @@ export type SessionChoice =
   | { readonly kind: 'named'; readonly id: string }
   /** A legacy HTTP session: as long as the transport keeps it. */
   | { readonly kind: 'transport'; readonly hint: string }
-  /** Everyone who named none: as long as this process. */
+  /** A client that owns this process and named no session: as long as the process. */
   | { readonly kind: 'process' }
+  /** One of several clients, without a name: nothing is remembered from one call to the next. */
+  | { readonly kind: 'call' }
   | { readonly kind: 'invalid'; readonly reason: string };
 
 export interface ChoiceOptions {
   /** `--session` */
   readonly session?: string | undefined;
+  /** The session of a call without any name: one for the process (default), or a new one for every call. */
+  readonly nameless?: 'process' | 'call';
   /**
    * The environment of a server that a client started for itself. Absent for one that serves whoever connects: its
    * environment is that of whoever started it, not of its clients.
@@ -35,12 +39,12 @@ const CLIENT_VARIABLES = ['CLAUDE_CODE_SESSION_ID'] as const;
 
 /**
  * The session of a call: what it says itself, then `--session`, then `LOOKFIRST_SESSION`, then the client's own id of the
- * conversation, then the transport's session, then the process. An explicit id that is none is refused: falling back to
+ * conversation, then the transport's session, then that of nameless calls. An explicit id that is none is refused: falling back to
  * another session could let a call use what someone else has read.
  */
 export function chooseSession(
   call: { readonly meta: JsonRecord; readonly sessionHint: string | undefined },
-  { session, env = {} }: ChoiceOptions,
+  { session, env = {}, nameless = 'process' }: ChoiceOptions,
 ): SessionChoice {
   const explicit = call.meta[SESSION_KEY];
   if (explicit !== undefined) {
@@ -53,7 +57,7 @@ export function chooseSession(
   const id =
     idAmong(session, env['LOOKFIRST_SESSION']) ?? idIn(call.meta, CLIENT_KEYS) ?? idIn(env, CLIENT_VARIABLES);
   if (id !== undefined) return { kind: 'named', id };
-  return call.sessionHint === undefined ? { kind: 'process' } : { kind: 'transport', hint: call.sessionHint };
+  return call.sessionHint === undefined ? { kind: nameless } : { kind: 'transport', hint: call.sessionHint };
 }
 
 function idAmong(first: unknown, second: unknown): string | undefined {

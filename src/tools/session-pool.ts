@@ -7,6 +7,8 @@ import type { SessionChoice } from './session-choice.ts';
 const MAX_OPEN = 256;
 
 type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
+/** A choice whose session is kept between calls. */
+type Kept = Exclude<Chosen, { kind: 'call' }>;
 
 interface Pooled {
   /** The session itself as soon as it is open. */
@@ -29,6 +31,7 @@ export class SessionPool {
 
   /** Runs a call in its session. */
   use<T>(choice: Chosen, work: (session: GatedSession) => Awaitable<T>): Awaitable<T> {
+    if (choice.kind === 'call') return this.#once(work);
     const pooled = this.#take(keyOf(choice), choice);
     // Nobody can close it under a call that is over before anyone else gets a turn.
     if (!(pooled.session instanceof Promise)) {
@@ -38,12 +41,33 @@ export class SessionPool {
     return during(pooled, pooled.session.then(work));
   }
 
+  /**
+   * Runs an event (a compaction, a new turn) in a session before every call that comes later. A session that lasts for
+   * one call has none.
+   */
+  async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
+    if (choice.kind === 'call') return;
+    const pooled = this.#take(keyOf(choice), choice);
+    const session = Promise.resolve(pooled.session).then(async (open) => {
+      await event(open);
+      return open;
+    });
+    this.#settle(pooled, session);
+    try {
+      await during(pooled, session);
+    } catch (error) {
+      // Later calls open the session anew instead of failing for good.
+      this.#pooled.delete(keyOf(choice));
+      throw error;
+    }
+  }
+
   /** A transport's session is over: what it has seen is forgotten as soon as nothing uses it. */
   async end(hint: string): Promise<void> {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }
 
-  #take(key: string, choice: Chosen): Pooled {
+  #take(key: string, choice: Kept): Pooled {
     const known = this.#pooled.get(key);
     const pooled = known ?? this.#opened(key, choice);
     this.#pooled.delete(key);
@@ -51,19 +75,34 @@ export class SessionPool {
     return pooled;
   }
 
-  #opened(key: string, choice: Chosen): Pooled {
+  #opened(key: string, choice: Kept): Pooled {
     const session = this.#open(key, choice);
     const pooled: Pooled = { session, calls: 0, ended: false };
-    session.then(
-      (open) => {
-        pooled.session = open;
-      },
-      () => {},
-    );
+    this.#settle(pooled, session);
     return pooled;
   }
 
-  async #open(key: string, choice: Chosen): Promise<GatedSession> {
+  /** Lets calls wait for a session; once it is there they get it without a turn of the event loop. */
+  #settle(pooled: Pooled, session: Promise<GatedSession>): void {
+    pooled.session = session;
+    session.then(
+      (open) => {
+        if (pooled.session === session) pooled.session = open;
+      },
+      () => {},
+    );
+  }
+
+  async #once<T>(work: (session: GatedSession) => Awaitable<T>): Promise<T> {
+    const session = await this.#sessions.session();
+    try {
+      return await work(session);
+    } finally {
+      await session.close();
+    }
+  }
+
+  async #open(key: string, choice: Kept): Promise<GatedSession> {
     try {
       await this.#makeRoom();
       return await this.#sessions.session(choice.kind === 'named' ? choice.id : undefined);
@@ -90,7 +129,7 @@ export class SessionPool {
   }
 }
 
-function keyOf(choice: Chosen): string {
+function keyOf(choice: Kept): string {
   switch (choice.kind) {
     case 'named':
       return `named:${choice.id}`;

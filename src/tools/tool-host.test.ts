@@ -8,7 +8,8 @@ import { loadDialect } from '../dialect/dialects.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
-import { SESSION_KEY } from './session-choice.ts';
+import { type ChoiceOptions, SESSION_KEY } from './session-choice.ts';
+import { CONTEXT_KEY, TURN_KEY } from './session-events.ts';
 import type { ToolContext } from './tool-context.ts';
 import { createToolHost } from './tool-host.ts';
 
@@ -16,9 +17,10 @@ interface Setup {
   readonly dialect?: DialectName;
   readonly workspace?: Partial<WorkspaceOptions>;
   readonly readOnly?: boolean;
+  readonly choice?: ChoiceOptions;
 }
 
-async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }: Setup = {}) {
+async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false, choice = {} }: Setup = {}) {
   const { root, home } = scratch();
   const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', ...workspace });
   onTestFinished(() => sessions.close());
@@ -27,6 +29,7 @@ async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }
     open: async () => sessions,
     dialect: await loadDialect(dialect),
     readOnly,
+    ...choice,
     version: '1.2.3',
     log: (line) => lines.push(line),
   });
@@ -51,7 +54,7 @@ async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false }
   };
   const put = (name: string, content: string | Uint8Array) => writeFileSync(join(root, name), content);
   const text = (name: string) => readFileSync(join(root, name), 'utf8');
-  return { root, host, call, put, text, lines };
+  return { root, host, call, put, text, lines, sessions };
 }
 
 describe('every result', () => {
@@ -289,4 +292,74 @@ describe('other dialects', () => {
 it('says who it is', async () => {
   const { host } = await setUp();
   expect(host.info).toMatchObject({ name: 'lookfirst', version: '1.2.3' });
+});
+
+describe('calls of clients that have no name and share the server', () => {
+  it('remember nothing of each other; a revision proves what was read', async () => {
+    const { call, put, text } = await setUp({ choice: { nameless: 'call' } });
+    put('a.txt', 'one\n');
+    const read = await call('read_file', { path: 'a.txt' });
+    const refused = await call('write_file', { path: 'a.txt', content: 'blind\n' });
+    expect(refused.outcome).toMatchObject({ ok: false, code: 'NOT_READ' });
+    const proved = { expected_revision: read.outcome?.['revision'] };
+    const written = await call('write_file', { path: 'a.txt', content: 'two\n', ...proved });
+    expect(written.outcome).toMatchObject({ ok: true, changed: true });
+    const again = await call('write_file', { path: 'a.txt', content: 'three\n' });
+    expect(again.outcome).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect(text('a.txt')).toBe('two\n');
+    const named = { meta: { [SESSION_KEY]: 'agent' } };
+    await call('read_file', { path: 'a.txt' }, named);
+    expect((await call('write_file', { path: 'a.txt', content: '3\n' }, named)).isError).toBe(false);
+  });
+});
+
+describe('a compaction', () => {
+  const COMPACTED = { [CONTEXT_KEY]: 'compacted' };
+
+  it('takes effect before the call that reports it is judged', async () => {
+    const { call, put } = await setUp();
+    put('a.txt', 'one\n');
+    await call('read_file', { path: 'a.txt' });
+    const write = { path: 'a.txt', content: 'two\n' };
+    expect((await call('write_file', write, { meta: COMPACTED })).isError).toBe(true);
+    expect((await call('write_file', write)).isError).toBe(true);
+    await call('read_file', { path: 'a.txt' }, { meta: COMPACTED });
+    expect((await call('write_file', write)).isError).toBe(false);
+  });
+
+  it('holds for calls that were sent right after the report, in its session only', async () => {
+    const { call, put, host } = await setUp();
+    put('a.txt', 'one\n');
+    const other = { meta: { [SESSION_KEY]: 'other' } };
+    await call('read_file', { path: 'a.txt' });
+    await call('read_file', { path: 'a.txt' }, other);
+    const reported = host.report?.({ meta: COMPACTED, sessionHint: undefined });
+    const write = await call('write_file', { path: 'a.txt', content: 'two\n' });
+    expect(write.isError).toBe(true);
+    await reported;
+    expect((await call('write_file', { path: 'a.txt', content: 'two\n' }, other)).isError).toBe(false);
+  });
+
+  it('is refused if it is not one', async () => {
+    const { call } = await setUp();
+    const answer = await call('list_directory', {}, { meta: { [CONTEXT_KEY]: 'forgotten' } });
+    expect(answer.outcome).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(answer.text).toContain('must be "compacted"');
+  });
+});
+
+describe('a turn', () => {
+  it('is named by requests and kept on what they did', async () => {
+    const { call, put, sessions } = await setUp();
+    put('a.txt', 'one\n');
+    const turn = (name: string) => ({ meta: { [TURN_KEY]: name } });
+    await call('read_file', { path: 'a.txt' }, turn('t1'));
+    await call('edit_file', { path: 'a.txt', old_string: 'one', new_string: 'two' }, turn('t1'));
+    await call('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'three' }, turn('t2'));
+    const changes = await sessions.world.store.entries({ kinds: ['change'] });
+    expect(changes.map((entry) => entry.turn).sort()).toEqual(['t1', 't2']);
+    expect((await call('list_directory', {}, turn('a\nb'))).outcome).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  });
 });

@@ -1,10 +1,12 @@
 import type { RenderContext } from '../dialect/render.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { Fault } from '../model/fault.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
 import { type ChoiceOptions, chooseSession } from './session-choice.ts';
+import { eventsIn } from './session-events.ts';
 import { SessionPool } from './session-pool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
@@ -41,6 +43,8 @@ export interface ToolHost {
    * is our own failure and reaches the client as a fixed sentence. After `signal` fires the answer is dropped.
    */
   call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
+  /** Applies what the `_meta` of a notification, or of a request other than a tool call, says about its session. */
+  report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
   /** A transport session ended or expired: nothing will come from this `sessionHint` again. */
   sessionEnded?(sessionHint: string): void;
 }
@@ -80,14 +84,28 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
       return andThen(served, ({ pool, context }) => {
-        const call = translateCall(tool, args, dialect);
-        if ('reason' in call) return refuseArguments(name, call.reason, context);
         const choice = chooseSession(surroundings, options);
         if (choice.kind === 'invalid') return refuseArguments(name, choice.reason, context);
-        return pool.use(choice, (session) =>
-          callTool(call, dialect, { session, context, watch: surroundings, form: 'bytes' }),
-        );
+        const events = eventsIn(surroundings.meta);
+        if (events.kind === 'invalid') return refuseArguments(name, events.reason, context);
+        const run = (): Awaitable<ToolAnswer> => {
+          const call = translateCall(tool, args, dialect);
+          if ('reason' in call) return refuseArguments(name, call.reason, context);
+          return pool.use(choice, (session) =>
+            callTool(call, dialect, { session, context, watch: surroundings, form: 'bytes' }),
+          );
+        };
+        return events.kind === 'none' ? run() : pool.before(choice, events.apply).then(run);
       });
+    },
+    report: (surroundings) => {
+      const events = eventsIn(surroundings.meta);
+      const choice = chooseSession(surroundings, options);
+      if (events.kind === 'none') return;
+      if (events.kind === 'invalid') throw new Fault('MISUSE', events.reason);
+      if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
+      served ??= open();
+      return andThen(served, ({ pool }) => pool.before(choice, events.apply));
     },
     sessionEnded: (hint) => {
       if (served === undefined) return;

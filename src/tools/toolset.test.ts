@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { DIALECT_NAMES } from '../dialect/dialect-name.ts';
-import { currentSession, openSession, runInSession } from '../session/open-session.ts';
+import { currentSession, runInSession } from '../session/ambient.ts';
+import { openSession } from '../session/open-session.ts';
 import { type ToolsetOptions, toolset } from './toolset.ts';
 
 async function setUp(options: ToolsetOptions = {}) {

@@ -167,11 +167,27 @@ describe('lookfirst sessions', () => {
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
   });
 
+  it('notes that the context of a session was summarised, also of one that is open elsewhere', async () => {
+    const work = await changedDesk();
+    await ok(work.session.read('a.txt'));
+    expect(await lookfirst(work, ['sessions', 'compacted', 'agent-7'])).toMatchObject({
+      code: 0,
+      stdout: 'noted the compaction of session agent-7, which had seen 2 files\n',
+    });
+    expect(await work.session.write('a.txt', 'blind\n')).toMatchObject({ ok: false });
+    await ok(work.session.read('a.txt'));
+    expect(await work.session.write('a.txt', 'again\n')).toMatchObject({ ok: true });
+    const [entry] = objects(await lookfirst(work, ['log', '--json', '--kind', 'session']));
+    expect(entry).toMatchObject({ session: 'agent-7', text: 'compacted' });
+  });
+
   it.each([
+    [['sessions', 'compacted'], 64, 'which session was compacted?'],
+    [['sessions', 'compacted', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
     [['sessions', 'forget', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
     [['sessions', 'forget'], 64, 'which session is to be forgotten?'],
     [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
-    [['sessions', 'destroy'], 64, 'Allowed choices are list, forget'],
+    [['sessions', 'destroy'], 64, 'Allowed choices are list, forget, compacted'],
   ])('says no to %j', async (args, code, words) => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });

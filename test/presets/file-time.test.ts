@@ -2,7 +2,7 @@ import { chmodSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/report/explain.ts';
-import { currentSession, runInSession } from '../../src/session/open-session.ts';
+import { currentSession, runInSession } from '../../src/session/ambient.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 /** Seed system B: a modification time per read and session. */

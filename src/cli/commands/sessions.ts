@@ -1,9 +1,14 @@
 import { Argument, Command } from 'commander';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
-import { forgetSession, type SessionView, sessionViews } from '../../records/session-views.ts';
+import {
+  compactSession,
+  forgetSession,
+  type SessionView,
+  sessionViews,
+} from '../../records/session-views.ts';
 import { relativeTime } from '../../report/relative-time.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -17,23 +22,31 @@ interface SessionsFlags extends ScopeFlags, StateFlags {
   readonly session?: string;
 }
 
-/** `lookfirst sessions`: who works here, and forgetting one of them. */
+type Action = 'list' | 'forget' | 'compacted';
+
+/** `lookfirst sessions`: who works here; forgetting one of them; saying that its context was summarised. */
 export function defineSessions(cli: Cli): Command {
   const command = new Command('lookfirst sessions')
-    .description('Who has worked in the workspaces around this folder; forgetting what one of them has seen.')
-    .addArgument(new Argument('[action]', 'what to do').choices(['list', 'forget']).default('list'))
-    .argument('[id]', 'the session to forget');
+    .description(
+      'Who has worked in the workspaces around this folder; forgetting what one has seen, or saying that its context was summarised.',
+    )
+    .addArgument(
+      new Argument('[action]', 'what to do').choices(['list', 'forget', 'compacted']).default('list'),
+    )
+    .argument('[id]', 'the session to forget, or whose context was summarised');
   return addCommonFlags(
     addScopeFlags(command).option('--session <id>', 'only this session').addOption(limitOption(50)),
   )
     .addHelpText('after', EXAMPLES)
-    .action(async (action: 'list' | 'forget', id: string | undefined, flags: SessionsFlags) => {
-      if (action === 'forget' && id === undefined) command.error('error: which session is to be forgotten?');
+    .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {
+      if (action !== 'list' && id === undefined) command.error(`error: ${WHICH[action]}`);
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
       const records = await Records.open(placesOf(cli, flags));
       try {
         cli.end(
-          id === undefined ? await list(cli, records, flags) : await forget(cli, records, { id, flags }),
+          action === 'list' || id === undefined
+            ? await list(cli, records, flags)
+            : await change(cli, records, { action, id, flags }),
         );
       } finally {
         await records.close();
@@ -41,12 +54,19 @@ export function defineSessions(cli: Cli): Command {
     });
 }
 
+const WHICH = {
+  forget: 'which session is to be forgotten?',
+  compacted: 'which session was compacted?',
+} as const;
+
 const EXAMPLES = `
 Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps what it did.
+After a compaction the model no longer has what it read: it must read again before it overwrites a file.
 
 Examples:
   lookfirst sessions
   lookfirst sessions forget agent-7
+  lookfirst sessions compacted agent-7
   lookfirst sessions --all --json`;
 
 async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
@@ -79,19 +99,25 @@ function json({ state, seen, ...record }: SessionView): string {
   return JSON.stringify({ ...record, last, state, seen });
 }
 
-async function forget(
+async function change(
   cli: Cli,
   records: Records,
-  { id, flags }: { readonly id: string; readonly flags: SessionsFlags },
+  request: { readonly action: 'forget' | 'compacted'; readonly id: string; readonly flags: SessionsFlags },
 ): Promise<ExitCode> {
-  const seen = await forgetSession(records, { id, nowMs: cli.nowMs });
+  const { action, id, flags } = request;
+  const { nowMs } = cli;
+  const seen =
+    action === 'forget'
+      ? await forgetSession(records, { id, nowMs })
+      : await compactSession(records, { id, nowMs, policy: policyOf(cli, flags) });
   if (seen === undefined) {
     const detail = { reason: `there is no session ${JSON.stringify(id)}` };
     const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
     await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst sessions --all lists them.' });
     return EXIT.refused;
   }
+  const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
   if (flags.json === true) await cli.terminal.print(JSON.stringify({ ok: true, session: id, seen }));
-  else await cli.terminal.print(`forgot session ${id}, which had seen ${count(seen, 'file')}`);
+  else await cli.terminal.print(`${done} session ${id}, which had seen ${count(seen, 'file')}`);
   return EXIT.done;
 }

@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Fault } from '../model/fault.ts';
+import type { Session } from '../model/session.ts';
+
+/** Sessions that are open in this process, in the order they were opened, for `runInSession(id, …)`. */
+const open = new Set<Session>();
+const ambient = new AsyncLocalStorage<Session>();
+
+/** Lets `runInSession` find a session by its id until it is closed. */
+export const openSessions = {
+  add: (session: Session): void => void open.add(session),
+  remove: (session: Session): void => void open.delete(session),
+};
+
+/**
+ * Runs a function, and everything it calls and awaits, in a session: an open one, or the id of one. Of several with one id
+ * it is the one that was opened last. `Sessions.run` also opens an id that is not open.
+ */
+export function runInSession<T>(session: Session | string, fn: () => T): T {
+  const chosen = typeof session === 'string' ? [...open].findLast(({ id }) => id === session) : session;
+  if (chosen === undefined) throw new Fault('MISUSE', `no open session has the id ${String(session)}`);
+  if (typeof chosen?.read !== 'function') throw new Fault('MISUSE', 'this is neither a session nor its id');
+  if (typeof fn !== 'function') throw new Fault('MISUSE', 'there is no function to run in the session');
+  return ambient.run(chosen, fn);
+}
+
+/** The session of the calling function. Calling it outside of one is a Fault: a guess could be another agent's. */
+export function currentSession(): Session {
+  const session = ambient.getStore();
+  if (session === undefined) throw new Fault('MISUSE', 'no session: call this inside runInSession');
+  return session;
+}

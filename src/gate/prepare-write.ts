@@ -8,6 +8,8 @@ import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
+import { bytesInFormOf } from '../text/form.ts';
+import { lineCount } from '../text/lines.ts';
 import { findPlaceholder } from '../text/placeholder.ts';
 import { straightenQuotes } from '../text/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
@@ -32,7 +34,14 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  return closedUnlessOk(view, () => judged(world, { intent, view, authored }));
+  return closedUnlessOk(view, () => judged(world, { intent, view, authored: inForm(world, authored, view) }));
+}
+
+/** The text in the form of the file it replaces, where the policy keeps forms. */
+function inForm(world: World, authored: Authored, { snapshot }: View): Authored {
+  if (world.policy.form === 'exact' || authored.text === undefined || snapshot === undefined) return authored;
+  const bytes = bytesInFormOf(snapshot.bytes, authored.text);
+  return bytes === undefined ? authored : { ...authored, bytes };
 }
 
 /** The bytes to write, and what was done to the text on the way. */
@@ -84,10 +93,15 @@ async function judged(
       before: snapshot,
       bytes: authored.bytes,
       fingerprint,
-      sighting: { coverage: WHOLE, totalLines: countLines(authored.bytes), flags: NO_FLAGS, how: 'write' },
+      sighting: { coverage: WHOLE, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' },
       notices: [...verdict.notices, ...authored.notices],
     }),
   };
+}
+
+/** UTF-16 has newline bytes inside other characters, so lines are counted in the text. */
+function linesOf({ text, bytes }: Authored): number {
+  return text === undefined ? countLines(bytes) : lineCount(text);
 }
 
 function malformed({ facts: { path }, located }: View): Refusal {

@@ -7,8 +7,15 @@ import { type DecodedText, isPlainText } from './unicode.ts';
 const SAMPLE_BYTES = 64 * 1024;
 /** Each candidate costs a decode and an encode of the whole file. */
 const MAX_CANDIDATES = 4;
-/** Share of bytes beyond ASCII up to which a text may be Western although nothing tells so. */
+/** Share of bytes beyond ASCII up to which a text is Western unless the detector is clearly surer of another encoding. */
 const MAX_HIGH_SHARE = 0.3;
+/** Bytes beyond ASCII from which a guess other than Western is believed: fewer fit any encoding. */
+const MIN_HIGH_BYTES = { single: 8, multi: 16 } as const;
+/** How much surer than of a Western encoding the detector must be, in per cent. */
+const SURER = 10;
+const MIN_MULTI_BYTE_CONFIDENCE = 50;
+const WESTERN = ['windows-1252', 'iso-8859-1'] as const;
+const MULTI_BYTE = /^(?:shift_jis|euc-|big5|gb|iso-2022)/;
 /** Windows' superset of an ISO encoding: its extra characters may lie beyond the sample. */
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-1': 'windows-1252',
@@ -38,18 +45,43 @@ export function encodeLegacy(text: string, encoding: string): Uint8Array | undef
   return iconv.decode(bytes, encoding, { stripBOM: false }) === text ? bytes : undefined;
 }
 
+/** Encodings to try, the likeliest first. A few words are too little for the detector, and most such files are Western. */
 function candidates(sample: Buffer): string[] {
-  const names = analyse(sample)
-    .map((match) => match.name.toLowerCase())
-    .filter((name) => !name.startsWith('utf-') && iconv.encodingExists(name))
-    .flatMap((name) => [name, SUPERSETS[name] ?? name]);
-  const guessed = [...new Set(names)].slice(0, MAX_CANDIDATES);
-  // A word or two are too little for the detector, and most such files are Western.
-  return isMostlyAscii(sample) ? [...guessed, 'iso-8859-1', 'windows-1252'] : guessed;
+  const high = sample.filter((byte) => byte >= 0x80).byteLength;
+  const matches = analyse(sample)
+    .map(({ name, confidence }) => ({ name: name.toLowerCase(), confidence }))
+    .filter(({ name }) => !name.startsWith('utf-') && iconv.encodingExists(name));
+  const western = Math.max(0, ...matches.filter(isWestern).map(({ confidence }) => confidence));
+  const believed = matches
+    .filter((match) => !isWestern(match) && isClearlySurer(match, { high, western }))
+    .flatMap(({ name }) => [SUPERSETS[name] ?? name, name]);
+  const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
+  const others = mostlyAscii ? [] : matches.map(({ name }) => name);
+  return [
+    ...new Set([...believed.slice(0, MAX_CANDIDATES), ...westernIf(mostlyAscii || western > 0), ...others]),
+  ];
 }
 
-function isMostlyAscii(sample: Buffer): boolean {
-  return sample.filter((byte) => byte >= 0x80).byteLength <= MAX_HIGH_SHARE * sample.byteLength;
+interface Match {
+  readonly name: string;
+  readonly confidence: number;
+}
+
+function isWestern({ name }: Match): boolean {
+  return WESTERN.some((western) => western === name);
+}
+
+function isClearlySurer(
+  { name, confidence }: Match,
+  { high, western }: { readonly high: number; readonly western: number },
+): boolean {
+  const multi = MULTI_BYTE.test(name);
+  if (high < (multi ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single)) return false;
+  return confidence >= western + SURER && (!multi || confidence >= MIN_MULTI_BYTE_CONFIDENCE);
+}
+
+function westernIf(plausible: boolean): readonly string[] {
+  return plausible ? WESTERN : [];
 }
 
 /** From the line of the first byte beyond ASCII on: what comes before helps no detector. */

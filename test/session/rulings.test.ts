@@ -381,6 +381,28 @@ describe('staleness', () => {
   });
 });
 
+describe('a whole write', () => {
+  const over = async (before: string, policy: { form?: 'keep' | 'exact' } = {}): Promise<string> => {
+    const t = await desk({ policy });
+    await t.put('a', before);
+    await ok(t.session.read('a'));
+    await ok(t.session.write('a', 'one\ntwo\n'));
+    expect((await ok(t.session.write('a', 'one\ntwo\n'))).changed).toBe(false);
+    return t.text('a');
+  };
+
+  it('keeps a BOM and CRLF endings of the file it replaces', async () => {
+    expect(await over('\ufeffa\r\nb\r\n')).toBe('\ufeffone\r\ntwo\r\n');
+  });
+
+  it('is exactly what was given, where the policy says so, and in a new file', async () => {
+    expect(await over('\ufeffa\r\n', { form: 'exact' })).toBe('one\ntwo\n');
+    const t = await desk();
+    await ok(t.session.write('new', '\ufeffa\r\nb\n'));
+    expect(t.text('new')).toBe('\ufeffa\r\nb\n');
+  });
+});
+
 describe('a long line that changed outside', () => {
   it('is shown as a read would show it, so that the next overwrite passes', async () => {
     const t = await desk();

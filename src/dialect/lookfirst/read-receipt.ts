@@ -27,7 +27,8 @@ function notes(result: ReadResult): string[] {
   if (result.to === 0) return ['(the file is empty)'];
   const { clamped, encoding } = result;
   const lines: string[] = [];
-  if (encoding !== 'utf-8')
+  if (encoding.startsWith('utf-16')) lines.push(`(the file is ${encoding}; changes keep that encoding)`);
+  else if (encoding !== 'utf-8')
     lines.push(`(the file is ${encoding}; edits keep that encoding, a whole write is UTF-8)`);
   if (clamped.length > 0) {
     const cut = lineWords(clamped.map((line) => ({ from: line, to: line })));

@@ -50,7 +50,7 @@ describe('a read', () => {
     [
       'another encoding, and names it',
       { encoding: 'utf-16le' },
-      '1\tone\n2\ttwo\n(the file is utf-16le; edits keep that encoding, a whole write is UTF-8)\n[read a.txt lines 1-2 of 2 revision r1]',
+      '1\tone\n2\ttwo\n(the file is utf-16le; changes keep that encoding)\n[read a.txt lines 1-2 of 2 revision r1]',
     ],
   ])('shows %s', (_what, more, text) => {
     const { revision, ...rest } = { ...READ, ...more };

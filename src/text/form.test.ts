@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { bytesInFormOf } from './form.ts';
+
+const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+describe('bytesInFormOf', () => {
+  it.each<[string, Buffer, string, Buffer]>([
+    ['a BOM', Buffer.from('\ufeffone\n'), 'two\n', Buffer.from('\ufefftwo\n')],
+    ['a BOM, once', Buffer.from('\ufeffone\n'), '\ufefftwo\n', Buffer.from('\ufefftwo\n')],
+    ['UTF-16', utf16('one\n'), 'zwei ü\n', utf16('zwei ü\n')],
+    ['UTF-16 and CRLF', utf16('one\r\n'), 'a\nb\r\n', utf16('a\r\nb\r\n')],
+    ['CRLF', Buffer.from('a\r\nb\r\n'), 'x\ny', Buffer.from('x\r\ny')],
+    ['CRLF, with a BOM of the text', Buffer.from('a\r\n'), '\ufeffx\n', Buffer.from('\ufeffx\r\n')],
+  ])('keeps %s', (_what, existing, text, expected) => {
+    expect(Buffer.from(bytesInFormOf(existing, text) ?? [])).toEqual(expected);
+  });
+
+  it.each<[string, Buffer]>([
+    ['plain text', Buffer.from('a\nb\n')],
+    ['an empty file', Buffer.alloc(0)],
+    ['mixed endings', Buffer.from('a\r\nb\n')],
+    ['one line without an ending', Buffer.from('a')],
+    ['a binary', Buffer.from([0, 1, 2, 3, 0, 255])],
+    ['an older encoding', Buffer.from([0x63, 0xe9, 0x0d, 0x0a])],
+  ])('leaves the text as it is over %s', (_what, existing) => {
+    expect(bytesInFormOf(existing, 'x\r\ny\n')).toBeUndefined();
+  });
+});

@@ -4,12 +4,13 @@ import { isReadOnly, kindOf } from '../disk/stats.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { WHOLE } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
-import { coverageOfPages, type SeenPage, type Sighting } from '../model/sighting.ts';
+import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
-import { sliceLineBytes } from '../text/byte-lines.ts';
+import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
@@ -156,7 +157,13 @@ async function readBytes(
   };
   if (known === undefined) return { snapshot, facts: current };
   const still = stillSeen(known, snapshot);
-  if (still !== undefined) return { snapshot, facts: { ...current, sighting: still, freshness: 'same' } };
+  if (still !== undefined) {
+    const cameBack = !sameFingerprint(
+      still.fingerprint ?? snapshot.fingerprint,
+      known.fingerprint ?? snapshot.fingerprint,
+    );
+    return { snapshot, facts: { ...current, sighting: still, cameBack, freshness: 'same' } };
+  }
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
 }
@@ -189,9 +196,18 @@ export function trusted(known: Sighting | undefined): ReadLimits['known'] {
 /** The sighting, if the file is as it was seen; of a huge file, the pages of it that are. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
+  const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));
+  if (back !== undefined) return seenWhole(known, snapshot);
   const pages = known.pages?.filter((page) => isAsShown(page, snapshot.bytes)) ?? [];
   if (pages.length === 0) return undefined;
   return { ...known, fingerprint: undefined, pages, coverage: coverageOfPages(pages) };
+}
+
+/** The sighting of bytes that came back: they were seen whole, and are in the model's context still. */
+function seenWhole({ refusedContent: _, ...known }: Sighting, snapshot: Snapshot): Sighting {
+  const { fingerprint, stamp, racy } = snapshot;
+  const totalLines = countLines(snapshot.bytes);
+  return { ...known, fingerprint, stamp, racy, coverage: WHOLE, totalLines, flags: NO_FLAGS };
 }
 
 function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {

@@ -65,6 +65,8 @@ export interface Facts {
   readonly absence?: Absence | undefined;
   /** Bytes now against the sighting's baseline; absent counts as unknown. */
   readonly freshness?: 'same' | 'changed' | 'unknown' | undefined;
+  /** The bytes are not the last ones this session saw, but others that it had seen whole before. */
+  readonly cameBack?: boolean | undefined;
   /** Why freshness is unknown. */
   readonly errno?: string | undefined;
   /** The modification time is another than the sighting's; undefined if the sighting has none. For `freshness: mtime`. */

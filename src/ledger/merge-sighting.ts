@@ -6,15 +6,18 @@ import {
   rangesOf,
   unionCoverage,
 } from '../model/coverage.ts';
-import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import {
   coverageOfPages,
   NO_FLAGS,
   type SeenPage,
   type Sighting,
   type SightingFlags,
+  showsAll,
 } from '../model/sighting.ts';
 
+/** States of one file that are remembered. */
+const MAX_SEEN_BEFORE = 8;
 /** Pages of 2000 lines each: 400,000 lines. */
 const MAX_PAGES = 200;
 
@@ -25,6 +28,27 @@ const MAX_PAGES = 200;
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined || old.tombstone === true) return next;
+  const seenBefore = bytesSeenBefore(old, next);
+  const merged = addView(old, next);
+  return seenBefore === undefined ? merged : { ...merged, seenBefore };
+}
+
+/**
+ * A file may come back to bytes that were seen before: a stash and pop, a checkout and back. They count as seen, so they
+ * are remembered when other bytes take their place.
+ */
+function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
+  if (next.tombstone === true || old.lost !== undefined) return undefined;
+  const before = old.seenBefore ?? [];
+  const { fingerprint } = old;
+  if (fingerprint === undefined || old.coverage.kind !== 'whole' || !showsAll(old.flags))
+    return old.seenBefore;
+  if (next.fingerprint === undefined || sameFingerprint(fingerprint, next.fingerprint)) return old.seenBefore;
+  const others = before.filter((each) => !sameFingerprint(each, fingerprint));
+  return [...others, fingerprint].slice(-MAX_SEEN_BEFORE);
+}
+
+function addView(old: Sighting, next: Sighting): Sighting {
   if (next.tombstone === true) return next;
   if (next.how === 'edit') return afterEdit(old, next);
   if (isEverything(next)) return next;

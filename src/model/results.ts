@@ -26,6 +26,8 @@ export type Notice =
   | { readonly kind: 'not-recorded' }
   /** Another session changed the file between the announcement of a change and its end. */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
+  /** Something brought earlier bytes of the file back, which this session had seen. */
+  | { readonly kind: 'came-back' }
   | { readonly kind: 'recreated' };
 
 /** How an anchor was found, strictest first. */

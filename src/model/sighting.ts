@@ -55,6 +55,8 @@ export interface Sighting {
   readonly atMs: number;
   /** The pages shown of a huge file without a whole fingerprint, each with a hash of its own. */
   readonly pages?: readonly SeenPage[];
+  /** Other bytes of this file that the session has seen whole since the last compaction, oldest first; a few at most. */
+  readonly seenBefore?: readonly Fingerprint[];
   /** Hash of content refused as STALE: it was written before the change was seen, and is refused again. */
   readonly refusedContent?: string;
   /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */

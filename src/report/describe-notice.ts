@@ -54,6 +54,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return 'The journal could not be written, so this change cannot be undone.';
     case 'overtaken':
       return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
+    case 'came-back':
+      return 'The file was back at an earlier state that this session had seen; this change was made to that state.';
     case 'recreated':
       return 'The file had been deleted since it was read; it was created anew.';
     default:

@@ -116,7 +116,7 @@ class Model {
     const may = reference.mayOverwrite(file, before, text);
     const outcome = await this.#session(name).write(file, text);
     this.#count(outcome.ok ? 'write' : `write ${outcome.refusal.code}`);
-    if (outcome.ok !== may) {
+    if (outcome.ok !== may && !reference.cameBack(file, before)) {
       this.#fail(this.#told('write', { name, file, may, outcome }));
       return;
     }
@@ -133,7 +133,7 @@ class Model {
     const current = this.#content(file);
     if (current === undefined || current.length === 0) return;
     const reference = this.#reference(name);
-    const known = reference.known.get(file);
+    let known = reference.known.get(file);
     const from =
       known?.base !== undefined && known.base.length > 0 && this.#random() < 0.5 ? known.base : current;
     const line = this.#pick(from);
@@ -143,7 +143,12 @@ class Model {
       { oldString: `${line}\n`, newString: `${next}\n` },
     ]);
     this.#count(outcome.ok ? 'edit' : `edit ${outcome.refusal.code}`);
-    if (outcome.ok !== may) {
+    const cameBack = reference.cameBack(file, current);
+    if (outcome.ok && cameBack) {
+      reference.wrote(file, current);
+      known = reference.knowledge(file);
+    }
+    if (outcome.ok !== may && !cameBack) {
       this.#fail(this.#told(`edit of ${line}`, { name, file, may, outcome }));
       return;
     }

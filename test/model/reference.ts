@@ -37,6 +37,15 @@ export class ReferenceSession {
     return this.#whole.has(wholeName(file, content));
   }
 
+  /**
+   * Is the file back at other bytes than the last ones known, which the session had seen whole? They count as seen, as far
+   * as a session remembers earlier states; nothing more is claimed.
+   */
+  cameBack(file: string, content: readonly string[] | undefined): boolean {
+    if (content === undefined || same(this.known.get(file)?.base, content)) return false;
+    return this.hadSeen(file, content);
+  }
+
   /** Remembers what is known whole now; called after everything that happens. */
   remember(): void {
     for (const [file, { base, seen, partial }] of this.known)

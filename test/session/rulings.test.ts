@@ -381,6 +381,47 @@ describe('staleness', () => {
   });
 });
 
+describe('bytes that come back', () => {
+  it('count as seen: stash and pop, checkout and back', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.edit('a', [{ oldString: 'one', newString: 'two' }]));
+    await t.put('a', 'one\n');
+    const done = await ok(t.session.write('a', 'three\n'));
+    expect(done.notices).toEqual([{ kind: 'came-back' }]);
+    await t.put('a', 'two\n');
+    await ok(t.session.delete('a'));
+  });
+
+  it('count as seen after a refusal in between has shown other bytes', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'other branch\n');
+    await refusal(t.session.write('a', 'x'), 'STALE');
+    await t.put('a', 'one\n');
+    await ok(t.session.write('a', 'two\n'));
+  });
+
+  it('do not count if they were seen in part, or before a compaction', async () => {
+    const t = await desk();
+    await t.put('part', 'one\ntwo\n');
+    await ok(t.session.read('part', { limit: 1 }));
+    await ok(t.session.edit('part', [{ oldString: 'one', newString: 'ONE' }]));
+    await t.put('part', 'one\ntwo\n');
+    const outcome = await t.session.write('part', 'x');
+    expect(outcome.ok).toBe(false);
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.write('a', 'two\n'));
+    await t.session.compacted();
+    await ok(t.session.read('a'));
+    await t.put('a', 'one\n');
+    await refusal(t.session.write('a', 'x'), 'STALE');
+  });
+});
+
 describe('a whole write', () => {
   const over = async (before: string, policy: { form?: 'keep' | 'exact' } = {}): Promise<string> => {
     const t = await desk({ policy });

@@ -119,11 +119,11 @@ describe('an undo is told to other sessions', () => {
     await ok(bob.read('a.txt'));
     const human = await t.open({ session: 'human' });
     await ok(human.undo({ session: 'ann' }));
-    for (const session of [t.session, bob]) {
-      const { detail } = await refusal(session.write('a.txt', 'three\n'), 'STALE');
-      expect(detail?.writer?.session).toBe('human');
-      expect(detail?.diff).toContain('+one');
-    }
+    const { detail } = await refusal(bob.write('a.txt', 'three\n'), 'STALE');
+    expect(detail?.writer?.session).toBe('human');
+    expect(detail?.diff).toContain('+one');
+    // Ann had seen these bytes before her own change: they count, and she is told that they came back.
+    expect((await ok(t.session.write('a.txt', 'three\n'))).notices).toEqual([{ kind: 'came-back' }]);
   });
 
   it('as a deletion, where it took a new file away', async () => {

@@ -81,6 +81,7 @@ export const FULL_SIGHTING: Required<Sighting> = {
   flags: { clamped: true, redacted: false, notText: true, unverified: false },
   how: 'cure',
   atMs: 1_760_000_000_123,
+  seenBefore: [{ sha256: sha('b'), size: 3 }],
   pages: [{ from: 1, to: 2, sha256: sha('p') }],
   refusedContent: sha('r'),
   tombstone: true,

@@ -19,7 +19,7 @@ export const fresh: Rule = (facts, policy) => {
   if (policy.freshness === 'mtime' && facts.otherTime === true) return changed(facts, sighting, policy);
   switch (facts.freshness ?? 'unknown') {
     case 'same':
-      return PASS;
+      return facts.cameBack === true ? note({ kind: 'came-back' }) : PASS;
     case 'changed':
       return changed(facts, sighting, policy);
     default:

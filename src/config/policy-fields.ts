@@ -20,7 +20,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   seen: choice('required', 'optional'),
   overwrite: choice('whole', 'any'),
   partial: choice('lines', 'file'),
-  staleness: choice('refuse', 'merge', 'warn', 'off'),
+  staleness: choice('refuse', 'merge', 'confirm', 'warn', 'off'),
   freshness: choice('bytes', 'mtime'),
   cure: choice('diff', 'reread'),
   append: choice('free', 'gated'),

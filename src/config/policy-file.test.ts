@@ -32,7 +32,7 @@ describe('a policy file', () => {
     ['{"constructor":1}', 'lookfirst.json: unknown key "constructor"'],
     [
       '{"staleness":"sometimes"}',
-      'lookfirst.json: "staleness" must be one of "refuse", "merge", "warn", "off", not "sometimes"',
+      'lookfirst.json: "staleness" must be one of "refuse", "merge", "confirm", "warn", "off", not "sometimes"',
     ],
     [
       '{"preset":"loose"}',

@@ -9,7 +9,7 @@ describe('the schema of a policy file', () => {
       type: 'object',
       additionalProperties: false,
       properties: {
-        staleness: { type: 'string', enum: ['refuse', 'merge', 'warn', 'off'] },
+        staleness: { type: 'string', enum: ['refuse', 'merge', 'confirm', 'warn', 'off'] },
         ttlMs: { type: 'integer', minimum: 0 },
         readOnly: { type: 'boolean' },
         protected: { type: 'array', items: { type: 'string', minLength: 1 } },

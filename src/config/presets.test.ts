@@ -42,7 +42,7 @@ describe('presets', () => {
       'thread-history',
       'required any file warn bytes clear refuse off allow diff gated gated exact exact show 0',
     ],
-    ['staleness', 'optional any file warn bytes keep allow all allow diff free exempt exact exact show 0'],
+    ['staleness', 'optional any file confirm bytes keep allow all allow diff free exempt exact exact show 0'],
   ] as const)('%s rules as written down here', (name, expected) => {
     const preset = PRESETS[name];
     expect(SWITCHES.map((key) => preset[key]).join(' ')).toBe(expected);

@@ -145,11 +145,12 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     wording: 'thread-history',
     compaction: 'clear',
   },
-  /** Seed D: warns of changed files, asks nothing of unread ones, straightens every quote in code. */
+  /** Seed D: holds a change of a changed file back once, with a warning; asks nothing of unread ones, straightens every quote in code. */
   staleness: {
     ...SEED,
     preset: 'staleness',
     wording: 'staleness',
+    staleness: 'confirm',
     seen: 'optional',
     append: 'free',
     empty: 'exempt',

@@ -2,6 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { judgeConfirmed } from './confirm.ts';
 import { pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -18,7 +19,10 @@ export async function prepare(world: World, ledger: Ledger, change: FileIntent):
   if (world.policy.readOnly)
     return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
   try {
-    return await prepareAs(world, ledger, change);
+    return await judgeConfirmed(world, ledger, {
+      change,
+      judge: (under) => prepareAs(under, ledger, change),
+    });
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;

@@ -176,7 +176,7 @@ describe('presets rule as their seeds do', () => {
     ],
     ['D2 untracked is not stale', 'staleness', unseen, 'not-required'],
     ['D2 same', 'staleness', {}, 'seen'],
-    ['D2 changed warns', 'staleness', { freshness: 'changed' }, 'seen stale-warning'],
+    ['D2 changed is held back', 'staleness', { freshness: 'changed' }, 'STALE'],
     ['D2 deleted warns', 'staleness', { target: MISSING }, 'new stale-warning recreated'],
     ['D2 failed check', 'staleness', { freshness: 'unknown' }, 'seen stale-warning'],
     ['strict: a changed file', 'strict', { action: 'edit', freshness: 'changed' }, 'STALE'],

@@ -16,6 +16,7 @@ export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: 
     old.racy === next.racy &&
     old.totalLines === next.totalLines &&
     old.refusedContent === next.refusedContent &&
+    old.heldBack === undefined &&
     hasSameBytes(old, next)
   );
 }

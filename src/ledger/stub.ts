@@ -13,7 +13,7 @@ export function tombstoneOf(key: string, atMs: number): Sighting {
 
 /** Out of the model's context; the baseline stays, to tell whether the bytes are still the same. */
 export function withoutContext(sighting: Sighting, lost: LostReason): Sighting {
-  const { refusedContent: _refused, seenBefore: _before, ...rest } = sighting;
+  const { refusedContent: _refused, heldBack: _held, seenBefore: _before, ...rest } = sighting;
   return { ...rest, coverage: NOTHING, lost };
 }
 

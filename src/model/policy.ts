@@ -13,8 +13,11 @@ export interface Policy {
   readonly overwrite: 'whole' | 'any';
   /** May an edit touch lines the session was not shown? `file`: yes, with a notice; `lines`: no. */
   readonly partial: 'lines' | 'file';
-  /** The file changed since it was seen: refuse, carry edits over the change, warn, or do not ask. */
-  readonly staleness: 'refuse' | 'merge' | 'warn' | 'off';
+  /**
+   * The file changed since it was seen: refuse, carry edits over the change, hold the change back until it is repeated
+   * (seed D), warn, or do not ask.
+   */
+  readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /** What "changed" means: other bytes, or (seed B) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
   /** What a session must do after STALE: take in the diff that the refusal shows, or (seed B) read the file again. */

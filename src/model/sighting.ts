@@ -59,6 +59,8 @@ export interface Sighting {
   readonly seenBefore?: readonly Fingerprint[];
   /** Hash of content refused as STALE: it was written before the change was seen, and is refused again. */
   readonly refusedContent?: string;
+  /** The last change held back as stale under `staleness: confirm`: its hash, and that of the bytes it would have met. */
+  readonly heldBack?: { readonly change: string; readonly bytes: string };
   /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */
   readonly tombstone?: boolean;
   /** Coverage was taken away; without a baseline (no fingerprint, no stamp) only this reason is left of the sighting. */

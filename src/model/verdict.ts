@@ -69,6 +69,14 @@ export interface MatchPlace {
   readonly text: string;
 }
 
+/** Which bytes a file holds, and since when. */
+export interface FileState {
+  readonly sha256: string;
+  readonly size: number;
+  /** Milliseconds since 1970; absent if it is not known. */
+  readonly mtimeMs?: number;
+}
+
 /** Facts behind a refusal, for programs; plain JSON. Which ones are present depends on the code. */
 export interface RefusalDetail {
   /** Why, in a few words, where the code alone does not say it. */
@@ -81,6 +89,9 @@ export interface RefusalDetail {
   /** When the file was last modified, and what that was when the session saw it. */
   readonly mtimeMs?: number;
   readonly seenMtimeMs?: number;
+  /** The file as the session saw it and as it is now; for a change that passes when it is repeated. */
+  readonly seen?: FileState;
+  readonly now?: FileState;
   /** Bounded unified diff from what the session saw to what is there. */
   readonly diff?: string;
   /** The current revision; only when the refusal itself showed all that the session had not seen. */

@@ -47,7 +47,7 @@ const nothing = (): string[] => [];
 const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = {
   NOT_READ: ({ refusal, when }) => [notRead(refusal, when ?? 'earlier')],
   PARTIALLY_READ: ({ detail, when }) => partlyRead(detail, when),
-  STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs)],
+  STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs), ...heldBack(detail)],
   DELETED: ({ detail, when }) =>
     detail.reason === 'by this session'
       ? [`It was deleted by this session, ${when ?? 'earlier'}.`]
@@ -80,6 +80,25 @@ function otherwise({ detail, when }: Told): string[] {
 
 function seen(when: string | undefined): string[] {
   return when === undefined ? [] : [`It was last seen ${when}.`];
+}
+
+/** Both states of a file whose change passes when it is repeated; undefined for any other refusal. */
+export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
+  if (then === undefined || now === undefined) return undefined;
+  const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : seconds(ms)));
+  const hashes = [then.sha256, now.sha256].map((sha256) => sha256.slice(0, 12));
+  return `file modified externally (mtime: ${times.join(' → ')}, size: ${then.size} → ${now.size}, sha256: ${hashes.join(' → ')})`;
+}
+
+function heldBack(detail: RefusalDetail): string[] {
+  const differs = whatDiffers(detail);
+  if (differs === undefined) return [];
+  return [sentence(differs), 'Repeating the same call proceeds, and what changed outside is lost.'];
+}
+
+/** RFC 3339 in UTC, to the second. */
+function seconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 function notRead({ detail, next }: Refusal, when: string): string {

@@ -2,7 +2,7 @@ import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explainsItself, whyAgain } from './again.ts';
 import { pathText } from './bounded.ts';
-import { evidence, quoted } from './evidence.ts';
+import { evidence, quoted, whatDiffers } from './evidence.ts';
 import { nextStep } from './next-step.ts';
 import { firstSentence } from './sentences.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
@@ -29,7 +29,8 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, options.nowMs);
-  const again = explainsItself(refusal.detail?.repeated ?? 0);
+  // A change that was held back passes when it is repeated.
+  const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
     ...batch(refusal),
@@ -42,9 +43,12 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
 /** The seed's sentence as it is; after it only what the sentence cannot know: a special cause, and what the file shows. */
 function inSeedWords(template: string, refusal: Refusal, nowMs: number): string[] {
   const { detail } = refusal;
+  const differs = detail === undefined ? undefined : whatDiffers(detail);
   const sentence = fill(template, {
     path: pathText(refusal.path),
     count: detail?.count === undefined ? 'several' : String(detail.count),
+    reason: differs,
+    proceed: differs === undefined ? undefined : 'Nothing was changed; to proceed, repeat the same call.',
     mtime: isoTime(detail?.mtimeMs),
     read: isoTime(detail?.seenMtimeMs ?? detail?.seenAtMs),
   });

@@ -35,7 +35,7 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   },
   staleness: {
     STALE:
-      'WARNING: File "{path}" has been modified externally since you last read it.\nYou should re-read the file before making changes to avoid overwriting external edits.',
+      'WARNING: File "{path}" has been modified externally since you last read it.\nReason: {reason}\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost. {proceed}',
   },
 };
 

@@ -1,8 +1,12 @@
+import { hash } from 'node:crypto';
 import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeNotice } from '../../src/report/describe-notice.ts';
+import type { Intent } from '../../src/model/intent.ts';
+import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /** Seed system D: warns of changed files, asks nothing of unread ones, straightens quotes in code. */
 describe('preset staleness', () => {
@@ -24,17 +28,92 @@ describe('preset staleness', () => {
     expect((await ok(t.session.write('a.txt', 'two\n'))).notices).toEqual([]);
   });
 
-  it('D2, D3: a real change is warned of, with reason and advice', async () => {
+  it('D2, D3: the first stale write is held back with a true warning, the same one again proceeds', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
     await t.put('a.txt', 'by hand\n');
-    const { notices } = await ok(t.session.write('a.txt', 'two\n'));
-    const [notice] = notices;
-    const text = notice === undefined ? '' : describeNotice(notice, { path: 'a.txt', wording: 'staleness' });
-    expect(text).toContain('a.txt');
+    const held = await refusal(t.session.write('a.txt', 'two\n'), 'STALE');
+    expect(t.text('a.txt')).toBe('by hand\n');
+    const text = explain(held, { wording: 'staleness', nowMs: 0 });
+    expect(text).toContain('WARNING: File "a.txt" has been modified externally since you last read it.');
     expect(text).toMatch(/re-read/i);
-    expect(text).toMatch(/external changes/i);
+    expect(text).toMatch(/external changes will be lost/i);
+    expect(text).toMatch(/repeat the same call/i);
+    expect(text).toContain('+by hand');
+    expect(text).toMatch(/size: 4 → 8/);
+    expect(text).toMatch(/sha256: [0-9a-f]{12} → [0-9a-f]{12}/);
+    expect(text).toMatch(/mtime: \d{4}-\d\d-\d\dT/);
+    expect(held.detail).toMatchObject({
+      seen: { sha256: sha256('one\n'), size: 4, mtimeMs: expect.any(Number) },
+      now: { sha256: sha256('by hand\n'), size: 8, mtimeMs: expect.any(Number) },
+    });
+    const { notices } = await ok(t.session.write('a.txt', 'two\n'));
+    expect(notices.map(({ kind }) => kind)).toEqual(['stale-warning']);
+    expect(t.text('a.txt')).toBe('two\n');
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('by hand\n');
+  });
+
+  it('D3: other content, or another change from outside, is held back again; a vet is not a first try', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'by hand\n');
+    const intent = { kind: 'write', path: 'a.txt', content: 'two\n' } as const;
+    await refusal(t.session.vet(intent), 'STALE');
+    await refusal(t.session.perform(intent), 'STALE');
+    await refusal(t.session.write('a.txt', 'three\n'), 'STALE');
+    await refusal(t.session.write('a.txt', 'two\n'), 'STALE');
+    await t.put('a.txt', 'by hand again\n');
+    await refusal(t.session.write('a.txt', 'two\n'), 'STALE');
+    await ok(t.session.vet(intent));
+    await ok(t.session.write('a.txt', 'two\n'));
+  });
+
+  it('D3: a re-read is the other way on', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'by hand\n');
+    await refusal(t.session.write('a.txt', 'two\n'), 'STALE');
+    await ok(t.session.read('a.txt'));
+    expect((await ok(t.session.write('a.txt', 'two\n'))).notices).toEqual([]);
+  });
+
+  it.each<[string, Intent]>([
+    ['edits', { kind: 'edit', path: 'a.txt', edits: [{ oldString: 'hand', newString: 'me' }] }],
+    ['deletions', { kind: 'delete', path: 'a.txt' }],
+    ['insertions', { kind: 'insert', path: 'a.txt', afterLine: 1, content: 'x' }],
+    ['moves onto it', { kind: 'move', source: 'b.txt', destination: 'a.txt' }],
+    ['batches', { kind: 'apply', changes: [{ kind: 'write', path: 'a.txt', content: 'x' }] }],
+  ])('D3: %s likewise', async (_what, intent) => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    await t.put('b.txt', 'b\n');
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'by hand\n');
+    await refusal(t.session.perform(intent), 'STALE');
+    expect(t.text('a.txt')).toBe('by hand\n');
+    await ok(t.session.perform(intent));
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('by hand\n');
+  });
+
+  it('D3: an announced change of another program likewise', async () => {
+    const t = await open();
+    await t.put('a.txt', 'one\n');
+    for (const intent of [
+      { kind: 'write', path: 'a.txt', content: 'x' },
+      { kind: 'touch', path: 'a.txt' },
+    ] as const) {
+      await ok(t.session.read('a.txt'));
+      await t.put('a.txt', `by hand, before ${intent.kind}\n`);
+      await refusal(t.session.announce([intent]), 'STALE');
+      const { change, notices } = await ok(t.session.announce([intent]));
+      expect(notices.map(({ kind }) => kind)).toEqual(['stale-warning']);
+      await ok(t.session.settle(change, 'failed'));
+    }
   });
 
   it('D2: a deleted file is stale for those who need it', async () => {

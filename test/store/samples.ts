@@ -83,6 +83,7 @@ export const FULL_SIGHTING: Required<Sighting> = {
   atMs: 1_760_000_000_123,
   seenBefore: [{ sha256: sha('b'), size: 3 }],
   pages: [{ from: 1, to: 2, sha256: sha('p') }],
+  heldBack: { change: 'ab', bytes: 'cd' },
   refusedContent: sha('r'),
   tombstone: true,
   lost: 'compacted',

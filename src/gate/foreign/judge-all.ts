@@ -50,13 +50,21 @@ export async function judgeAll(
   if (denied.length > 0) return { ok: false, denied };
   const effects = allowed.flatMap((each) => each.effects);
   const bypassed = allowed.flatMap((each) => each.bypassed ?? []);
-  const elsewhere = await changesElsewhere(scene, effects);
+  const warned = allowed.flatMap((each) => each.warned ?? []);
+  const elsewhere = await changesElsewhere(
+    scene,
+    effects.filter(({ key }) => !warned.some((one) => one.key === key)),
+  );
   return {
     ok: true,
     effects,
     writes: allowed.flatMap((each) => each.writes),
     bypassed,
-    notices: [...bypassed.flatMap(({ notices }) => notices), ...elsewhere.map(({ notice }) => notice)],
+    notices: [
+      ...bypassed.flatMap(({ notices }) => notices),
+      ...warned.flatMap(({ notices }) => notices),
+      ...elsewhere.map(({ notice }) => notice),
+    ],
     credits: elsewhere.map(({ credit }) => credit),
   };
 }
@@ -79,6 +87,8 @@ interface Allowed {
   readonly effects: readonly Effect[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed?: Bypassed;
+  /** Set if the file has changed since it was seen, and the policy lets it be changed all the same. */
+  readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
 async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Allowed | Denied> {
@@ -99,7 +109,7 @@ async function judgeFile({ world, ledger }: Scene, intent: FileIntent): Promise<
   const { step } = prepared;
   step.close();
   const write = expectedWrite(intent, step);
-  const by = bypassedBy(step);
+  const by = { ...bypassedBy(step), ...warnedBy(step) };
   const effects = step.effects.map((effect) =>
     effect.key === write?.key ? { ...effect, after: expectedSide(effect.after, write) } : effect,
   );
@@ -144,4 +154,9 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
 function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
+}
+
+function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
+  const warnings = notices.filter(({ kind }) => kind === 'stale-warning');
+  return warnings.length === 0 ? {} : { warned: { key: path.key, notices: warnings } };
 }

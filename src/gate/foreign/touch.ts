@@ -2,8 +2,10 @@ import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import type { TouchIntent } from '../../model/intent.ts';
+import type { Notice } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
+import { judgeConfirmed } from '../confirm.ts';
 import { cure } from '../cure.ts';
 import { look, type View } from '../look.ts';
 import { type Denied, no } from '../prepared.ts';
@@ -14,16 +16,22 @@ export interface AllowedTouch {
   readonly ok: true;
   readonly effects: readonly Effect[];
   readonly writes: readonly ForeignWrite[];
+  /** Set if the file has changed since it was seen, and the policy lets it be changed all the same. */
+  readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
 /**
  * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,
  * at the bytes that are there: nothing can be carried over a change that we cannot see.
  */
-export async function judgeTouch(
-  { world, ledger }: Scene,
-  intent: TouchIntent,
-): Promise<AllowedTouch | Denied> {
+export function judgeTouch({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+  return judgeConfirmed(world, ledger, {
+    change: intent,
+    judge: (under) => judged({ world: under, ledger }, intent),
+  });
+}
+
+async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
   const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
   if (!outcome.ok) return outcome;
@@ -39,7 +47,9 @@ export async function judgeTouch(
     if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
     if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
     const writes = [{ key: view.path.key, text: 'unknown' as const }];
-    return { ok: true, effects: [effectOf(view)], writes };
+    const notices = verdict.notices.filter(({ kind }) => kind === 'stale-warning');
+    const warned = notices.length === 0 ? {} : { warned: { key: view.path.key, notices } };
+    return { ok: true, effects: [effectOf(view)], writes, ...warned };
   } finally {
     view.located.place.dir.close();
   }

@@ -28,7 +28,9 @@ function absent(facts: Facts, policy: Policy): Ruling {
   if (creates) {
     if (own || sighting.how === 'listing') return PASS;
     const warning = { kind: 'stale-warning', text: 'file was deleted since last read' } as const;
-    return policy.staleness === 'warn' ? note(warning, { kind: 'recreated' }) : note({ kind: 'recreated' });
+    return policy.staleness === 'warn' || policy.staleness === 'confirm'
+      ? note(warning, { kind: 'recreated' })
+      : note({ kind: 'recreated' });
   }
   const detail = { reason: own ? 'by this session' : undefined, seenAtMs: sighting.atMs };
   return no(facts, { code: 'DELETED', next: 'other_tool', detail });

@@ -37,8 +37,9 @@ function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 
 /** Content that was refused as STALE was written before the change was shown; showing it did not make it aware of it. */
 function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boolean {
-  if (facts.action !== 'overwrite' || facts.contentHash === undefined || policy.staleness === 'warn')
-    return false;
+  const { staleness } = policy;
+  if (facts.action !== 'overwrite' || facts.contentHash === undefined) return false;
+  if (staleness === 'warn' || staleness === 'confirm') return false;
   return facts.contentHash === sighting.refusedContent && !bringsWhatIsThere(facts);
 }
 

@@ -110,6 +110,7 @@ async function planOf(
     signals: process,
     opened: (sessions) => {
       if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
+      for (const warning of sessions.world.store.warnings) log(warning);
       if (request.http !== undefined) return;
       log(OPENED[dialect](sessions.world.workspace.roots));
       if (process.stdin.isTTY) log(FOR_A_PERSON);

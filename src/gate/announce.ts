@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewEntry, PendingChange } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Writes } from '../store/store.ts';
 import { keepImages } from './keep-images.ts';
@@ -29,7 +29,7 @@ export async function announce(
     await world.store.record({ announce: pending, ...(entries.length === 0 ? {} : { entries }) });
     return true;
   } catch (error) {
-    return goOnUnrecorded(world, error);
+    return goOnUnrecorded(world, nothingChanged(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, Undone } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { announce, newChangeId, type Settlement, settle } from './announce.ts';
@@ -48,8 +48,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
       return { ok: true, ...id, dryRun: false, results };
     }
   } catch (error) {
-    await takeBack(world, { work, done, change: announced ? change : undefined });
-    throw error;
+    throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }
   if (await takeBack(world, { work, done, change: announced ? change : undefined }))
     return { ok: false, refusal };
@@ -156,14 +155,23 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
   return [...gone];
 }
 
+interface Taking {
+  readonly work: Work;
+  readonly done: readonly DoneStep[];
+  /** Undefined: it was not announced. */
+  readonly change: string | undefined;
+}
+
+/** The error to throw after a failure: it says so if everything could be taken back. */
+async function takenBack(world: World, taking: Taking, error: unknown): Promise<unknown> {
+  return (await takeBack(world, taking)) ? nothingChanged(error) : error;
+}
+
 /**
  * Takes back what was done, the last step first; false if something could not be. Then, and if that cannot be recorded, the
  * change stays announced: whoever comes next to one of its files, or the next start, looks at what is there and settles it.
  */
-async function takeBack(
-  world: World,
-  { work, done, change }: { work: Work; done: readonly DoneStep[]; change: string | undefined },
-): Promise<boolean> {
+async function takeBack(world: World, { work, done, change }: Taking): Promise<boolean> {
   let complete = !work.steps.some((step) => step.isLeft?.() === true);
   for (const { step } of done.toReversed()) complete = (await isReverted(step)) && complete;
   if (complete && change !== undefined) {

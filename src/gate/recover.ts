@@ -6,7 +6,7 @@ import type { UndoStep } from '../journal/undo-steps.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Effect, PendingChange } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { settleByBytes } from './foreign/settle.ts';
@@ -59,7 +59,7 @@ export async function lockKeys(
     [left, seen] = await Promise.all([world.store.pending({ keys }), ledger?.recallMany(keys)]);
   } catch (error) {
     release();
-    throw error;
+    throw nothingChanged(error);
   }
   if (left.length === 0) {
     const unhold = seen && ledger?.hold(keys, seen);

@@ -1,3 +1,4 @@
+import { Fault, nothingChanged } from '../model/fault.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
 
@@ -7,9 +8,12 @@ export interface LateOptions {
   readonly opened?: (sessions: Sessions) => void;
 }
 
-/** A workspace that is opened, and its code loaded, when someone needs it; once. */
+/**
+ * A workspace that is opened, and its code loaded, when a call needs it; once. If the state cannot be used, the next call
+ * tries again: a full disk or a locked database passes, and a server must not end because of it.
+ */
 export class LateWorkspace {
-  /** Rejects if the workspace cannot be opened; never resolves. */
+  /** Rejects if the workspace can never be opened as it was asked for; never resolves. */
   readonly failed: Promise<never>;
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
@@ -25,10 +29,11 @@ export class LateWorkspace {
   }
 
   open(): Promise<Sessions> {
-    if (this.#opening === undefined) {
-      this.#opening = this.#open();
-      this.#opening.catch(this.#fail);
-    }
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      if (!isOfTheState(error)) this.#fail(error);
+      else this.#opening = undefined;
+      throw nothingChanged(error);
+    });
     return this.#opening;
   }
 
@@ -39,7 +44,8 @@ export class LateWorkspace {
 
   /** Closes it, if it was ever opened. */
   async close(): Promise<void> {
-    await (await this.#opening)?.close();
+    const sessions = await this.#opening?.catch(() => undefined);
+    await sessions?.close();
   }
 
   async #open(): Promise<Sessions> {
@@ -53,4 +59,8 @@ export class LateWorkspace {
       throw error;
     }
   }
+}
+
+function isOfTheState(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'STORE_FAILED';
 }

@@ -24,6 +24,8 @@ export type Notice =
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
   | { readonly kind: 'bypassed'; readonly glob: string }
   | { readonly kind: 'not-recorded' }
+  /** The store failed, so what was shown does not count as seen. */
+  | { readonly kind: 'not-noted' }
   /** Another session changed the file between the announcement of a change and its end. */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   /** Something brought earlier bytes of the file back, which this session had seen. */
@@ -58,6 +60,7 @@ export interface ReadResult {
   readonly clamped: readonly number[];
   /** Not text: what it is, and its bytes when they can be shown as media. */
   readonly media?: { readonly mimeType: string; readonly base64?: string };
+  readonly notices?: readonly Notice[];
 }
 
 export interface ChangeResult {

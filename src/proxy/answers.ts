@@ -3,6 +3,7 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import { storeCause } from '../report/fault-cause.ts';
 import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
 import { isModern, resultLine } from './rpc.ts';
 
@@ -20,7 +21,9 @@ export function refusalLine(request: Answerable, refusal: Refusal, text: string)
 /** The check itself failed: refused all the same. Details go to stderr, not to the model. */
 export function faultLine(request: Answerable, fault: Fault | undefined): Buffer {
   const code = fault?.code ?? 'IO_FAILED';
-  const text = `The check itself failed, so this call was refused and nothing was changed [${code}]. Tell your user; Lookfirst's standard error has the details.`;
+  const cause = fault === undefined ? undefined : storeCause(fault);
+  const because = cause === undefined ? '' : ` because ${cause}`;
+  const text = `The check itself failed${because}, so this call was refused and nothing was changed [${code}]. Tell your user; Lookfirst's standard error has the details.`;
   return resultLine(request.id, toolError(request, text, { ok: false, code, next: 'ask_human' }));
 }
 

@@ -52,6 +52,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return `The operator's bypass for ${phrase(notice.glob)} allowed this, and the journal says so.`;
     case 'not-recorded':
       return 'The journal could not be written, so this change cannot be undone.';
+    case 'not-noted':
+      return 'What was shown could not be recorded, so it does not count as read. Read it again before changing it.';
     case 'overtaken':
       return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
     case 'came-back':

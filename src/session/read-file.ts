@@ -4,7 +4,8 @@ import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import { type LineRange, linesCoverage, WHOLE } from '../model/coverage.ts';
+import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import { Fault } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
@@ -61,16 +62,48 @@ function readLocated(
   const sizeBytes = Number(located.stats.size);
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
-  return andThen(ledger.recall(located.place.path.key), (earlier) => {
+  return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
     // Written out: to spread the request takes longer than to look the file up.
     const { watching, from, pageEnds } = request;
     const reading: Reading = { world, ledger, path, options, watching, from, located, earlier, pageEnds };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
-      const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
-      return andThen(noted, (known) => readResult(reading, shown, known));
+      return unlessStoreFails(
+        () => {
+          const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
+          return andThen(noted, (known) => readResult(reading, shown, known));
+        },
+        () => unnotedResult(reading, shown),
+      );
     });
   });
+}
+
+/** A read destroys nothing, so it goes on without a store; it then counts for nothing, and says so. */
+function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
+  const recover = (error: unknown): T => {
+    if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
+    throw error;
+  };
+  try {
+    const done = work();
+    return done instanceof Promise ? done.catch(recover) : done;
+  } catch (error) {
+    return recover(error);
+  }
+}
+
+function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | undefined> {
+  return unlessStoreFails(
+    () => ledger.recall(key),
+    () => undefined,
+  );
+}
+
+function unnotedResult(reading: Reading, shown: Shown): Outcome<ReadResult> {
+  const unseen = { ...shown.sighting, coverage: NOTHING };
+  const result = readResult(reading, shown, unseen);
+  return result.ok ? { ...result, notices: [{ kind: 'not-noted' }] } : result;
 }
 
 function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {

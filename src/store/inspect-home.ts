@@ -1,4 +1,4 @@
-import { accessSync, constants, type Stats, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** What can be told about a state folder without touching it. */
@@ -8,6 +8,8 @@ export interface HomeReport {
   /** Only its owner can look into it; always true where permissions are not bits. */
   readonly isPrivate: boolean;
   readonly freeBytes: number;
+  /** Names of databases that were damaged and set aside. */
+  readonly setAside: readonly string[];
 }
 
 /** Looks at a state folder; of one that is not there yet, or cannot be looked at, at the nearest folder above that is. */
@@ -20,7 +22,17 @@ export function inspectHome(home: string): HomeReport {
     writable: statsOf(place)?.isDirectory() === true && canWrite(place),
     isPrivate: stats === undefined || process.platform === 'win32' || (stats.mode & 0o077) === 0,
     freeBytes: bavail * bsize,
+    setAside: stats === undefined ? [] : damagedIn(home),
   };
+}
+
+function damagedIn(home: string): readonly string[] {
+  try {
+    return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
+  } catch {
+    // Another check says why it cannot be read.
+    return [];
+  }
 }
 
 function existingAbove(path: string): string {

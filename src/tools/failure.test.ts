@@ -33,6 +33,31 @@ describe('a tool that threw', () => {
     });
   });
 
+  it.each([
+    [
+      'full',
+      true,
+      'ask_human',
+      /^write_file failed: the disk of the state folder is full \[STORE_FAILED\]\. Nothing was changed\. Tell your user\.$/,
+    ],
+    ['busy', true, 'retry_later', /locked for too long.*Nothing was changed\. Try again in a moment\.$/],
+    ['lost', false, 'read_again', /truncated while in use.*whether anything changed is unknown/],
+    [
+      'other',
+      true,
+      'ask_human',
+      /^write_file failed inside the server \[STORE_FAILED\]\. Nothing was changed/,
+    ],
+  ])('because the store failed (%s) names the cause without a path', (reason, unchanged, next, said) => {
+    const fault = new Fault('STORE_FAILED', '/secret.db failed', { reason, unchanged, path: '/secret.db' });
+    const answer = failureAnswer('write_file', fault);
+    expect(answer).toMatchObject({
+      text: expect.stringMatching(said),
+      outcome: { code: 'STORE_FAILED', next },
+    });
+    expect(JSON.stringify(answer)).not.toContain('secret');
+  });
+
   it('for want of ripgrep says so, and does not make anybody look for damage', async () => {
     const nowhere = { packaged: () => Promise.reject(new Error('none')), searchPath: '' };
     const missing = await findRipgrep(nowhere, []).catch((error: unknown) => error);

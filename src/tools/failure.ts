@@ -1,5 +1,6 @@
 import { Fault, type FaultCode } from '../model/fault.ts';
 import type { NextStep } from '../model/verdict.ts';
+import { storeCause } from '../report/fault-cause.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
 /** The reason of the fault that a missing ripgrep is. */
@@ -35,11 +36,18 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
       next,
     });
   }
-  // It says nothing about whether the change was made: look again.
-  const text =
-    `${tool} failed inside the server [${code}]. Treat the call as refused; whether anything changed is unknown. ` +
-    'Look at the file again before you go on.';
-  return failed(text, { code, next: 'read_again' });
+  const unchanged = error instanceof Fault && error.unchanged;
+  const cause = error instanceof Fault ? storeCause(error) : undefined;
+  const what = cause === undefined ? `${tool} failed inside the server` : `${tool} failed: ${cause}`;
+  if (!unchanged) {
+    const text =
+      `${what} [${code}]. Treat the call as refused; whether anything changed is unknown. ` +
+      'Look at the file again before you go on.';
+    return failed(text, { code, next: 'read_again' });
+  }
+  const next = error.reason === 'busy' ? 'retry_later' : 'ask_human';
+  const then = next === 'retry_later' ? 'Try again in a moment' : 'Tell your user';
+  return failed(`${what} [${code}]. Nothing was changed. ${then}.`, { code, next });
 }
 
 function isErrno(reason: string | undefined): boolean {

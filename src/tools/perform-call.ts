@@ -6,12 +6,13 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileStatus, ReadResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { noticeTexts } from '../report/describe-notice.ts';
 import { type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
 import { paced, searching } from './progress-notes.ts';
 import { showRead, showText } from './show-read.ts';
-import { type Performed, rendered } from './tool-answer.ts';
+import { type Performed, rendered, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
 /** Where and for whom a call is made. */
@@ -31,7 +32,9 @@ export function performCall(call: Call, performing: Performing): Awaitable<Perfo
     if (!outcome.ok) return outcome;
     const { context, form } = performing;
     const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
-    return { ok: true, shown, outcome: successOutcome(outcome) };
+    const notices = noticeTexts(outcome.notices ?? [], outcome.path, context);
+    const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
+    return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
   });
 }
 

@@ -41,3 +41,24 @@ export function rendered<T extends object>(
   if (!outcome.ok) return outcome;
   return { ok: true, shown: render(outcome, context), outcome: (summary ?? successOutcome)(outcome) };
 }
+
+/** The same answer with one more text at its end. */
+export function withText<Answer extends ToolAnswer | Performed>(answer: Answer, text: string): Answer {
+  if ('shown' in answer) return { ...answer, shown: shownWith(answer.shown, text) };
+  return 'text' in answer ? { ...answer, text: `${answer.text}\n${text}` } : answer;
+}
+
+function shownWith(shown: Rendered | EscapedText, text: string): Rendered | EscapedText {
+  if (typeof shown === 'string') return `${shown}\n${text}`;
+  if (!('escaped' in shown)) return [...shown, { type: 'text', text }];
+  const { expectedBytes, writeTo } = shown.escaped;
+  return {
+    escaped: {
+      expectedBytes: expectedBytes + text.length,
+      writeTo: (out) => {
+        writeTo(out);
+        out.text(`\n${text}`);
+      },
+    },
+  };
+}

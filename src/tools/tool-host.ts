@@ -8,7 +8,7 @@ import { callTool, offeredTools, refuseArguments, renderContext, translateCall }
 import { type ChoiceOptions, chooseSession } from './session-choice.ts';
 import { eventsIn } from './session-events.ts';
 import { SessionPool } from './session-pool.ts';
-import type { ToolAnswer } from './tool-answer.ts';
+import { type ToolAnswer, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
 /** One tool as it is listed to clients; `inputSchema` and `outputSchema` are JSON Schema objects. */
@@ -71,9 +71,25 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
   let served: Awaitable<Served> | undefined;
+  let unsaid: readonly string[] = [];
   const open = async (): Promise<Served> => {
-    served = await serve(options);
-    return served;
+    try {
+      const opened = await serve(options);
+      served = opened;
+      unsaid = opened.warnings;
+      return opened;
+    } catch (error) {
+      // The next call tries again.
+      served = undefined;
+      throw error;
+    }
+  };
+  /** What went wrong at the start is said once, in the first answer. */
+  const withWarnings = (answer: ToolAnswer): ToolAnswer => {
+    if (unsaid.length === 0) return answer;
+    const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
+    unsaid = [];
+    return withText(answer, said);
   };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
@@ -83,7 +99,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
-      return andThen(served, ({ pool, context }) => {
+      const answer = andThen(served, ({ pool, context }) => {
         const choice = chooseSession(surroundings, options);
         if (choice.kind === 'invalid') return refuseArguments(name, choice.reason, context);
         const events = eventsIn(surroundings.meta);
@@ -97,6 +113,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         };
         return events.kind === 'none' ? run() : pool.before(choice, events.apply).then(run);
       });
+      return unsaid.length === 0 && !(answer instanceof Promise) ? answer : andThen(answer, withWarnings);
     },
     report: (surroundings) => {
       const events = eventsIn(surroundings.meta);
@@ -121,13 +138,14 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 interface Served {
   readonly pool: SessionPool;
   readonly context: RenderContext;
+  readonly warnings: readonly string[];
 }
 
 async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const sessions = await open();
-  const { policy, workspace, now } = sessions.world;
+  const { policy, workspace, store, now } = sessions.world;
   const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
-  return { pool: new SessionPool(sessions), context };
+  return { pool: new SessionPool(sessions), context, warnings: store.warnings };
 }
 
 function definitionOf({ call: _, ...tool }: Tool): ToolDefinition {

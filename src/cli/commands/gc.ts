@@ -58,6 +58,7 @@ function someLimit(limit: number): number {
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
+  for (const warning of sessions.world.store.warnings) cli.terminal.tell(`lookfirst: ${warning}`);
   const progress = new Progress(cli.terminal);
   try {
     const report = await cleanUp(sessions, {

@@ -99,6 +99,7 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
     },
     opened: (sessions) => {
       if (flags.policy !== undefined) keepOutOfReach(sessions, resolve(cli.cwd, flags.policy));
+      for (const warning of sessions.world.store.warnings) log(warning);
     },
     command: words,
     headers: flags.header ?? {},

@@ -35,7 +35,7 @@ export function checkHome(cli: Cli, flags: StateFlags): Check[] {
 }
 
 function checkFolder(cli: Cli, home: string): Check[] {
-  const { exists, writable, isPrivate, freeBytes } = inspectHome(home);
+  const { exists, writable, isPrivate, freeBytes, setAside } = inspectHome(home);
   if (!writable) return [fail(HOME, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
   const checks = [ok(HOME, `${home}${there}, ${byteSize(freeBytes)} free`)];
@@ -44,6 +44,13 @@ function checkFolder(cli: Cli, home: string): Check[] {
       warn(HOME, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
     );
   checks.push(...checkRoom(freeBytes));
+  for (const name of setAside)
+    checks.push(
+      warn(
+        HOME,
+        `a damaged database was set aside as ${name}: its journal is lost; delete it when you need it no more`,
+      ),
+    );
   if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
       warn(HOME, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),

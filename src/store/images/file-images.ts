@@ -241,7 +241,7 @@ export class FileImages implements Images {
       throw new Fault(
         'STORE_FAILED',
         `cannot ${what} the bytes ${sha256.slice(0, 12)} in ${this.#folder.path}: ${errnoOf(error)}`,
-        { cause: error, path: this.#folder.path },
+        { cause: error, path: this.#folder.path, reason: errnoOf(error) ?? '' },
       );
     }
   }

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { Fault } from '../model/fault.ts';
+import { storeCause } from './fault-cause.ts';
+
+it.each([
+  ['STORE_FAILED', 'full', 'the disk of the state folder is full'],
+  ['STORE_FAILED', 'ENOSPC', 'the disk of the state folder is full'],
+  ['STORE_FAILED', 'toString', undefined],
+  ['STORE_FAILED', undefined, undefined],
+  ['IO_FAILED', 'ENOSPC', undefined],
+] as const)('%s because of %s: %s', (code, reason, words) => {
+  const fault = new Fault(code, 'secret', reason === undefined ? {} : { reason });
+  expect(storeCause(fault)).toBe(words);
+});

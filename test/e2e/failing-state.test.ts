@@ -1,0 +1,55 @@
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lookfirst } from '../support/command-line.ts';
+import { Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+function withFile(): Scratch {
+  const places = scratch();
+  writeFileSync(join(places.root, 'a.txt'), 'one\n');
+  return places;
+}
+
+describe('a server whose state database is damaged', () => {
+  it('says so on stderr, in its first answer, in the log and in doctor, and serves', async () => {
+    const places = withFile();
+    writeFileSync(join(places.home, 'lookfirst.db'), 'no database '.repeat(1000));
+    const served = Served.launch(places, ['serve', places.root]);
+    await served.hello();
+    const first = await served.call('read_file', { path: 'a.txt' });
+    expect(first).toMatchObject({
+      ok: true,
+      text: expect.stringMatching(/^1\tone\n.*database was damaged/s),
+    });
+    const second = await served.call('write_file', { path: 'a.txt', content: 'two\n' });
+    expect(second).toMatchObject({ ok: true, text: expect.not.stringContaining('damaged') });
+    expect(served.client.errors).toMatch(/database was damaged.*\.damaged-/);
+    expect(await served.stop()).toBe(0);
+    expect((await lookfirst(places, ['log'])).stdout).toMatch(/database was damaged/);
+    expect((await lookfirst(places, ['doctor'])).stdout).toMatch(/damaged database was set aside/);
+  });
+});
+
+describe('a server whose state cannot be used', () => {
+  it('answers every call with the cause, stays, and works as soon as it can', async () => {
+    const places = withFile();
+    const database = join(places.home, 'lookfirst.db');
+    mkdirSync(database);
+    const served = Served.launch(places, ['serve', places.root]);
+    await served.hello();
+    await served.tools();
+    for (const _try of [1, 2]) {
+      const failed = await served.call('write_file', { path: 'b.txt', content: 'new\n' });
+      expect(failed).toMatchObject({
+        ok: false,
+        outcome: { code: 'STORE_FAILED', next: 'ask_human' },
+        text: expect.stringContaining('Nothing was changed'),
+      });
+    }
+    rmdirSync(database);
+    expect(await served.call('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({ ok: true });
+    expect(readFileSync(join(places.root, 'b.txt'), 'utf8')).toBe('new\n');
+    expect(await served.stop()).toBe(0);
+  });
+});

@@ -29,7 +29,7 @@ async function run(): Promise<number> {
 
 /** Anything that is no command is a folder to serve, as `npx lookfirst DIR` says; a mere word only if it is one. */
 async function isCommand(name: string): Promise<boolean> {
-  if (['help', '--help', '-h', '--version', '-V'].includes(name)) return true;
+  if (['help', '--help', '-h', '--version', '-v', '-V'].includes(name)) return true;
   const { COMMANDS } = await import('./cli/command-list.ts');
   if (COMMANDS.some((command) => command.name === name)) return true;
   if (!/^\w[\w-]*$/.test(name)) return false;

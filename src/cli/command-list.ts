@@ -1,18 +1,4 @@
-import type { Command } from 'commander';
-import type { Cli } from './cli.ts';
-
-/** One word after `lookfirst`. */
-export interface CommandEntry {
-  readonly name: string;
-  /** For the list of commands; the arguments are part of `usage`. */
-  readonly usage: string;
-  readonly summary: string;
-  readonly load?: () => Promise<(cli: Cli) => Command>;
-  /** Its stdout belongs to a protocol, and it notices by itself when nobody reads it any more. */
-  readonly ownsStdout?: true;
-  /** Of a command that another entry point answers to: what `help` says about it. */
-  readonly help?: () => Promise<string>;
-}
+import type { CommandEntry } from './command-entry.ts';
 
 /** Every command, in the order of the help. A command's code is loaded only when it is asked for. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -85,8 +71,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'sessions',
-    usage: 'sessions [forget ID]',
-    summary: 'who works here; forgetting one of them',
+    usage: 'sessions [forget ID | compacted ID]',
+    summary: 'who works here; forgets one, or notes that its context was summarised',
     load: async () => (await import('./commands/sessions.ts')).defineSessions,
   },
   {
@@ -96,9 +82,27 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/gc.ts')).defineGc,
   },
   {
+    name: 'config',
+    usage: 'config [get KEY]',
+    summary: 'every setting: its value, where it comes from, what it means',
+    load: async () => (await import('./commands/config.ts')).defineConfig,
+  },
+  {
     name: 'history',
     usage: 'history FILE',
     summary: 'what the model of a transcript has seen',
     load: async () => (await import('./commands/history.ts')).defineHistory,
+  },
+  {
+    name: 'completion',
+    usage: 'completion SHELL',
+    summary: 'completes commands and flags in bash, zsh, fish or pwsh',
+    load: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
+  },
+  {
+    name: 'version',
+    usage: 'version',
+    summary: 'prints the version',
+    load: async () => (await import('./commands/version.ts')).defineVersion,
   },
 ];

@@ -20,6 +20,9 @@ const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem'];
 export function addCommonFlags(command: Command): Command {
   return command
     .option('--json', 'answer in JSON, one object a line')
+    .addOption(
+      new Option('--color <when>', 'colour the answer').choices(['auto', 'always', 'never']).default('auto'),
+    )
     .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES).hideHelp())

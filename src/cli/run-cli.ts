@@ -5,7 +5,7 @@ import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { generalHelp } from './general-help.ts';
 import type { RunProxy } from './proxy-plan.ts';
-import { Terminal, type TerminalStreams } from './terminal.ts';
+import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
 import { version } from './version.ts';
 
 export interface CliOptions {
@@ -23,7 +23,7 @@ export interface CliOptions {
 /** Runs one command to its end and returns the exit code. Throws nothing: whatever goes wrong is told on stderr. */
 export async function runCli(options: CliOptions): Promise<number> {
   const { args, streams, ...rest } = options;
-  const terminal = new Terminal(streams, options.env);
+  const terminal = new Terminal(streams, options.env, colourChoice(args));
   let code: number = EXIT.done;
   const cli: Cli = {
     ...rest,
@@ -48,7 +48,7 @@ export async function runCli(options: CliOptions): Promise<number> {
 
 async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   const [word, ...rest] = args;
-  if (word === '--version' || word === '-V') return cli.terminal.print(version());
+  if (word === '--version' || word === '-v' || word === '-V') return cli.terminal.print(version());
   if (word === undefined || word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
   if (word === 'help') {
     const [about] = rest;

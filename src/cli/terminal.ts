@@ -13,14 +13,22 @@ export interface TerminalStreams {
   readonly stderr: Output;
 }
 
+/** When an answer is coloured; `auto`: on a terminal. */
+type ColourChoice = 'auto' | 'always' | 'never';
+
 /** Where a command's words go: answers to stdout, everything else to stderr. */
 export class Terminal {
   readonly colours: Colours;
   readonly #streams: TerminalStreams;
 
-  constructor(streams: TerminalStreams, env: Readonly<Record<string, string | undefined>>) {
+  constructor(
+    streams: TerminalStreams,
+    env: Readonly<Record<string, string | undefined>>,
+    when: ColourChoice = 'auto',
+  ) {
     this.#streams = streams;
-    this.colours = isColourful(streams.stdout, env) ? picocolors.createColors(true) : PLAIN;
+    const isColoured = when === 'always' || (when === 'auto' && isColourful(streams.stdout, env));
+    this.colours = isColoured ? picocolors.createColors(true) : PLAIN;
   }
 
   /** Of the terminal; undefined when the answer goes to a file or another program. */
@@ -96,6 +104,13 @@ export class Terminal {
       reader.close();
     }
   }
+}
+
+/** The value of `--color` among arguments. The parser reports a wrong one; until then it counts as absent. */
+export function colourChoice(args: readonly string[]): ColourChoice {
+  const at = args.findLastIndex((arg) => arg === '--color' || arg.startsWith('--color='));
+  const value = args[at] === '--color' ? args[at + 1] : args[at]?.slice('--color='.length);
+  return value === 'always' || value === 'never' ? value : 'auto';
 }
 
 /** Only on a terminal, and not against the reader's wish (https://no-color.org). */

@@ -2,7 +2,8 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { policyFilePath, stateFolder } from '../config/home.ts';
 import { parsePolicyFile } from '../config/policy-file.ts';
-import { resolvePolicy } from '../config/resolve-policy.ts';
+import { type PolicySources, resolvePolicy } from '../config/resolve-policy.ts';
+import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { readPolicyText } from '../store/policy-text.ts';
@@ -49,12 +50,32 @@ export function policyTextOf(around: Surroundings, flags: StateFlags): string | 
 
 /** One complete policy from flags and file. */
 export function policyOf(around: Surroundings, flags: StateFlags): Policy {
+  return resolvePolicy(policySourcesOf(around, flags));
+}
+
+/** What flags and file say about the policy. */
+export function policySourcesOf(around: Surroundings, flags: StateFlags): PolicySources {
   const text = policyTextOf(around, flags);
-  return resolvePolicy({
+  return {
     preset: flags.preset,
     file: text === undefined ? undefined : parsePolicyFile(text, flags.policy),
     flags: flags.readOnly === true ? { readOnly: true } : undefined,
-  });
+  };
+}
+
+/** State folder and store as settings, which flags and environment decide. */
+export function placeSettings(around: Surroundings, flags: StateFlags): Setting[] {
+  const { home, store } = placesOf(around, flags);
+  const fromEnvironment = (name: string): Origin => (around.env[name] ? 'environment' : 'default');
+  return [
+    { key: 'home', value: home, origin: fromEnvironment('LOOKFIRST_HOME'), meaning: 'the state folder' },
+    {
+      key: 'store',
+      value: store,
+      origin: flags.store ? 'flag' : fromEnvironment('LOOKFIRST_STORE'),
+      meaning: 'where sightings and journal are kept',
+    },
+  ];
 }
 
 /** Opens workspaces with everything a gate works with, and no session. The caller closes it. */

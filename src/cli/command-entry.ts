@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import type { Cli } from './cli.ts';
+
+/** One word after `lookfirst`. */
+export interface CommandEntry {
+  readonly name: string;
+  /** For the list of commands; the arguments are part of `usage`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly load?: () => Promise<(cli: Cli) => Command>;
+  /** Its stdout belongs to a protocol, and it notices by itself when nobody reads it any more. */
+  readonly ownsStdout?: true;
+  /** Of a command that another entry point answers to: what `help` says about it. */
+  readonly help?: () => Promise<string>;
+}

@@ -1,0 +1,70 @@
+import { Argument, Command } from 'commander';
+import { nearest } from '../../config/nearest.ts';
+import { policySettings, type Setting } from '../../config/settings.ts';
+import type { Column } from '../../report/human.ts';
+import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { EXIT } from '../exit-code.ts';
+import { addCommonFlags, unusedSessionOption } from '../flags.ts';
+
+interface ConfigFlags extends StateFlags {
+  readonly json?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'SETTING' },
+  { title: 'VALUE', cut: 'end' },
+  { title: 'FROM' },
+  { title: 'MEANING', cut: 'end' },
+];
+
+/** `lookfirst config`: every setting, its value, and where that comes from. */
+export function defineConfig(cli: Cli): Command {
+  const command = new Command('lookfirst config')
+    .description('Every setting in force: its value, where it comes from, and what it means.')
+    .addArgument(new Argument('[action]', 'get: one setting').choices(['list', 'get']).default('list'))
+    .argument('[key]', 'a setting, as in partial or journal.quotaBytes');
+  return addCommonFlags(command)
+    .addOption(unusedSessionOption())
+    .addHelpText('after', EXAMPLES)
+    .action(async (action: 'list' | 'get', key: string | undefined, flags: ConfigFlags) => {
+      if (action === 'get' && key === undefined) command.error('error: which setting?');
+      if (action === 'list' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
+      const settings = [...placeSettings(cli, flags), ...policySettings(policySourcesOf(cli, flags))];
+      if (key === undefined) return list(cli, settings, flags);
+      const setting = settings.find((each) => each.key === key);
+      if (setting === undefined) return command.error(`error: ${unknown(key, settings)}`);
+      await cli.terminal.print(flags.json === true ? JSON.stringify(setting) : valueText(setting));
+      return cli.end(EXIT.done);
+    });
+}
+
+const EXAMPLES = `
+A value comes from a flag, the environment, the policy file, the preset, or is the default.
+
+Examples:
+  lookfirst config                       every setting
+  lookfirst config get partial           the value of one
+  lookfirst config --preset strict --json`;
+
+async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<void> {
+  if (flags.json === true) for (const setting of settings) await cli.terminal.print(JSON.stringify(setting));
+  else
+    await cli.terminal.printTable(
+      COLUMNS,
+      settings.map((setting) => [setting.key, valueText(setting), setting.origin, setting.meaning]),
+    );
+  cli.end(EXIT.done);
+}
+
+function valueText({ value }: Setting): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function unknown(key: string, settings: readonly Setting[]): string {
+  const near = nearest(
+    key,
+    settings.map((setting) => setting.key),
+  );
+  return `there is no setting '${key}'${near === undefined ? '' : `; did you mean ${near}?`}`;
+}

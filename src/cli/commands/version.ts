@@ -1,0 +1,13 @@
+import { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { version } from '../version.ts';
+
+/** `lookfirst version`. */
+export function defineVersion(cli: Cli): Command {
+  return new Command('lookfirst version')
+    .description('Prints the version.')
+    .option('--json', 'answer in JSON')
+    .action(async (flags: { readonly json?: boolean }) => {
+      await cli.terminal.print(flags.json === true ? JSON.stringify({ version: version() }) : version());
+    });
+}

@@ -1,0 +1,38 @@
+import { isRecord } from '../model/record.ts';
+import { MEANINGS } from './meanings.ts';
+import { PRESETS } from './presets.ts';
+import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
+
+/** Where the value of a setting comes from. */
+export type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
+
+/** One setting in force. */
+export interface Setting {
+  /** Settings of a group have dotted names, as in `journal.quotaBytes`. */
+  readonly key: string;
+  readonly value: unknown;
+  readonly origin: Origin;
+  readonly meaning: string;
+}
+
+/** Every setting of the policy that these sources make, in the order of the table of meanings. */
+export function policySettings(sources: PolicySources): Setting[] {
+  const policy = resolvePolicy(sources);
+  const { flags = {}, file } = sources;
+  const flagged = sources.preset === undefined ? flags : { ...flags, preset: sources.preset };
+  const filed = file?.preset === undefined ? file?.overrides : { ...file.overrides, preset: file.preset };
+  return Object.entries(MEANINGS).map(([key, meaning]) => {
+    const value = valueAt(policy, key);
+    const origin = (): Origin => {
+      if (valueAt(flagged, key) !== undefined) return 'flag';
+      if (valueAt(filed, key) !== undefined) return 'file';
+      const isDefault = JSON.stringify(value) === JSON.stringify(valueAt(PRESETS.default, key));
+      return isDefault ? 'default' : 'preset';
+    };
+    return { key, value, origin: origin(), meaning };
+  });
+}
+
+function valueAt(settings: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), settings);
+}

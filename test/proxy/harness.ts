@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type ProxyOptions, runProxy } from '../../src/proxy/run-proxy.ts';
+import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';
 
@@ -30,10 +31,10 @@ export interface RunningProxy {
 }
 
 /** A gate on a folder, closed with the test. */
-export async function openGate(root: string): Promise<TestGate> {
+export async function openGate(root: string, options: Partial<WorkspaceOptions> = {}): Promise<TestGate> {
   const home = `${root}-state`;
   mkdirSync(home);
-  const gate = await TestGate.open(root, home);
+  const gate = await TestGate.open(root, home, options);
   onTestFinished(async () => {
     await gate.close();
     rmSync(home, { recursive: true, force: true });
@@ -42,15 +43,24 @@ export async function openGate(root: string): Promise<TestGate> {
 }
 
 /** Runs the proxy in this process, in front of a real server in another; ended with the test. */
-export async function startProxy(root: string, options: Partial<ProxyOptions>): Promise<RunningProxy> {
-  const { stop, ...running } = runAt(root, await openGate(root), options);
+export async function startProxy(
+  root: string,
+  options: Partial<ProxyOptions>,
+  workspace: Partial<WorkspaceOptions> = {},
+): Promise<RunningProxy> {
+  const { stop, ...running } = runAt(root, await openGate(root, workspace), options);
   onTestFinished(stop);
   return running;
 }
 
 /** The official filesystem server on a folder, behind the proxy. */
-export async function official(root: string, options: Partial<ProxyOptions> = {}): Promise<RunningProxy> {
-  const running = await startProxy(root, { command: process.execPath, args: [OFFICIAL, root], ...options });
+export async function official(
+  root: string,
+  options: Partial<ProxyOptions> = {},
+  workspace: Partial<WorkspaceOptions> = {},
+): Promise<RunningProxy> {
+  const server = { command: process.execPath, args: [OFFICIAL, root] };
+  const running = await startProxy(root, { ...server, ...options }, workspace);
   await running.client.initialize();
   return running;
 }

@@ -16,6 +16,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/proxy.ts')).defineProxy,
   },
   {
+    name: 'run',
+    usage: 'run -- COMMAND...',
+    summary: 'runs a command whose changes can be undone',
+    ownsStdout: true,
+    load: async () => (await import('./commands/run.ts')).defineRun,
+  },
+  {
     name: 'init',
     usage: 'init CLIENT',
     summary: "adds Lookfirst to a client's configuration",

@@ -101,6 +101,7 @@ async function planOf(
     },
     dialect,
     readOnly: policyOf(surroundings, request).readOnly,
+    commands: request.allowCommands,
     session,
     env,
     version: version(),

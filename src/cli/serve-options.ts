@@ -13,6 +13,7 @@ export interface ServeRequest {
   readonly store?: string;
   readonly policy?: string;
   readonly readOnly: boolean;
+  readonly allowCommands: boolean;
   /** Serve HTTP instead of stdio, on this port or any free one. */
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
@@ -35,6 +36,7 @@ MCP server on the given folders (default: the current one), over stdio.
   --session ID     the session of every call that names none
   --store URL      memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)
   --read-only      offer no tool that changes files
+  --allow-commands offer the tool that runs commands, in a sandbox
   --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed
   --show-config    with --http: print what to paste into each client's configuration
   --help
@@ -68,8 +70,9 @@ const VALUED: Readonly<Record<string, Take>> = {
   },
 };
 
-const SWITCHES: Readonly<Record<string, 'readOnly' | 'showConfig'>> = {
+const SWITCHES: Readonly<Record<string, 'readOnly' | 'allowCommands' | 'showConfig'>> = {
   '--read-only': 'readOnly',
+  '--allow-commands': 'allowCommands',
   '--show-config': 'showConfig',
 };
 
@@ -95,10 +98,19 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     const problem = takeFlag(word, rest, values);
     if (problem !== undefined) return { problem };
   }
-  const { dialect = 'lookfirst', readOnly = false, showConfig = false, ...more } = values;
+  const {
+    dialect = 'lookfirst',
+    readOnly = false,
+    allowCommands = false,
+    showConfig = false,
+    ...more
+  } = values;
   // Only values that were set are members at all.
-  const given = more as Omit<ServeRequest, 'folders' | 'dialect' | 'readOnly' | 'showConfig'>;
-  return { folders, dialect, readOnly, showConfig, ...given };
+  const given = more as Omit<
+    ServeRequest,
+    'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'showConfig'
+  >;
+  return { folders, dialect, readOnly, allowCommands, showConfig, ...given };
 }
 
 function takeFlag(word: string, rest: string[], values: Values): string | undefined {

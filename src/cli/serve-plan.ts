@@ -9,6 +9,7 @@ export interface ServePlan {
   readonly workspace: WorkspaceOptions;
   readonly dialect: DialectName;
   readonly readOnly: boolean;
+  readonly commands: boolean;
   readonly session: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

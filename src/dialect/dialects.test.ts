@@ -12,6 +12,7 @@ const TOOLS = DIALECTS.flatMap((dialect) =>
   dialect.tools.map((tool): [string, Tool] => [`${dialect.name} ${tool.name}`, tool]),
 );
 const CHANGES: ReadonlySet<OperationKind> = new Set([
+  'run',
   'write',
   'edit',
   'insert',
@@ -145,6 +146,7 @@ describe('the tools people and programs rely on', () => {
         'delete_path(path, recursive?)',
         'move_path(source, destination)',
         'undo_change(change?, path?, merge?)',
+        'run_command(command, timeout_ms?)',
       ],
     ],
     [
@@ -155,6 +157,7 @@ describe('the tools people and programs rely on', () => {
         'Edit(file_path, old_string, new_string, replace_all?)',
         'Glob(pattern, path?, limit?)',
         'Grep(pattern, path?, glob?, case_insensitive?, output_mode?, head_limit?)',
+        'Bash(command, timeout?)',
       ],
     ],
     [

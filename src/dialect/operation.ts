@@ -6,6 +6,7 @@ import type {
   InfoResult,
   ListResult,
   ReadResult,
+  RunResult,
   SearchResult,
   StatusResult,
   UndoResult,
@@ -44,6 +45,7 @@ export interface Operations {
   readonly search: Asked<SearchOptions> & { readonly pattern: string };
   readonly status: { readonly path?: string };
   readonly undo: Pick<UndoSelection, 'change' | 'path'>;
+  readonly run: { readonly command: string; readonly timeoutMs?: number };
   readonly info: { readonly path: string };
   readonly roots: Readonly<Record<string, never>>;
 }
@@ -65,6 +67,7 @@ export interface Results {
   readonly search: SearchResult;
   readonly status: StatusResult;
   readonly undo: UndoResult;
+  readonly run: RunResult;
   readonly info: InfoResult;
   readonly roots: { readonly roots: readonly string[] };
 }

@@ -2,6 +2,7 @@ import type { ReadResult } from '../model/results.ts';
 import { pathText } from '../report/bounded.ts';
 import { byteSize } from '../report/byte-size.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
+import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import type { ReadStyle } from './read-style.ts';
 import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
@@ -179,7 +180,7 @@ function withNotices(done: string, notices: readonly string[]): string {
 /** Seed A's file tools. */
 export const SANDBOX: Dialect = {
   name: 'sandbox',
-  tools: SANDBOX_TOOLS,
+  tools: [...SANDBOX_TOOLS, commandTool('Bash', 'timeout')],
   names: {
     read: 'Read',
     write: 'Write',

@@ -58,6 +58,8 @@ export interface Tool {
   readonly inputSchema: ObjectSchema;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
+  /** Offered only where the operator has allowed commands. */
+  readonly needs?: 'commands';
   /** Translates arguments that were checked against `inputSchema`. */
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }

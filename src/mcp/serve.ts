@@ -25,6 +25,8 @@ export interface ServeOptions {
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
   readonly readOnly: boolean;
+  /** Offer the tool that runs commands; default: no. */
+  readonly commands?: boolean | undefined;
   /** Called with the open workspace, before the first call; what it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
 }
@@ -113,12 +115,13 @@ async function hostFor(
   choice: Required<Pick<ChoiceOptions, 'env' | 'nameless'>>,
   workspace: LateWorkspace,
 ): Promise<ToolHost> {
-  const { session, version, log, readOnly } = options;
+  const { session, version, log, readOnly, commands } = options;
   const dialect = await loadDialect(options.dialect);
   return createToolHost({
     open: () => workspace.open(),
     dialect,
     readOnly,
+    commands,
     session,
     ...choice,
     version,

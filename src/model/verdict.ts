@@ -60,7 +60,8 @@ export type Action =
   | 'undo'
   /** A tool call as a whole, before it is known what it does. */
   | 'call'
-  | 'run';
+  | 'run'
+  | 'commit';
 
 /** A place in a file where an anchor was found, or nearly found. */
 export interface MatchPlace {

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const TIMEOUT_MS = 10_000;
 
@@ -21,4 +23,12 @@ export async function ignoredByGit(folder: string, paths: readonly string[]): Pr
     child.stdin.end(paths.join('\0'));
   });
   return new Set(text.split('\0').filter((path) => path !== ''));
+}
+
+/** The nearest folder at or above this one that git calls a repository or a worktree; undefined if there is none. */
+export function repositoryAround(folder: string): string | undefined {
+  for (let current = folder; ; current = dirname(current)) {
+    if (existsSync(join(current, '.git'))) return current;
+    if (dirname(current) === current) return undefined;
+  }
 }

@@ -1,5 +1,9 @@
 import { isAbsolute, join } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
+import { clip, phrase } from '../report/bounded.ts';
+
+/** As much of a command as a row has room for. */
+const MAX_COMMAND = 40;
 
 /** An entry for programs: the journal's fields, and its time as ISO 8601. */
 export function entryData(entry: Entry): object {
@@ -47,5 +51,6 @@ function changeWords(entry: Entry): string {
   const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
   const recovered = entry.recovered === true ? ', recovered' : '';
   const action = entry.rewindTo === undefined ? (entry.action ?? 'change') : 'rewind';
-  return `${action}${many}${recovered}`;
+  const command = action === 'run' ? ` ${clip(phrase(entry.text ?? ''), MAX_COMMAND)}`.trimEnd() : '';
+  return `${action}${command}${many}${recovered}`;
 }

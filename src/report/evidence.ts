@@ -18,6 +18,8 @@ export function evidence(refusal: Refusal, nowMs: number): string[] {
 export function quoted(detail: RefusalDetail): string[] {
   const parts: string[] = [];
   if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
+  if (detail.output !== undefined && detail.output !== '')
+    parts.push(`The command printed:\n${quotation(detail.output)}`);
   if (detail.nearest !== undefined) parts.push(`The nearest text there is:\n${quotation(detail.nearest)}`);
   if (detail.places !== undefined && detail.places.length > 0) {
     const shown = detail.places.slice(0, MAX_PLACES);

@@ -129,7 +129,7 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ],
   [
     'COMMAND_CONFLICT',
-    'run',
+    'commit',
     'read_again',
     { reason: 'it changed while the command ran', diff: '@@ -1 +1 @@\n-a\n+b', layer: 'c0123456789' },
   ],

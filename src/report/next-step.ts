@@ -70,7 +70,7 @@ function rest({ detail }: Refusal): string {
 function readAgain(refusal: Refusal, tools: ToolNames): string {
   const call = readCall(tools, pathOf(refusal));
   if (refusal.code === 'UNVERIFIABLE') return `Next: ${call}; if that fails too, ask the user.`;
-  if (refusal.action === 'run') return `Next: ${call}, then run the command again if it is still meant.`;
+  if (refusal.action === 'commit') return `Next: ${call}, then run the command again if it is still meant.`;
   if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
   if (refusal.detail?.reason === 'repeated')
     return `Next: send content that takes the change in, ${orTheSame(refusal, tools)}.`;

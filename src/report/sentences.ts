@@ -28,7 +28,8 @@ const VERBS: Readonly<Record<Action, string>> = {
   mkdir: 'make the folder',
   undo: 'undo changes to',
   call: 'run',
-  run: 'commit what the command did to',
+  run: 'run',
+  commit: 'commit what the command did to',
 };
 
 const KINDS: Readonly<Record<FileKind, string>> = {

@@ -13,9 +13,10 @@ import type { ToolAnswer } from './tool-answer.ts';
 /** The tools of a dialect that are offered. */
 export function offeredTools(
   { tools }: Dialect,
-  { readOnly }: { readonly readOnly: boolean },
+  { readOnly, commands = false }: { readonly readOnly: boolean; readonly commands?: boolean | undefined },
 ): readonly Tool[] {
-  return tools.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
+  const allowed = tools.filter((tool) => tool.needs !== 'commands' || commands);
+  return allowed.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
 }
 
 /** The workspace, wording and time that a dialect needs for its sentences. */

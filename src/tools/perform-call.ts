@@ -3,14 +3,14 @@ import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { FileStatus, ReadResult } from '../model/results.ts';
+import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import { type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
-import { paced, searching } from './progress-notes.ts';
+import { paced, running, searching } from './progress-notes.ts';
 import { showRead, showText } from './show-read.ts';
 import { type Performed, rendered, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
@@ -76,6 +76,10 @@ async function performLater(
     }
     case 'info':
       return rendered(await session.info(call.operation.path), { context, render: call.render });
+    case 'run': {
+      const outcome = await runCommand(call.operation, performing);
+      return rendered(outcome, { context, render: call.render, summary: runOutcome });
+    }
     case 'roots':
       return rendered({ ok: true, roots: context.roots }, { context, render: call.render, summary: done });
     default:
@@ -83,6 +87,25 @@ async function performLater(
       watch.signal.throwIfAborted();
       return performChange(call, session, context);
   }
+}
+
+async function runCommand(
+  { command, timeoutMs }: Operations['run'],
+  { session, watch }: Performing,
+): Promise<Outcome<RunResult>> {
+  const { onProgress, stop } = running(watch.progress);
+  try {
+    return await session.run(command, { timeoutMs, signal: watch.signal, onProgress });
+  } finally {
+    stop();
+  }
+}
+
+function runOutcome({ committed, files, change }: RunResult): SuccessOutcome {
+  return successOutcome({
+    changed: committed && files.length > 0,
+    ...(change === undefined ? {} : { change }),
+  });
 }
 
 /** How a search is watched and ended. */

@@ -16,6 +16,33 @@ export function paced(progress: Progress, now: () => number = () => performance.
   };
 }
 
+/** A client that waits for a silent command hears of it this often. */
+const SILENCE_MS = 1000;
+
+/**
+ * Notes on a command: it may print nothing for minutes, so what grows is the time in milliseconds. The first note is made at
+ * once, later ones as output arrives and every second without any, until `stop`.
+ */
+export function running(progress: Progress): {
+  readonly onProgress: (bytes: number) => void;
+  readonly stop: () => void;
+} {
+  const startMs = performance.now();
+  const note = paced(progress);
+  let bytes = 0;
+  const tell = (): void =>
+    note(Math.round(performance.now() - startMs), undefined, `running: ${bytes} bytes of output so far`);
+  const timer = setInterval(tell, SILENCE_MS);
+  note(0, undefined, 'running');
+  return {
+    onProgress: (printed) => {
+      bytes = printed;
+      tell();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
 /**
  * Notes on a search: nobody knows how much of it is left, and for seconds it may find nothing, so what grows is the time in
  * milliseconds. The first note is made at once.

@@ -55,6 +55,8 @@ export interface ToolHostOptions extends ChoiceOptions {
   readonly dialect: Dialect;
   /** Offer only the tools that change nothing. The workspace's own policy refuses changes whatever is offered. */
   readonly readOnly: boolean;
+  /** Offer the tool that runs commands; default: no. */
+  readonly commands?: boolean | undefined;
   /** Of this package. */
   readonly version: string;
   /** For people. */
@@ -148,7 +150,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   return { pool: new SessionPool(sessions), context, warnings: store.warnings };
 }
 
-function definitionOf({ call: _, ...tool }: Tool): ToolDefinition {
+function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
   // The same JSON Schema; the protocol's type for it has no fixed members.
   return { ...tool, inputSchema: { ...tool.inputSchema }, _meta: ALWAYS_LOADED };
 }

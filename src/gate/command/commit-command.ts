@@ -150,7 +150,13 @@ function combined(first: Refusal, refusals: readonly Refusal[]): Refused {
 }
 
 function asConflict({ path, detail }: Refusal): Refusal {
-  return { code: 'COMMAND_CONFLICT', action: 'run', path, next: 'read_again', ...(detail ? { detail } : {}) };
+  return {
+    code: 'COMMAND_CONFLICT',
+    action: 'commit',
+    path,
+    next: 'read_again',
+    ...(detail ? { detail } : {}),
+  };
 }
 
 function busy(): Refusal {

@@ -29,7 +29,7 @@ export async function concurrentChange(
   const diff = from === undefined || live === undefined ? undefined : diffOf(world, from, live);
   return {
     code: 'COMMAND_CONFLICT',
-    action: 'run',
+    action: 'commit',
     path: written.path.relative,
     next: 'read_again',
     detail: { reason: reasonOf(written), ...(diff === undefined ? {} : { diff }) },

@@ -28,7 +28,7 @@ export async function lostUpdate(
   const writer = await siblingOf(world, ledger.session, { key: path.key, now: before.fingerprint });
   return {
     code: 'COMMAND_CONFLICT',
-    action: 'run',
+    action: 'commit',
     path: path.relative,
     next: 'read_again',
     detail: {

@@ -62,7 +62,7 @@ async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Wri
 function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): Refusal {
   const next =
     code === 'NOT_READ' ? 'read' : code === 'READ_ONLY' || code === 'PROTECTED' ? 'ask_human' : 'read_again';
-  const base = { code, action: 'run', path: written.path.relative, next } as const;
+  const base = { code, action: 'commit', path: written.path.relative, next } as const;
   return detail === undefined ? base : { ...base, detail };
 }
 

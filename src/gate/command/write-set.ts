@@ -102,7 +102,7 @@ class Reading {
     if (path === undefined) return refused(notInside(entry.relative));
     if (this.#fresh.has(parentKey(path))) return this.#compare(path, entry, NOTHING_THERE);
     const outcome = this.#world.workspace.locate(path.absolute, 'run', 'parents');
-    if (!outcome.ok) return refused({ ...outcome.refusal, path: path.relative });
+    if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
     const { located } = outcome;
     try {
       // A folder on the way became a link while the command ran.
@@ -241,26 +241,26 @@ function parentKey({ key }: ResolvedPath): string {
 }
 
 function notInside(path: string): Refusal {
-  return { code: 'OUTSIDE_WORKSPACE', action: 'run', path, next: 'other_path' };
+  return { code: 'OUTSIDE_WORKSPACE', action: 'commit', path, next: 'other_path' };
 }
 
 function changedMeanwhile({ relative }: ResolvedPath): Refusal {
-  return { code: 'COMMAND_CONFLICT', action: 'run', path: relative, next: 'read_again' };
+  return { code: 'COMMAND_CONFLICT', action: 'commit', path: relative, next: 'read_again' };
 }
 
 function notAFile({ relative }: ResolvedPath, kind: FileKind): Refusal {
-  return { code: 'NOT_A_FILE', action: 'run', path: relative, next: 'other_path', detail: { kind } };
+  return { code: 'NOT_A_FILE', action: 'commit', path: relative, next: 'other_path', detail: { kind } };
 }
 
 function isProtected({ relative }: ResolvedPath, glob: string): Refusal {
-  return { code: 'PROTECTED', action: 'run', path: relative, next: 'ask_human', detail: { reason: glob } };
+  return { code: 'PROTECTED', action: 'commit', path: relative, next: 'ask_human', detail: { reason: glob } };
 }
 
 function tooLarge({ relative }: ResolvedPath, sizeBytes: number, limitBytes: number): Refusal {
   const detail = { sizeBytes, limitBytes };
-  return { code: 'TOO_LARGE', action: 'run', path: relative, next: 'ask_human', detail };
+  return { code: 'TOO_LARGE', action: 'commit', path: relative, next: 'ask_human', detail };
 }
 
 function unreadable({ relative }: ResolvedPath, reason: string): Refusal {
-  return { code: 'UNVERIFIABLE', action: 'run', path: relative, next: 'ask_human', detail: { reason } };
+  return { code: 'UNVERIFIABLE', action: 'commit', path: relative, next: 'ask_human', detail: { reason } };
 }

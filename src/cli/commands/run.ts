@@ -1,0 +1,123 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import type { RunResult } from '../../model/results.ts';
+import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
+import { harmless } from '../../report/bounded.ts';
+import { changeWords } from '../../report/command-words.ts';
+import { commandRoot, openWorkspace, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { EXIT } from '../exit-code.ts';
+import { addCommonFlags, durationParser, gather } from '../flags.ts';
+import { tellRefusal } from '../refusal-text.ts';
+
+interface Flags extends StateFlags {
+  readonly json?: boolean;
+  readonly root?: readonly string[];
+  readonly session?: string;
+  readonly discard?: boolean;
+  readonly dryRun?: boolean;
+  readonly confine?: boolean;
+  readonly network?: boolean;
+  readonly timeout?: number;
+  readonly apply?: string;
+}
+
+/** The session name of a user's command in the journal. */
+const WHO = 'command-line';
+
+/** What a shell ends with when it was interrupted, and what `timeout` ends with. */
+const INTERRUPTED = 130;
+const TIMED_OUT = 124;
+
+/** `lookfirst run`: a command whose changes can be undone. */
+export function defineRun(cli: Cli): Command {
+  const command = new Command('lookfirst run')
+    .description(
+      'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits it as one change that can be undone.',
+    )
+    .usage('[options] -- COMMAND ARGS...')
+    .argument('[command...]', 'the program and its arguments')
+    .passThroughOptions();
+  return addCommonFlags(command)
+    .option(
+      '--root <dir>',
+      'the workspace (repeatable; default: the repository around the current folder)',
+      gather,
+    )
+    .option('--session <id>', 'whose change it is (LOOKFIRST_SESSION)')
+    .option('--discard', 'run it and throw away what it changed')
+    .option('--dry-run', 'the same: show what it would change')
+    .option('--confine', 'without network, home secrets and capabilities, with a private /tmp and limits')
+    .option('--network', 'with --confine: allow the network')
+    .option(
+      '--timeout <time>',
+      'end it after this time, as in 30s or 5m; then it changes nothing',
+      durationParser,
+    )
+    .option('--apply <change>', 'commit the writes that a refused command has left, over later changes')
+    .addHelpText('after', EXAMPLES)
+    .action(async (words: readonly string[], flags: Flags) => {
+      if (words.length === 0 && flags.apply === undefined)
+        command.error('error: which command? Put -- and the command at the end');
+      cli.end(await run(cli, words, flags));
+    });
+}
+
+const EXAMPLES = `
+It ends with the command's own exit code. If nothing was run or committed, it ends with 2 and the reason on stderr.
+A file that another program changed meanwhile is merged, or the command is refused and its writes are kept for 7 days.
+
+Examples:
+  lookfirst run -- npm test
+  lookfirst run -- sh -c 'for f in *.md; do sed -i s/colour/color/ "$f"; done'
+  lookfirst run --dry-run -- make format
+  lookfirst run --confine -- ./untrusted.sh
+  lookfirst run --apply c0a1b2c3d4e`;
+
+async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
+  const roots = (flags.root ?? [commandRoot(cli)]).map((root) => resolve(cli.cwd, root));
+  const sessions = await openWorkspace(cli, flags, roots);
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  // The terminal interrupts the command as well; what it did until then must not be committed.
+  process.on('SIGINT', end).on('SIGTERM', end);
+  try {
+    const session = await sessions.session(flags.session ?? (cli.env['LOOKFIRST_SESSION'] || WHO));
+    const outcome = await session.run(commandOf(words, flags), {
+      ...optionsOf(flags),
+      cwd: flags.root === undefined ? cli.cwd : undefined,
+      signal: ending.signal,
+    });
+    if (outcome.ok) return await show(cli, outcome, flags);
+    const { layer } = outcome.refusal.detail ?? {};
+    const hint = layer === undefined ? undefined : `lookfirst run --apply ${layer} commits it all the same.`;
+    await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
+    return EXIT.refused;
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end);
+    await sessions.close();
+  }
+}
+
+function commandOf(words: readonly string[], { apply }: Flags): SandboxedCommand {
+  return apply === undefined ? words : { kept: apply };
+}
+
+function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json }: Flags): RunOptions {
+  return {
+    profile: confine === true ? 'confine' : 'undo',
+    ...(network === true ? { network: 'on' } : {}),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...(discard === true || dryRun === true || readOnly === true ? { writes: 'discard' } : {}),
+    output: json === true ? 'kept' : 'inherit',
+  };
+}
+
+async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
+  if (flags.json === true) await cli.terminal.print(JSON.stringify(result));
+  // stdout is the command's own.
+  else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
+  if (result.ended === undefined) return result.exitCode ?? EXIT.done;
+  cli.terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
+  return result.ended === 'timeout' ? TIMED_OUT : INTERRUPTED;
+}

@@ -1,0 +1,78 @@
+import type { CommandFile, RunResult } from '../model/results.ts';
+import { pathText, quotation } from './bounded.ts';
+import { readCall, type ToolNames } from './tool-names.ts';
+
+const MAX_NAMED = 20;
+
+/** All that an agent is told of a command that ran: how it ended, what it printed, what it changed. */
+export function commandText(result: RunResult, tools: ToolNames): string {
+  return [endWords(result), ...outputWords(result, tools), ...changeWords(result)].join('\n');
+}
+
+function endWords({ ended, exitCode }: RunResult): string {
+  switch (ended) {
+    case undefined:
+      return `exit code ${exitCode}`;
+    case 'timeout':
+      return 'The command was ended because it took too long. Nothing that it did was committed.';
+    case 'cancelled':
+      return 'The command was cancelled. Nothing that it did was committed.';
+    default:
+      return ended satisfies never;
+  }
+}
+
+function outputWords({ output }: RunResult, tools: ToolNames): string[] {
+  const { head, tail, cutBytes, path } = output;
+  const shown = (text: string): string[] => (text === '' ? [] : [text.replace(/\n$/, '')]);
+  if (tail === undefined) return shown(head);
+  const all = path === undefined ? '' : `; ${readCall(tools, path)} shows all of it`;
+  return [...shown(head), `[${cutBytes} bytes left out${all}]`, ...shown(tail)];
+}
+
+/** What a command changed, for agents and for people: one line per path, the small changes in full, and what to know. */
+export function changeWords(result: RunResult): string[] {
+  const { files, cut, committed, change, ended } = result;
+  if (ended !== undefined) return [];
+  const total = files.length + cut;
+  const named = files.slice(0, MAX_NAMED);
+  const rest = total - named.length;
+  const head = committed
+    ? `changed ${pathCount(total)}`
+    : `nothing was committed; would change ${pathCount(total)}`;
+  return [
+    ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
+    ...(rest === 0 ? [] : [`- and ${rest} more`]),
+    ...noteWords(result),
+    ...(change === undefined ? [] : [`[change ${change}, which can be undone]`]),
+  ];
+}
+
+function pathCount(count: number): string {
+  return count === 1 ? '1 path' : `${count} paths`;
+}
+
+function fileWords(file: CommandFile): string[] {
+  const { path, did, kind, added, removed, diff } = file;
+  const thing = kind === 'directory' ? 'folder ' : kind === 'link' ? 'link ' : '';
+  const what = did === 'permissions' ? 'changed the permissions of' : did;
+  const counts = added === undefined || did === 'permissions' ? '' : ` (+${added} -${removed ?? 0})`;
+  const row = `- ${what} ${thing}${pathText(path)}${counts}`;
+  return diff === undefined || did === 'deleted' ? [row] : [row, quotation(diff)];
+}
+
+function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string[] {
+  const notes: [string, readonly string[]][] = [
+    ['Merged with changes that another program made meanwhile', merged],
+    ['Not taken over, because they hold no bytes', leftOut],
+    ['Their setuid or setgid bit was not taken over', droppedBits],
+    ['Used directly, not journalled and not undone', scratch],
+  ];
+  return notes
+    .filter(([, paths]) => paths.length > 0)
+    .map(([what, paths]) => {
+      const named = paths.slice(0, MAX_NAMED).map(pathText).join(', ');
+      const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : '';
+      return `${what}: ${named}${more}.`;
+    });
+}

@@ -1,0 +1,176 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
+
+let places: Scratch;
+beforeEach(() => {
+  places = scratch();
+  writeFileSync(join(places.root, 'a.txt'), 'one\n');
+});
+
+const text = (path: string): string => readFileSync(join(places.root, path), 'utf8');
+
+describe('run_command', () => {
+  it('is offered only with --allow-commands', async () => {
+    const names = async (args: readonly string[]) => {
+      const served = await Served.start(places, args);
+      return (await served.tools()).map(({ name }) => name);
+    };
+    expect(await names([])).not.toContain('run_command');
+    expect(await names(['--allow-commands'])).toContain('run_command');
+    expect(await names(['--allow-commands', '--dialect', 'sandbox'])).toContain('Bash');
+    expect(await names(['--allow-commands', '--read-only'])).not.toContain('run_command');
+  });
+
+  it.skipIf(here === undefined)('reports one change, which undo_change takes back', async () => {
+    const served = await Served.start(places, ['--allow-commands']);
+    const ran = await served.call('run_command', {
+      command: 'echo hello; echo two > a.txt; mkdir d; echo x > d/x',
+    });
+    expect(ran.text.replace(/c[0-9a-f]{10}/, 'ID')).toBe(
+      [
+        'exit code 0',
+        'hello',
+        'changed 2 paths:',
+        '- changed a.txt (+1 -1)',
+        '@@ -1 +1 @@',
+        '-one',
+        '+two',
+        '- created d/x (+1 -0)',
+        '@@ -0,0 +1 @@',
+        '+x',
+        '[change ID, which can be undone]',
+      ].join('\n'),
+    );
+    expect(ran.outcome).toMatchObject({ ok: true, changed: true, change: expect.stringMatching(/^c/) });
+    await served.call('undo_change', { change: ran.outcome['change'] });
+    expect([text('a.txt'), readdirSync(places.root)]).toEqual(['one\n', ['a.txt']]);
+  });
+
+  it.skipIf(here === undefined)('is ended by a cancellation, and then changes nothing', async () => {
+    const served = await Served.start(places, ['--allow-commands']);
+    const { client } = served;
+    const params = { name: 'run_command', arguments: { command: 'echo begun; echo x > a.txt; sleep 1000' } };
+    client.send({
+      jsonrpc: '2.0',
+      id: 'long',
+      method: 'tools/call',
+      params: { ...params, _meta: { progressToken: 'p' } },
+    });
+    await client.next(
+      (message) =>
+        message.method === 'notifications/progress' && /bytes/.test(String(message.params?.['message'])),
+    );
+    client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } });
+    await expect.poll(() => readdirSync(join(places.home, 'layers'))).toEqual([]);
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it.skipIf(here === undefined)('shows long output in part, and all of it through read_file', async () => {
+    const served = await Served.start(places, ['--allow-commands']);
+    const { text: shown } = await served.call('run_command', { command: 'seq 1 100000' });
+    const path = /read_file \{"path":"(lookfirst-output:[^"]+)"\}/.exec(shown)?.[1];
+    const page = await served.call('read_file', { path, offset: 60_000, limit: 1 });
+    expect(page.text).toContain('60000\t60000');
+  });
+});
+
+describe.skipIf(here === undefined)('lookfirst run', () => {
+  it('ends with the exit code of the command, and undo takes it back', async () => {
+    const ran = await lookfirst(places, [
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'echo out; echo err >&2; echo two > a.txt; exit 7',
+    ]);
+    expect(ran).toMatchObject({ code: 7, stdout: 'out\n' });
+    expect(ran.stderr).toMatch(/^err\nchanged 1 path:\n- changed a\.txt \(\+1 -1\)/);
+    expect(text('a.txt')).toBe('two\n');
+    const [entry] = objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+    expect(entry).toMatchObject({ action: 'run' });
+    expect((await lookfirst(places, ['diff'])).stdout).toContain('+two');
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it.each([['--dry-run'], ['--discard']])('changes nothing with %s', async (flag) => {
+    const ran = await lookfirst(places, ['run', flag, '--', 'sh', '-c', 'echo two > a.txt']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr.includes('would change')).toBe(flag === '--dry-run');
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it('ends with 2 when nothing is committed', async () => {
+    const ran = await lookfirst(places, [
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'mkdir .claude; echo {} > .claude/settings.json',
+    ]);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('[PROTECTED]');
+    expect(existsSync(join(places.root, '.claude'))).toBe(false);
+  });
+
+  it('runs in the current folder, on the repository around it', async () => {
+    mkdirSync(join(places.root, '.git'));
+    mkdirSync(join(places.root, 'sub'));
+    const ran = await lookfirst(places, ['run', '--', 'sh', '-c', 'echo two > ../a.txt; pwd'], {
+      cwd: join(places.root, 'sub'),
+    });
+    expect(ran.stdout).toBe(`${join(places.root, 'sub')}\n`);
+    expect(ran.stderr).toContain('changed a.txt');
+    expect(text('a.txt')).toBe('two\n');
+  });
+
+  it('commits the kept writes of a refused command with --apply', async () => {
+    const go = join(places.base, 'go');
+    const running = lookfirst(places, [
+      'run',
+      '--json',
+      '--',
+      'sh',
+      '-c',
+      `echo mine > a.txt; : > '${go}.1'; while ! [ -e '${go}' ]; do sleep 0.01; done`,
+    ]);
+    await expect.poll(() => existsSync(`${go}.1`)).toBe(true);
+    writeFileSync(join(places.root, 'a.txt'), 'theirs\n');
+    writeFileSync(go, '');
+    const ran = await running;
+    expect(ran.code).toBe(2);
+    const [refusal] = objects(ran);
+    expect(refusal).toMatchObject({ code: 'COMMAND_CONFLICT' });
+    const { layer = '' } = (refusal?.['detail'] ?? {}) as { layer?: string };
+    expect(text('a.txt')).toBe('theirs\n');
+    expect(await lookfirst(places, ['run', '--apply', layer])).toMatchObject({ code: 0 });
+    expect(text('a.txt')).toBe('mine\n');
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(text('a.txt')).toBe('theirs\n');
+  });
+
+  it('is ended by --timeout, and then changes nothing', async () => {
+    const ran = await lookfirst(places, [
+      'run',
+      '--timeout',
+      '1s',
+      '--',
+      'sh',
+      '-c',
+      'echo two > a.txt; sleep 1000',
+    ]);
+    expect(ran.code).toBe(124);
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it('asks for a command', async () => {
+    expect(await lookfirst(places, ['run'])).toMatchObject({ code: 64 });
+  });
+});

@@ -1,4 +1,5 @@
 import type { Fingerprint } from './fingerprint.ts';
+import type { Notice } from './results.ts';
 import type { TurnMark } from './turn.ts';
 import type { Action, RefusalCode } from './verdict.ts';
 
@@ -97,12 +98,38 @@ interface ForeignAnnouncement {
   readonly call?: string;
   /** The files whose text changes. */
   readonly writes: readonly ForeignWrite[];
+  /** Present: a shell command makes the change, and may change other files than the effects name. */
+  readonly command?: AnnouncedCommand;
+  /** Notices that the caller shows once the change is settled. */
+  readonly untold?: readonly Notice[];
   /** Entries about the operator's bypass, written when the change is settled. */
   readonly bypasses: readonly NewEntry[];
 }
 
-/** How much of the new text the caller gave: all of it, that of some lines, or none. */
+/** What was kept of the files before a shell command that runs without a layer. */
+export interface AnnouncedCommand {
+  /** The state of git work trees, by root. */
+  readonly snapshots: readonly TreeSnapshot[];
+  /** Why files that the session has not seen are not covered, if they are not. */
+  readonly uncovered?: string;
+}
+
+/** The state of a git work tree before a command. Paths are relative to the root. */
+export interface TreeSnapshot {
+  readonly root: string;
+  /** A private copy of the index, which names the blob of every tracked file. */
+  readonly index: string;
+  /** Tracked files that differed from their blob, and untracked files: the effects have their bytes. */
+  readonly loose: readonly string[];
+  /** Nested repositories and submodules. */
+  readonly uncovered: readonly string[];
+}
+
+/**
+ * How much of the new text the caller gave: all of it, that of some lines, or none. `command`: a shell command may write the
+ * file, and its caller has seen nothing of what it writes.
+ */
 export interface ForeignWrite {
   readonly key: string;
-  readonly text: 'whole' | 'parts' | 'unknown';
+  readonly text: 'whole' | 'parts' | 'unknown' | 'command';
 }

@@ -1,4 +1,7 @@
 import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { TreeSnapshot } from '../model/entry.ts';
+import { takeSnapshot, type Unavailable } from './git-snapshot.ts';
 import { expireOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
   expireLayers,
@@ -109,6 +112,11 @@ export class Processes {
       removeLayer(layer);
       throw error;
     }
+  }
+
+  /** The state of a git work tree, for commands that run without a layer. */
+  snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
+    return takeSnapshot(root, { folder: join(this.#options.home, 'snapshots'), name, signal });
   }
 
   /** A layer that was kept after a conflict. */

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TreeSnapshot } from '../model/entry.ts';
+import { candidatesSince, convertedPaths, dropSnapshot, readBlobs, takeSnapshot } from './git-snapshot.ts';
+
+let base: string;
+let root: string;
+const signal = new AbortController().signal;
+
+function git(...args: string[]): string {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org'];
+  return execFileSync('git', [...who, ...args], { cwd: root, env, encoding: 'utf8', stdio: 'pipe' });
+}
+
+function put(path: string, text: string): void {
+  mkdirSync(join(root, path, '..'), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+async function snapshot(): Promise<TreeSnapshot> {
+  const taken = await takeSnapshot(root, { folder: join(base, 'state'), name: 'one', signal });
+  if ('unavailable' in taken) throw new Error(taken.unavailable);
+  return taken;
+}
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'git-snapshot-'));
+  root = join(base, 'repo');
+  mkdirSync(root);
+  git('init', '-q');
+  put('tracked.txt', 'tracked\n');
+  put('src/deep.txt', 'deep\n');
+  put('dirty.txt', 'clean\n');
+  put('.gitignore', 'ignored/\n');
+  git('add', '-A');
+  git('commit', '-qm', 'first');
+  put('dirty.txt', 'dirty before\n');
+  put('untracked.txt', 'untracked before\n');
+  put('ignored/x', 'x');
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+describe('a snapshot around a command', () => {
+  it('names the files whose bytes git does not have', async () => {
+    const { loose, uncovered } = await snapshot();
+    expect([...loose].sort()).toEqual(['dirty.txt', 'untracked.txt']);
+    expect(uncovered).toEqual([]);
+  });
+
+  it('finds changed, deleted, created and re-moded files, with the blob of the tracked ones', async () => {
+    const taken = await snapshot();
+    put('tracked.txt', 'changed\n');
+    unlinkSync(join(root, 'src/deep.txt'));
+    put('new/file.txt', 'new\n');
+    put('ignored/y', 'y');
+    const candidates = await candidatesSince(taken, signal);
+    if ('unavailable' in candidates) throw new Error(candidates.unavailable);
+    const paths = candidates.map(({ path }) => path).sort();
+    expect(paths).toEqual(['dirty.txt', 'new/file.txt', 'src/deep.txt', 'tracked.txt', 'untracked.txt']);
+    const tracked = candidates.filter(({ blob }) => blob !== undefined);
+    const blobs = await readBlobs(
+      taken,
+      tracked.map(({ blob }) => blob ?? ''),
+      signal,
+    );
+    if ('unavailable' in blobs) throw new Error(blobs.unavailable);
+    const bytes = Object.fromEntries(tracked.map(({ path }, i) => [path, blobs[i]?.toString()]));
+    expect(bytes).toEqual({ 'tracked.txt': 'tracked\n', 'src/deep.txt': 'deep\n' });
+  });
+
+  it('still knows the former bytes after the command has committed and switched branches', async () => {
+    const taken = await snapshot();
+    put('tracked.txt', 'changed\n');
+    git('checkout', '-qb', 'other');
+    git('commit', '-qam', 'second');
+    const candidates = await candidatesSince(taken, signal);
+    if ('unavailable' in candidates) throw new Error(candidates.unavailable);
+    const found = candidates.find(({ path }) => path === 'tracked.txt');
+    const blobs = await readBlobs(taken, [found?.blob ?? ''], signal);
+    expect(String((blobs as Buffer[])[0])).toBe('tracked\n');
+  });
+
+  it('sees a mode change', async () => {
+    const taken = await snapshot();
+    chmodSync(join(root, 'tracked.txt'), 0o755);
+    const candidates = await candidatesSince(taken, signal);
+    expect(candidates).toContainEqual(expect.objectContaining({ path: 'tracked.txt', mode: 0o644 }));
+  });
+
+  it('works below a subfolder of the repository', async () => {
+    root = join(root, 'src');
+    const taken = await snapshot();
+    writeFileSync(join(root, 'deep.txt'), 'other\n');
+    const candidates = await candidatesSince(taken, signal);
+    expect(candidates).toEqual([expect.objectContaining({ path: 'deep.txt' })]);
+  });
+
+  it('writes nothing into .git and runs no filter of the user', async () => {
+    const mark = join(base, 'filter-ran');
+    git('config', 'filter.spy.clean', `touch ${mark}; cat`);
+    git('config', 'filter.spy.required', 'true');
+    put('.gitattributes', 'tracked.txt filter=spy\n');
+    const before = statSync(join(root, '.git/index')).mtimeMs;
+    const indexBytes = readFileSync(join(root, '.git/index'));
+    // Same size and a time that proves nothing: git would compare contents, through the filter.
+    put('tracked.txt', 'TRACKED\n');
+    const taken = await snapshot();
+    await candidatesSince(taken, signal);
+    expect(existsSync(mark)).toBe(false);
+    expect(statSync(join(root, '.git/index')).mtimeMs).toBe(before);
+    expect(readFileSync(join(root, '.git/index'))).toEqual(indexBytes);
+    // The positive control: git itself runs it.
+    git('add', 'tracked.txt');
+    expect(existsSync(mark)).toBe(true);
+  });
+
+  it('names nested repositories as not covered', async () => {
+    mkdirSync(join(root, 'nested'));
+    execFileSync('git', ['init', '-q'], { cwd: join(root, 'nested') });
+    writeFileSync(join(root, 'nested/a'), 'a');
+    expect((await snapshot()).uncovered).toEqual(['nested/']);
+  });
+
+  it('tells paths that git converts', async () => {
+    put('.gitattributes', '*.bat text eol=crlf\n*.bin -text\n');
+    const converted = await convertedPaths({ root }, ['a.bat', 'a.txt', 'a.bin'], signal);
+    expect(converted).toEqual(new Set(['a.bat']));
+  });
+
+  it('drops its copy of the index', async () => {
+    const taken = await snapshot();
+    expect(existsSync(taken.index)).toBe(true);
+    dropSnapshot(taken);
+    expect(existsSync(taken.index)).toBe(false);
+  });
+});
+
+it('says why there is no snapshot outside a repository', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'no-git-'));
+  const taken = await takeSnapshot(folder, { folder: join(folder, 's'), name: 'x', signal });
+  expect(taken).toEqual({ unavailable: expect.stringContaining('not a git repository') });
+});
+
+it('says that the time limit was reached', async () => {
+  const aborted = AbortSignal.abort();
+  const taken = await takeSnapshot(root, { folder: base, name: 'x', signal: aborted });
+  expect(taken).toEqual({ unavailable: 'the time limit was reached' });
+});

@@ -1,0 +1,244 @@
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, unlinkSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import type { TreeSnapshot } from '../model/entry.ts';
+import { isMissing } from '../model/errno.ts';
+
+/** A path that may have changed since a snapshot. */
+export interface Candidate {
+  readonly path: string;
+  /** The blob with the bytes before; undefined for a path that was loose or not there. */
+  readonly blob?: string;
+  /** Permission bits before, if `blob` is given. */
+  readonly mode?: number;
+}
+
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+interface SnapshotOptions {
+  /** Where the copied index goes. */
+  readonly folder: string;
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Takes a snapshot of the git work tree below a folder, or says why git cannot. A private copy of the index is the snapshot:
+ * git compares files with it by their stat fields. Nothing of the user's `.git` is written, and no filter, hook or file
+ * system monitor of the user runs.
+ */
+export async function takeSnapshot(
+  root: string,
+  { folder, name, signal }: SnapshotOptions,
+): Promise<TreeSnapshot | Unavailable> {
+  const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
+  if (!place.ok) return { unavailable: place.reason };
+  const given = place.stdout.toString('utf8').trimEnd();
+  const index = join(folder, name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    copyFileSync(isAbsolute(given) ? given : join(root, given), index);
+  } catch (error) {
+    // A repository without a first commit or add has no index yet.
+    return { unavailable: isMissing(error) ? 'the repository has no index yet' : String(error) };
+  }
+  const found = await looseFiles(root, index, signal);
+  if ('unavailable' in found) dropSnapshot({ index });
+  return 'unavailable' in found ? found : { root, index, ...found };
+}
+
+/** What may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
+export async function candidatesSince(
+  { root, index, loose }: TreeSnapshot,
+  signal: AbortSignal,
+): Promise<readonly Candidate[] | Unavailable> {
+  const changed = await changedTracked(root, index, signal);
+  if ('unavailable' in changed) return changed;
+  const untracked = await untrackedFiles(root, index, signal);
+  if ('unavailable' in untracked) return untracked;
+  const known = new Set(loose);
+  const tracked = changed.files.filter(({ path }) => !known.has(path));
+  const created = untracked.files.filter((path) => !known.has(path)).map((path) => ({ path }));
+  return [...tracked, ...loose.map((path) => ({ path })), ...created];
+}
+
+/** The bytes of blobs, in order; undefined for one that git does not have. */
+export async function readBlobs(
+  { root }: Pick<TreeSnapshot, 'root'>,
+  blobs: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly (Buffer | undefined)[] | Unavailable> {
+  if (blobs.length === 0) return [];
+  const result = await git(root, ['cat-file', '--batch'], { signal, input: `${blobs.join('\n')}\n` });
+  if (!result.ok) return { unavailable: result.reason };
+  const found: (Buffer | undefined)[] = [];
+  let at = 0;
+  for (const _blob of blobs) {
+    const end = result.stdout.indexOf(0x0a, at);
+    const header = result.stdout.subarray(at, end).toString('latin1').split(' ');
+    at = end + 1;
+    const size = header[1] === 'blob' ? Number(header[2]) : undefined;
+    found.push(size === undefined ? undefined : result.stdout.subarray(at, at + size));
+    if (size !== undefined) at += size + 1;
+  }
+  return found;
+}
+
+/** Paths whose bytes in the work tree may differ from their blob because git converts them. */
+export async function convertedPaths(
+  { root }: Pick<TreeSnapshot, 'root'>,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | Unavailable> {
+  if (paths.length === 0) return new Set();
+  const automatic = await git(root, ['config', '--get', 'core.autocrlf'], { signal });
+  const converts = automatic.ok && /^(true|input)$/.test(automatic.stdout.toString('utf8').trim());
+  if (converts) return new Set(paths);
+  const attributes = ['text', 'eol', 'crlf', 'filter', 'ident', 'working-tree-encoding'];
+  const result = await git(root, ['check-attr', '--stdin', '-z', ...attributes], {
+    signal,
+    input: `${paths.join('\0')}\0`,
+  });
+  if (!result.ok) return { unavailable: result.reason };
+  const fields = result.stdout.toString('utf8').split('\0');
+  const found = new Set<string>();
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const value = fields[at + 2] ?? '';
+    if (value !== 'unspecified' && value !== 'unset') found.add(fields[at] ?? '');
+  }
+  return found;
+}
+
+export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
+  try {
+    unlinkSync(index);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function looseFiles(
+  root: string,
+  index: string,
+  signal: AbortSignal,
+): Promise<Pick<TreeSnapshot, 'loose' | 'uncovered'> | Unavailable> {
+  const changed = await changedTracked(root, index, signal);
+  if ('unavailable' in changed) return changed;
+  const untracked = await untrackedFiles(root, index, signal);
+  if ('unavailable' in untracked) return untracked;
+  return {
+    loose: [...changed.files.map(({ path }) => path), ...untracked.files],
+    uncovered: [...changed.submodules, ...untracked.repositories],
+  };
+}
+
+const SUBMODULE = '160000';
+
+/** Tracked files whose stat fields differ from the index. */
+async function changedTracked(
+  root: string,
+  index: string,
+  signal: AbortSignal,
+): Promise<{ readonly files: readonly Candidate[]; readonly submodules: readonly string[] } | Unavailable> {
+  const args = ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'];
+  const result = await git(root, args, { signal, index });
+  if (!result.ok) return { unavailable: result.reason };
+  const files: Candidate[] = [];
+  const submodules: string[] = [];
+  const fields = result.stdout.toString('utf8').split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    // ":100644 100644 BLOB 0000… M", then the path.
+    const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
+    const path = fields[at + 1] ?? '';
+    if (modeBefore === SUBMODULE) submodules.push(path);
+    else files.push({ path, blob, mode: Number.parseInt(modeBefore, 8) & 0o777 });
+  }
+  return { files, submodules };
+}
+
+async function untrackedFiles(
+  root: string,
+  index: string,
+  signal: AbortSignal,
+): Promise<{ readonly files: readonly string[]; readonly repositories: readonly string[] } | Unavailable> {
+  const result = await git(root, ['ls-files', '--others', '--exclude-standard', '-z'], { signal, index });
+  if (!result.ok) return { unavailable: result.reason };
+  const names = result.stdout
+    .toString('utf8')
+    .split('\0')
+    .filter((name) => name !== '');
+  return {
+    files: names.filter((name) => !name.endsWith('/')),
+    repositories: names.filter((name) => name.endsWith('/')),
+  };
+}
+
+type GitResult =
+  | { readonly ok: true; readonly stdout: Buffer }
+  | { readonly ok: false; readonly reason: string };
+
+interface GitOptions {
+  readonly signal: AbortSignal;
+  readonly index?: string;
+  readonly input?: string;
+}
+
+/** Settings that keep git from running a program of the user's. */
+const QUIET = [
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'core.hooksPath=/dev/null',
+  '-c',
+  'core.untrackedCache=false',
+];
+
+async function git(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const filters = options.index === undefined ? [] : await withoutFilters(root, options.signal);
+  return runGit(root, [...QUIET, ...filters, ...args], options);
+}
+
+/** Turns off the clean filters of the user's configuration: a file whose stat fields prove nothing is compared by content. */
+async function withoutFilters(root: string, signal: AbortSignal): Promise<string[]> {
+  const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
+  const result = await runGit(root, names, { signal });
+  if (!result.ok) return [];
+  const keys = result.stdout
+    .toString('utf8')
+    .split('\n')
+    .filter((key) => key !== '');
+  return keys.flatMap((key) => ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`]);
+}
+
+function runGit(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const { signal, index, input } = options;
+  const env = {
+    ...process.env,
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C',
+    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+  };
+  return new Promise((resolve) => {
+    const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => out.push(part));
+    child.stderr.on('data', (part: Buffer) => err.push(part));
+    child.on('error', (error: NodeJS.ErrnoException) => resolve({ ok: false, reason: reasonOf(error) }));
+    child.on('close', (code) => {
+      const [reason = ''] = Buffer.concat(err).toString('utf8').split('\n', 1);
+      if (code === 0) resolve({ ok: true, stdout: Buffer.concat(out) });
+      else resolve({ ok: false, reason: reason === '' ? `git ended with ${code}` : reason });
+    });
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input ?? '');
+  });
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.name === 'AbortError') return 'the time limit was reached';
+  return error.code === 'ENOENT' ? 'git is not installed' : error.message;
+}

@@ -1,8 +1,9 @@
 import type { ToolTraits } from '../dialect/calls/infer.ts';
 import { recognise } from '../dialect/calls/servers/known-servers.ts';
-import type { Rule, ServerTable, ToolWords } from '../dialect/calls/table.ts';
+import type { Rule, ServerTable } from '../dialect/calls/table.ts';
 import { guessWords } from '../dialect/calls/tool-words.ts';
 import { fieldOf, isRecord } from '../model/record.ts';
+import type { ToolNames } from '../report/tool-names.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
@@ -61,7 +62,7 @@ export class Catalogue {
     return this.#name ?? this.table?.id ?? 'the upstream server';
   }
 
-  get words(): ToolWords {
+  get words(): ToolNames {
     return this.table?.words ?? guessWords([...this.#tools.keys()]);
   }
 

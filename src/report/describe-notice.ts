@@ -58,6 +58,11 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
     case 'came-back':
       return 'The file was back at an earlier state that this session had seen; this change was made to that state.';
+    case 'lost-change':
+      return [
+        `The command dropped a change to ${pathText(notice.path)} that someone else made after it was read (change ${phrase(notice.change)}; the user can take it back with lookfirst undo ${phrase(notice.change)}). What was dropped:`,
+        quotation(notice.diff),
+      ].join('\n');
     case 'recreated':
       return 'The file had been deleted since it was read; it was created anew.';
     default:

@@ -1,3 +1,5 @@
+import type { ToolNames } from '../../report/tool-names.ts';
+
 /**
  * What a foreign server's tools do to files, as data: which argument is the path, what is read, what is written.
  * The words here are also those of a user's own table in the policy file.
@@ -24,14 +26,14 @@ export interface ServerTable {
   /** `~/x` means the home folder to this server. */
   readonly expandsHome: boolean;
   /** Its own tools, for the next step of a refusal. */
-  readonly words: ToolWords;
+  readonly words: ToolNames;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
 
 /** The same for the tools that an agent's host brings along. Relative paths start at the host's working directory. */
 export interface HostTable {
   readonly id: string;
-  readonly words: ToolWords;
+  readonly words: ToolNames;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
 
@@ -43,24 +45,6 @@ type FolderOnCommandLine = { readonly after: string } | { readonly option: strin
  * (`action.command`); a lone dot is the item of `each`.
  */
 export type ArgumentName = string | readonly string[];
-
-/** What the tools and arguments of a server or host are called, for sentences that name the next call. */
-export interface ToolWords {
-  readonly read: string;
-  readonly write: string;
-  readonly edit: string;
-  readonly insert?: string;
-  readonly delete?: string;
-  readonly list?: string;
-  readonly arguments: {
-    readonly path: string;
-    readonly from?: string;
-    readonly count?: string;
-    readonly to?: string;
-    readonly recursive?: string;
-    readonly replaceAll?: string;
-  };
-}
 
 /** One thing a call does. A rule whose path is absent from the call does not apply. */
 export type Rule = RuleScope &

@@ -1,8 +1,8 @@
-import type { ToolWords } from './table.ts';
+import type { ToolNames } from '../../report/tool-names.ts';
 import { tendencyOf } from './tool-name.ts';
 
 /** Words for a server of which nothing is known. */
-export const WORDS_FOR_ANY: ToolWords = {
+export const WORDS_FOR_ANY: ToolNames = {
   read: 'the tool that reads a file',
   write: 'the tool that writes a file',
   edit: 'the tool that edits a file',
@@ -10,7 +10,7 @@ export const WORDS_FOR_ANY: ToolWords = {
 };
 
 /** The likeliest names for reading, writing and editing in a list of tools nobody has described. */
-export function guessWords(tools: readonly string[]): ToolWords {
+export function guessWords(tools: readonly string[]): ToolNames {
   const find = (pattern: RegExp): string | undefined => tools.find((name) => pattern.test(name));
   const reading = tools.filter((name) => tendencyOf(name) === 'reads');
   return {

@@ -1,6 +1,7 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
+import type { ToolNames } from '../../report/tool-names.ts';
 import { ruleProblems } from './rule-shape.ts';
-import type { Rule, ServerTable, ToolWords } from './table.ts';
+import type { Rule, ServerTable } from './table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';
 
 /** A user's tables, or every reason why they are none. */
@@ -48,7 +49,7 @@ function withDefaults(value: unknown): ServerTable {
 }
 
 /** The first tool that does each thing, where the user did not say. */
-function wordsFor(tools: ServerTable['tools']): ToolWords {
+function wordsFor(tools: ServerTable['tools']): ToolNames {
   const first = (...does: Rule['does'][]): string | undefined =>
     Object.keys(tools).find((name) => tools[name]?.some((rule) => does.includes(rule.does)));
   const rule = tools[first('read') ?? '']?.find((candidate) => candidate.does === 'read');

@@ -53,7 +53,13 @@ const CLAUDE_CODE: HostTable = {
 /** Codex. It has no tool that reads: reads are shell commands. */
 const CODEX: HostTable = {
   id: 'codex',
-  words: { read: 'cat', write: 'apply_patch', edit: 'apply_patch', arguments: { path: 'command' } },
+  words: {
+    read: 'cat',
+    write: 'apply_patch',
+    edit: 'apply_patch',
+    spelling: 'shell',
+    arguments: { path: 'command' },
+  },
   tools: {
     apply_patch: PATCH,
     Bash: SHELL,
@@ -214,8 +220,41 @@ const ANTHROPIC: HostTable = {
   },
 };
 
+/** Programs without a table of their own, which name the action itself as the tool. */
+const GENERIC: HostTable = {
+  id: 'generic',
+  words: {
+    read: 'read',
+    write: 'write',
+    edit: 'edit',
+    insert: 'insert',
+    delete: 'delete',
+    arguments: { path: 'path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
+  },
+  tools: {
+    read: READ,
+    write: WRITE,
+    edit: EDIT,
+    insert: INSERT,
+    delete: DELETE,
+    move: [{ does: 'move', source: 'source', destination: 'destination' }],
+    patch: PATCH,
+    run: SHELL,
+    search: SEARCH,
+  },
+};
+
 /** Hosts whose own tools we know. */
-export const HOSTS: readonly HostTable[] = [CLAUDE_CODE, CODEX, GEMINI, OPENCODE, CURSOR, VSCODE, ANTHROPIC];
+export const HOSTS: readonly HostTable[] = [
+  CLAUDE_CODE,
+  CODEX,
+  GEMINI,
+  OPENCODE,
+  CURSOR,
+  VSCODE,
+  ANTHROPIC,
+  GENERIC,
+];
 
 /**
  * What a call of a host's tool does. A tool that the host's table does not have is judged by its usual name, as MCP

@@ -12,6 +12,8 @@ export interface ForeignSession {
   locate(path: string, action: Action): Located | Promise<Located>;
   /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */
   spelt(path: string): string;
+  /** A command that names this file has printed `output`: lines in it that equal lines of the file count as seen. */
+  witnessOutput(path: string, output: string): Promise<void>;
   /** May all of these changes be made? See `Session.announce`. Every announced change is settled exactly once. */
   announce(
     intents: readonly ForeignIntent[],

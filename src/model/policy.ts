@@ -71,6 +71,19 @@ export interface Policy {
     readonly retentionMs: number;
   };
   readonly commands: CommandPolicy;
+  /** `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have denied. */
+  readonly mode: 'enforce' | 'observe';
+  readonly hooks: HookPolicy;
+}
+
+/** Settings of the gate for an agent's own tools; see docs/hooks.md. */
+export interface HookPolicy {
+  /** Shell commands: kept images of files before and after, or a layer where the machine and the client allow one. */
+  readonly shell: 'layer' | 'images';
+  /** Files a session has not seen, around a command: found with git within a time limit, with git always, or not at all. */
+  readonly snapshot: 'auto' | 'git' | 'off';
+  /** Files outside the workspace: left to the host's own permissions, or refused. */
+  readonly outside: 'pass' | 'refuse';
 }
 
 /** Settings of commands that run on a layer; see docs/commands.md. */

@@ -30,6 +30,8 @@ export type Notice =
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   /** Something brought earlier bytes of the file back, which this session had seen. */
   | { readonly kind: 'came-back' }
+  /** A command dropped another writer's change to a file that the session knew without it. `change` takes it back. */
+  | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
   | { readonly kind: 'recreated' };
 
 /** How an anchor was found, strictest first. */
@@ -224,6 +226,13 @@ export interface RunResult {
 }
 
 /** What someone else did, told to the gate. */
+/** Where a path leads. */
+export interface ResolveResult {
+  /** Canonical: absolute, and without links. */
+  readonly absolute: string;
+  readonly exists: boolean;
+}
+
 export type WitnessEvent =
   | {
       readonly kind: 'read';

@@ -7,6 +7,7 @@ import type {
   ListResult,
   Notice,
   ReadResult,
+  ResolveResult,
   RunResult,
   SearchResult,
   StatusResult,
@@ -35,6 +36,8 @@ export interface Session {
   find(pattern: string, options?: FindOptions): Promise<Outcome<FindResult>>;
   search(pattern: string, options?: SearchOptions): Promise<Outcome<SearchResult>>;
   status(path?: string): Promise<Outcome<StatusResult>>;
+  /** Where a path leads, also for a file that does not exist yet. Records nothing. */
+  resolve(path: string): Promise<Outcome<ResolveResult>>;
   undo(selection: UndoSelection): Promise<Outcome<UndoResult>>;
   /** Runs a command in a sandbox; what it changes becomes one change. */
   run(command: Command, options?: RunOptions): Promise<Outcome<RunResult>>;
@@ -86,6 +89,11 @@ export interface AnnounceOptions {
   readonly hold?: 'lock' | 'none';
   /** The caller's id of the call. A second announcement with the same id returns the same change. */
   readonly call?: string;
+  /**
+   * When the caller shows notices to the model. Default `now`: `announce` returns them. `settled`: `settle` returns them, for
+   * callers that can show nothing before the change is made.
+   */
+  readonly tell?: 'now' | 'settled';
 }
 
 /**

@@ -13,6 +13,7 @@ import type {
   ListResult,
   Notice,
   ReadResult,
+  ResolveResult,
   RunResult,
   SearchResult,
   StatusResult,
@@ -153,6 +154,14 @@ export class GatedSession extends SessionLife implements Session {
     });
   }
 
+  /** Where a path leads, all links resolved, also for a file that does not exist yet. Changes and records nothing. */
+  resolve(path: string): Promise<Outcome<ResolveResult>> {
+    return this.during((world) => {
+      const outcome = world.workspace.resolve(path);
+      return outcome.ok ? { ok: true, absolute: outcome.path.absolute, exists: outcome.exists } : outcome;
+    });
+  }
+
   /** What the file system says about a path. */
   info(path: string): Promise<Outcome<InfoResult>> {
     return this.during((world) => this.noted(fileInfo(world, path)));
@@ -193,6 +202,21 @@ export class GatedSession extends SessionLife implements Session {
 
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
     return this.during(() => this.gate.settle(change, ending));
+  }
+
+  /** A host is about to run a shell command without a layer. Keeps the bytes it may destroy; `settle` records what it did. */
+  announceCommand(command: string, options: Pick<AnnounceOptions, 'call'> = {}): Promise<string> {
+    return this.during(() => this.gate.announcements.announceCommand(command, options));
+  }
+
+  /** May a shell command write this file? Paths outside the workspace are not judged. */
+  vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.vetCommandWrite(intent, how));
+  }
+
+  /** The change that was announced for a call and is not settled yet. */
+  announcedAs(call: string): Promise<string | undefined> {
+    return this.during(() => this.gate.announcements.changeOf(call));
   }
 
   /** Settles changes that this session announced without a lock and that nobody settled, by comparing bytes. */

@@ -1,13 +1,23 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { lostChanges } from '../../text/lost-change.ts';
 import { unifiedDiff } from '../../text/unified.ts';
 import { siblingOf } from '../sibling.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
-import type { Written } from './write-set.ts';
+import { plainText } from './file-bytes.ts';
+
+/** A file that a command has changed or removed, or is about to. */
+export interface Overwritten {
+  readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
+  readonly before: Side;
+  readonly after: Side;
+  /** Undefined if it was no file, or is too large to be looked at as text. */
+  beforeBytes(): Promise<Uint8Array | undefined>;
+  afterBytes(): Uint8Array | undefined;
+}
 
 /**
  * The lost-update test for one file: the session knew other bytes than there were before the command, and the command's
@@ -16,14 +26,14 @@ import type { Written } from './write-set.ts';
 export async function lostUpdate(
   world: World,
   ledger: Ledger,
-  written: Written,
+  written: Overwritten,
 ): Promise<Refusal | undefined> {
   const { before, path } = written;
   if (before.kind !== 'file') return undefined;
   const known = await knownBytes(world, ledger, path.key);
   if (known === undefined || sameFingerprint(known.fingerprint, before.fingerprint)) return undefined;
   const base = plainText(await world.baselines.recall(known.fingerprint));
-  const live = plainText(await bytesBefore(world, written));
+  const live = plainText(await written.beforeBytes());
   if (!drops(written, { base, live, known: known.fingerprint })) return undefined;
   const writer = await siblingOf(world, ledger.session, { key: path.key, now: before.fingerprint });
   return {
@@ -42,7 +52,7 @@ export async function lostUpdate(
 
 /** Without texts to compare, only the very bytes that the session knew prove that a change was dropped. */
 function drops(
-  written: Written,
+  written: Overwritten,
   texts: {
     readonly base: string | undefined;
     readonly live: string | undefined;
@@ -51,7 +61,7 @@ function drops(
 ): boolean {
   const { after } = written;
   if (after.kind !== 'file') return true;
-  const result = plainText(bytesAfter(written));
+  const result = plainText(written.afterBytes());
   const { base, live, known } = texts;
   if (base === undefined || live === undefined || result === undefined)
     return sameFingerprint(after.fingerprint, known);

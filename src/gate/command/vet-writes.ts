@@ -100,7 +100,12 @@ async function unseenWrite(
 ): Promise<Refusal | undefined> {
   if (written.before.kind !== 'file' || isInGit(written)) return undefined;
   if (writes === 'seen-only') return notSeen(ledger, written);
-  return writes === 'judged' ? lostUpdate(world, ledger, written) : undefined;
+  if (writes !== 'judged') return undefined;
+  const bytes = {
+    beforeBytes: () => bytesBefore(world, written),
+    afterBytes: () => bytesAfter(written),
+  };
+  return lostUpdate(world, ledger, { ...written, ...bytes });
 }
 
 /** An overwrite needs every line of the file as it is; so does what a command does under `seen-only`. */

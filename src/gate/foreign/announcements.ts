@@ -1,21 +1,29 @@
-import type { Effect, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Action, type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
-import { bypassEntries } from '../bypass-entries.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
 import type { Refusals } from '../refusals.ts';
 import { keepBefore } from './bytes.ts';
-import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
+import { isOwnWork, keepBytesBefore } from './command.ts';
+import { changesElsewhere, judgeAll } from './judge-all.ts';
+import { type Opening, pendingCommand, pendingOf } from './pending.ts';
 import { settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
 
+/** Refusals that do not concern a command which changes a file in place. */
+const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
+  'STALE',
+  'PARTIALLY_READ',
+  'READ_EXPIRED',
+  'DELETED',
+]);
 /** Links and folders may change between locking and looking; then what is needed now is locked. */
 const MAX_TRIES = 5;
 
@@ -59,6 +67,33 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }]);
   }
 
+  /** A shell command is about to run without a layer: keeps the bytes that it may destroy. Nobody waits for it. */
+  async announceCommand(text: string, { call }: Pick<AnnounceOptions, 'call'>): Promise<string> {
+    const known = call === undefined ? undefined : await this.#announcedAs(call);
+    if (known !== undefined) return known.change;
+    const { world } = this.#scene;
+    const change = newChangeId();
+    const kept = await keepBytesBefore(this.#scene, change);
+    const pending = pendingCommand(this.#scene, { change, text, call, kept });
+    await announce(world, pending);
+    return change;
+  }
+
+  /**
+   * May a shell command write this file? `edit` needs any sighting: whether the command keeps the changes of others is tested
+   * afterwards. Anything else is an overwrite, but the session may replace what it made itself.
+   */
+  async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
+    const judged = await judgeAll(this.#scene, [intent]);
+    if (judged.ok) return { ok: true };
+    const [denied] = judged.denied;
+    if (denied === undefined || denied.refusal.code === 'OUTSIDE_WORKSPACE') return { ok: true };
+    if (how === 'edit' && SETTLED_LATER.has(denied.refusal.code)) return { ok: true };
+    const path = intent.kind === 'move' ? intent.destination : intent.path;
+    if (how === 'replace' && (await isOwnWork(this.#scene, path))) return { ok: true };
+    return this.#refuse(judged.denied);
+  }
+
   /** Releases the locks, unless the announced change is to hold them. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
@@ -77,7 +112,8 @@ export class Announcements {
       isHeld = foreign?.hold === 'lock';
       if (isHeld) this.#open.set(change, { ...open, release });
       const unrecorded: readonly Notice[] = open.announced ? [] : [{ kind: 'not-recorded' }];
-      return { ok: true, change, notices: [...judged.notices, ...unrecorded] };
+      const told = foreign?.untold === undefined ? judged.notices : [];
+      return { ok: true, change, notices: [...told, ...unrecorded] };
     } finally {
       if (!isHeld) release();
     }
@@ -122,6 +158,11 @@ export class Announcements {
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
   }
 
+  /** The change that was announced for a call and is not settled yet. */
+  async changeOf(call: string): Promise<string | undefined> {
+    return (await this.#announcedAs(call))?.change;
+  }
+
   async #announcedAs(call: string): Promise<PendingChange | undefined> {
     const { world, ledger } = this.#scene;
     const pending = await world.store.pending();
@@ -129,7 +170,8 @@ export class Announcements {
   }
 
   /** The answer to a call that is announced already: the same change, and what is to be told of it now. */
-  async #again({ change, entry }: PendingChange): Promise<Announced> {
+  async #again({ change, entry, foreign }: PendingChange): Promise<Announced> {
+    if (foreign?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
@@ -198,50 +240,6 @@ export class Announcements {
       release();
     }
   }
-}
-
-interface Opening {
-  readonly intents: readonly ForeignIntent[];
-  readonly judged: AllowedChanges;
-  readonly options: AnnounceOptions;
-  readonly locked: readonly string[];
-}
-
-function pendingOf({ world, ledger }: Scene, { intents, judged, options, locked }: Opening): PendingChange {
-  const { effects, writes, bypassed } = judged;
-  const { hold = 'lock', call } = options;
-  const change = newChangeId();
-  const [first] = effects;
-  const [intent] = intents;
-  const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
-    ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
-    ...(first === undefined ? {} : { path: first.relative }),
-    change,
-    effects,
-  };
-  return {
-    change,
-    entry,
-    owner: world.owner,
-    ...(hold === 'lock' ? { locked } : {}),
-    foreign: {
-      hold,
-      ...(call === undefined ? {} : { call }),
-      writes: writes.map(({ key, text }) => ({ key, text })),
-      bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
-    },
-  };
-}
-
-function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
-  const creates = first?.before.kind === 'absent';
-  if (intent.kind === 'touch') return creates ? 'create' : 'edit';
-  if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
-  return intent.kind;
 }
 
 function lockable(intent: ForeignIntent): FileIntent {

@@ -12,7 +12,7 @@ import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import type { Gate } from '../gate.ts';
 import { witness } from '../witness.ts';
 import { foreignLocate } from './locate.ts';
-import { type Scene, witnessShown } from './shown.ts';
+import { type Scene, witnessOutput, witnessShown } from './shown.ts';
 import { speltPath } from './spelling.ts';
 import { sawWhole } from './whole.ts';
 
@@ -68,6 +68,10 @@ export class GatedForeign implements ForeignSession {
     // A read of a path starts the count of its refusals again.
     if (seen.ok) this.#gate.refusals.reset(event.path);
     return seen;
+  }
+
+  async witnessOutput(path: string, output: string): Promise<void> {
+    if (await witnessOutput(this.#scene, path, output)) this.#gate.refusals.reset(path);
   }
 
   async sawWhole(file: { readonly path: string; readonly key: string }, shown: ShownBytes): Promise<boolean> {

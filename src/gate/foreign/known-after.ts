@@ -81,7 +81,7 @@ async function coverageAfter(
   before: Sighting | undefined,
 ): Promise<Coverage> {
   const { effect, write, snapshot } = written;
-  const expected = write.text === 'unknown' ? undefined : fileOf(effect.after);
+  const expected = write.text === 'whole' || write.text === 'parts' ? fileOf(effect.after) : undefined;
   // Bytes as expected need no comparison of lines, and a file may be too large for one.
   if (write.text === 'whole' && expected !== undefined && sameFingerprint(expected, snapshot.fingerprint))
     return WHOLE;
@@ -109,7 +109,10 @@ async function ownCoverage(
   const baseline = await world.baselines.recall(then);
   return baseline === undefined
     ? NOTHING
-    : carried(before.coverage, baseline, { to: given ?? snapshot.bytes, addedAre: 'seen' });
+    : carried(before.coverage, baseline, {
+        to: given ?? snapshot.bytes,
+        addedAre: write.text === 'command' ? 'unseen' : 'seen',
+      });
 }
 
 /** A coverage of some bytes, carried over to others. Line endings do not count as a difference: no read shows them. */

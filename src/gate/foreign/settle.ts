@@ -8,6 +8,7 @@ import { foundAt, sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
 import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
+import { commandTurnouts, lostChangeNotices } from './command.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { Scene } from './shown.ts';
 
@@ -32,7 +33,7 @@ export async function settleForeign(
   pending: PendingChange,
   ended: Ended,
 ): Promise<readonly Notice[]> {
-  const turnouts = await turnoutsOf(scene.world, pending);
+  const turnouts = await turnoutsOf(scene, pending);
   const notices = await settleAs(scene, { pending, turnouts }, ended);
   if (ended.ending === 'unknown')
     for (const { effect, now } of turnouts)
@@ -52,7 +53,7 @@ export async function settleByBytes(
 ): Promise<void> {
   let turnouts: readonly Turnout[];
   try {
-    turnouts = await turnoutsOf(scene.world, pending);
+    turnouts = await turnoutsOf(scene, pending);
   } catch {
     return;
   }
@@ -64,9 +65,11 @@ export async function settleByBytes(
   await settleAs(scene, { pending: recovered, turnouts }, { ending, announced: true, credits: [] });
 }
 
-async function turnoutsOf(world: World, { entry }: PendingChange): Promise<readonly Turnout[]> {
+async function turnoutsOf(scene: Scene, pending: PendingChange): Promise<readonly Turnout[]> {
+  if (pending.foreign?.command !== undefined) return commandTurnouts(scene, pending);
   const turnouts: Turnout[] = [];
-  for (const effect of entry.effects ?? []) turnouts.push({ effect, now: await foundAt(world, effect.key) });
+  for (const effect of pending.entry.effects ?? [])
+    turnouts.push({ effect, now: await foundAt(scene.world, effect.key) });
   return turnouts;
 }
 
@@ -78,9 +81,10 @@ async function settleAs(
   const { world, ledger } = scene;
   const { change, entry, foreign } = pending;
   const overtaken =
-    foreign?.hold === 'none' ? await overtakenAt(world, pending) : new Map<string, Overtaking>();
+    foreign?.hold === 'none' ? await overtakenAt(world, pending, turnouts) : new Map<string, Overtaking>();
   const effects = await effectsNow(world, turnouts, overtaken);
   const writes = foreign?.writes ?? [];
+  const lost = foreign?.command === undefined ? [] : await lostChangeNotices(scene, change, turnouts);
   const known: KnownAfter =
     ending === 'done'
       ? await knownAfter(scene, turnouts, { writes, credits })
@@ -95,7 +99,7 @@ async function settleAs(
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
   });
-  return [...overtaken.values()].map(({ notice }) => notice);
+  return [...(foreign?.untold ?? []), ...lost, ...[...overtaken.values()].map(({ notice }) => notice)];
 }
 
 /** A change that another writer made and recorded while this one was under way. */
@@ -108,9 +112,13 @@ interface Overtaking {
 async function overtakenAt(
   world: World,
   { change, entry }: PendingChange,
+  turnouts: readonly Turnout[],
 ): Promise<ReadonlyMap<string, Overtaking>> {
   const found = new Map<string, Overtaking>();
-  for (const { key, relative, before } of entry.effects ?? []) {
+  for (const { effect, now } of turnouts) {
+    const { key, relative, before } = effect;
+    // A command names many files and changes few.
+    if (entry.action === 'run' && sameSide(before, now.side)) continue;
     const last = await world.store.lastChange(key);
     if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
     const left = last.effects?.findLast((effect) => effect.key === key)?.after;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { linesShownIn } from '../../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf } from '../../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -50,6 +51,41 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
     located.place.dir.close();
   }
 }
+
+/**
+ * Proof by bytes: runs of lines in the output of a command that equal live lines of a file are a view of exactly those
+ * lines. False if there are none, or if the path is no text file in the workspace.
+ */
+export async function witnessOutput(scene: Scene, path: string, output: string): Promise<boolean> {
+  const { world } = scene;
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return false;
+  const { located } = outcome;
+  try {
+    if (!located.exists || !located.stats.isFile() || located.stats.size > MAX_PROVEN_BYTES) return false;
+    const snapshot = await readSnapshot(located.place, {
+      clock: world.disk.clock,
+      maxBytes: MAX_PROVEN_BYTES,
+    });
+    if ('problem' in snapshot || !isUtf8(snapshot.bytes) || looksBinary(snapshot.bytes)) return false;
+    const { bytes, fingerprint, stamp, racy } = snapshot;
+    const lines = bytes.toString('utf8').split(/\r?\n/);
+    if (lines.at(-1) === '') lines.pop();
+    const ranges = linesShownIn(output, lines);
+    if (ranges.length === 0) return false;
+    const coverage = linesCoverage(ranges, lines.length);
+    const seen = { fingerprint, stamp, racy, coverage, totalLines: lines.length, flags: NO_FLAGS };
+    world.baselines.remember(fingerprint, bytes);
+    const { path: place } = located.place;
+    await recordView(scene, { ...seen, key: place.key, how: 'read', atMs: world.now() }, place);
+    return true;
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** Larger files are not compared with the output of commands. */
+const MAX_PROVEN_BYTES = 8 << 20;
 
 interface ShownNow {
   readonly sighting: Omit<Sighting, 'key' | 'how' | 'atMs'>;

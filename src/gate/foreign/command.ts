@@ -1,0 +1,264 @@
+import { fingerprintOf } from '../../disk/hash.ts';
+import { modeOf, stampOf } from '../../disk/stats.ts';
+import { sameSide } from '../../journal/side.ts';
+import type {
+  AnnouncedCommand,
+  Effect,
+  ForeignWrite,
+  PendingChange,
+  Side,
+  TreeSnapshot,
+} from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
+import type { Notice } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { candidatesSince, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
+import { lostUpdate } from '../command/lost-update.ts';
+import { type FoundSide, foundAt } from '../side-at.ts';
+import { ABSENT, fileSide } from '../sides.ts';
+import type { World } from '../world.ts';
+import { keepBefore } from './bytes.ts';
+import type { Turnout } from './known-after.ts';
+import type { Scene } from './shown.ts';
+
+/** Files a session has seen, newest first, whose bytes are kept before a command. */
+const MAX_SEEN = 2000;
+/** Files that git does not have, whose bytes are kept before a command. */
+const MAX_LOOSE = 2000;
+const MAX_LOOSE_BYTES = 64 << 20;
+const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
+
+/** What is kept before a command that runs without a layer. */
+export interface BytesBefore {
+  /** Files as they are; `after` is the same as `before` until the command has ended. */
+  readonly effects: readonly Effect[];
+  readonly writes: readonly ForeignWrite[];
+  readonly command: AnnouncedCommand;
+}
+
+/**
+ * Keeps the bytes that a command may destroy: of every file the session has seen, and of the rest of the work tree as far as
+ * git can find it within the policy's time limit.
+ */
+export async function keepBytesBefore(scene: Scene, change: string): Promise<BytesBefore> {
+  const { world } = scene;
+  const effects = new Map<string, Effect>();
+  const seen = await seenFiles(scene);
+  for (const effect of seen) effects.set(effect.key, effect);
+  const { snapshots, uncovered } = await takeSnapshots(world, change, effects);
+  const command = uncovered === undefined ? { snapshots } : { snapshots, uncovered };
+  const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
+  return { effects: [...effects.values()], writes, command };
+}
+
+/** Snapshots of all roots that git knows. Adds the files whose bytes git does not have. */
+async function takeSnapshots(
+  world: World,
+  change: string,
+  effects: Map<string, Effect>,
+): Promise<{ readonly snapshots: readonly TreeSnapshot[]; readonly uncovered?: string }> {
+  const { snapshot: mode } = world.policy.hooks;
+  if (mode === 'off') return { snapshots: [], uncovered: 'the policy turns snapshots off' };
+  const signal = AbortSignal.timeout(SNAPSHOT_MS[mode]);
+  const snapshots: TreeSnapshot[] = [];
+  let reason: string | undefined;
+  for (const [index, root] of world.workspace.roots.entries()) {
+    const taken = await world.processes.snapshot(root, `${change}-${index}`, signal);
+    const covered = 'unavailable' in taken ? taken : await looseFiles(world, taken, { effects, signal });
+    if ('unavailable' in covered) reason = covered.unavailable;
+    if ('unavailable' in taken) continue;
+    if ('unavailable' in covered) dropSnapshot(taken);
+    else snapshots.push(taken);
+  }
+  return reason === undefined ? { snapshots } : { snapshots, uncovered: reason };
+}
+
+async function seenFiles({ world, ledger }: Scene): Promise<readonly Effect[]> {
+  const sightings = (await ledger.all())
+    .filter(
+      ({ how, tombstone, fingerprint }) =>
+        how !== 'listing' && tombstone !== true && fingerprint !== undefined,
+    )
+    .sort((one, other) => other.atMs - one.atMs)
+    .slice(0, MAX_SEEN);
+  const effects: Effect[] = [];
+  for (const sighting of sightings) {
+    const effect = await seenFile(world, sighting);
+    if (effect !== undefined) effects.push(effect);
+  }
+  return effects;
+}
+
+/** A seen file as it is now. A stamp that the sighting has as well spares reading it again. */
+async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
+  const outcome = world.workspace.locate(sighting.key, 'status', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  const { key, relative } = located.place.path;
+  let before: Side;
+  try {
+    if (!located.exists || !located.stats.isFile()) return undefined;
+    const { stamp, racy, fingerprint } = sighting;
+    const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(located.stats));
+    if (same && fingerprint !== undefined) before = fileSide(fingerprint, modeOf(located.stats), true);
+    else before = (await foundAt(world, key)).side;
+  } finally {
+    located.place.dir.close();
+  }
+  const effect = { key, relative, before, after: before };
+  await keepBefore(world, effect);
+  return effect;
+}
+
+/** Adds files whose bytes git does not have. */
+async function looseFiles(
+  world: World,
+  { root, loose }: TreeSnapshot,
+  { effects, signal }: { readonly effects: Map<string, Effect>; readonly signal: AbortSignal },
+): Promise<{ readonly ok: true } | { readonly unavailable: string }> {
+  if (loose.length > MAX_LOOSE) return { unavailable: `more than ${MAX_LOOSE} files are not committed` };
+  let bytes = 0;
+  for (const path of loose) {
+    if (signal.aborted) return { unavailable: 'the time limit was reached' };
+    const effect = await effectAt(world, `${root}/${path}`);
+    if (effect === undefined || effects.has(effect.key)) continue;
+    bytes += effect.before.kind === 'file' ? effect.before.fingerprint.size : 0;
+    if (bytes > MAX_LOOSE_BYTES) return { unavailable: 'the files that are not committed are too large' };
+    await keepBefore(world, effect);
+    effects.set(effect.key, effect);
+  }
+  return { ok: true };
+}
+
+/** A path as it is now; undefined for one that is protected or cannot be read. */
+async function effectAt(world: World, path: string): Promise<Effect | undefined> {
+  const resolved = world.workspace.resolve(path, 'undo');
+  if (!resolved.ok) return undefined;
+  const { key, relative } = resolved.path;
+  try {
+    const { side } = await foundAt(world, key);
+    return { key, relative, before: side, after: side };
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/** Everything that may have changed, as it was and as it is now. */
+export async function commandTurnouts(
+  { world, ledger }: Scene,
+  { entry, foreign }: PendingChange,
+): Promise<readonly Turnout[]> {
+  const effects = entry.effects ?? [];
+  const turnouts: Turnout[] = [];
+  for (const effect of effects) {
+    const sighting = await ledger.recall(effect.key);
+    if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
+    turnouts.push({ effect, now: await foundAt(world, effect.key) });
+  }
+  const known = new Set(effects.map(({ key }) => key));
+  for (const snapshot of foreign?.command?.snapshots ?? []) {
+    turnouts.push(...(await snapshotTurnouts(world, snapshot, known)));
+    dropSnapshot(snapshot);
+  }
+  return turnouts;
+}
+
+/** The stamp of the sighting says that the file still has the bytes it had before the command. */
+function isUntouched(world: World, { key, before }: Effect, { stamp, racy, fingerprint }: Sighting): boolean {
+  if (stamp === undefined || racy || before.kind !== 'file' || fingerprint === undefined) return false;
+  if (!sameFingerprint(before.fingerprint, fingerprint)) return false;
+  const outcome = world.workspace.locate(key, 'status', 'parents');
+  if (!outcome.ok) return false;
+  const { located } = outcome;
+  located.place.dir.close();
+  return located.exists && located.stats.isFile() && sameStamp(stamp, stampOf(located.stats));
+}
+
+async function snapshotTurnouts(
+  world: World,
+  snapshot: TreeSnapshot,
+  known: ReadonlySet<string>,
+): Promise<readonly Turnout[]> {
+  const signal = AbortSignal.timeout(SNAPSHOT_MS.git);
+  const candidates = await candidatesSince(snapshot, signal);
+  if ('unavailable' in candidates) return [];
+  const found: {
+    path: string;
+    blob?: string;
+    mode?: number;
+    key: string;
+    relative: string;
+    now: FoundSide;
+  }[] = [];
+  for (const candidate of candidates) {
+    const effect = await effectAt(world, `${snapshot.root}/${candidate.path}`);
+    if (effect === undefined || known.has(effect.key)) continue;
+    const { key, relative } = effect;
+    found.push({ ...candidate, key, relative, now: await foundAt(world, key) });
+  }
+  const tracked = found.filter(({ blob }) => blob !== undefined);
+  const paths = tracked.map(({ path }) => path);
+  const converted = await convertedPaths(snapshot, paths, signal);
+  const blobs = await readBlobs(
+    snapshot,
+    tracked.map(({ blob }) => blob ?? ''),
+    signal,
+  );
+  const bytes = new Map(paths.map((path, at) => [path, 'unavailable' in blobs ? undefined : blobs[at]]));
+  const turnouts: Turnout[] = [];
+  for (const { path, blob, mode, key, relative, now } of found) {
+    const raw = !('unavailable' in converted) && !converted.has(path);
+    const before =
+      blob === undefined ? ABSENT : await blobSide(world, bytes.get(path), { mode: mode ?? 0o644, raw });
+    turnouts.push({ effect: { key, relative, before, after: before }, now });
+  }
+  return turnouts;
+}
+
+/** A tracked file before the command. Its bytes are known only if git stores them as they are in the work tree. */
+async function blobSide(
+  world: World,
+  bytes: Buffer | undefined,
+  { mode, raw }: { readonly mode: number; readonly raw: boolean },
+): Promise<Side> {
+  const content = bytes ?? Buffer.alloc(0);
+  const fingerprint = fingerprintOf(content);
+  const kept = raw && bytes !== undefined;
+  if (kept) await world.images.keepBytes(content, fingerprint);
+  return fileSide(fingerprint, mode, kept);
+}
+
+/** Names the changes of others that a command has dropped. */
+export async function lostChangeNotices(
+  { world, ledger }: Scene,
+  change: string,
+  turnouts: readonly Turnout[],
+): Promise<readonly Notice[]> {
+  const notices: Notice[] = [];
+  for (const { effect, now } of turnouts) {
+    if (sameSide(effect.before, now.side)) continue;
+    const { before, key, relative } = effect;
+    const lost = await lostUpdate(world, ledger, {
+      path: { key, relative },
+      before,
+      after: now.side,
+      beforeBytes: async () => (before.kind === 'file' ? world.images.read(before.fingerprint) : undefined),
+      afterBytes: () => now.snapshot?.bytes,
+    });
+    if (lost === undefined) continue;
+    notices.push({ kind: 'lost-change', path: relative, change, diff: lost.detail?.diff ?? '' });
+  }
+  return notices;
+}
+
+/** True if a file still is as this session's own last change left it. */
+export async function isOwnWork({ world, ledger }: Scene, path: string): Promise<boolean> {
+  const effect = await effectAt(world, path);
+  if (effect?.before.kind !== 'file') return false;
+  const last = await world.store.lastChange(effect.key);
+  const left = last?.effects?.findLast(({ key }) => key === effect.key)?.after;
+  if (last?.session !== ledger.session || left?.kind !== 'file') return false;
+  return sameFingerprint(left.fingerprint, effect.before.fingerprint);
+}

@@ -14,6 +14,7 @@ async function run(): Promise<number> {
     const args = word === 'serve' ? rest : process.argv.slice(2);
     return runServe({ args, process, servers: () => import('./mcp/serve.ts') });
   }
+  if (word === 'hook' && !rest.includes('--help') && !rest.includes('-h')) return hook();
   const { runCli } = await import('./cli/run-cli.ts');
   const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
   return runCli({
@@ -24,6 +25,28 @@ async function run(): Promise<number> {
     platform,
     self: [execPath, argv[1] ?? ''],
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
+  });
+}
+
+/** One hook call. Hosts wait for it, so it loads neither the argument parser nor the other commands. */
+async function hook(): Promise<number> {
+  const { runHook } = await import('./hooks/run-hook.ts');
+  const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
+  return runHook({
+    args: rest,
+    env,
+    cwd: process.cwd(),
+    platform,
+    self: [execPath, argv[1] ?? ''],
+    uid: process.getuid?.() ?? 0,
+    stdin: async () => {
+      const parts: Buffer[] = [];
+      for await (const part of stdin) parts.push(part);
+      return Buffer.concat(parts).toString('utf8');
+    },
+    print: (text) =>
+      new Promise((resolve, reject) => stdout.write(text, (error) => (error ? reject(error) : resolve()))),
+    tell: (text) => void stderr.write(`${text}\n`),
   });
 }
 

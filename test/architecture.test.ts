@@ -26,6 +26,8 @@ const FS_EXCEPTIONS = new Set<string>([
   'cli/stage.ts',
   // Sockets in the state folder.
   'hooks/resident/resident.ts',
+  // Runs inside opencode, and only looks for its own script.
+  'opencode.ts',
 ]);
 
 /** Doors parse, call and render: they import these folders only. */

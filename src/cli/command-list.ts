@@ -23,6 +23,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
+    name: 'hook',
+    usage: 'hook CLIENT',
+    summary: 'answers one hook call of an agent program',
+    ownsStdout: true,
+    help: async () => (await import('./hook-help.ts')).HOOK_HELP,
+  },
+  {
     name: 'init',
     usage: 'init CLIENT',
     summary: "adds Lookfirst to a client's configuration",

@@ -1,4 +1,4 @@
-import { type CommandPolicy, type Policy, PRESET_NAMES } from '../model/policy.ts';
+import { type CommandPolicy, type HookPolicy, type Policy, PRESET_NAMES } from '../model/policy.ts';
 
 /** What one field of a policy file may hold. */
 export type Field =
@@ -62,6 +62,15 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
       memoryBytes: POSITIVE,
       fileBytes: POSITIVE,
     } satisfies Record<keyof CommandPolicy, Field>,
+  },
+  mode: choice('enforce', 'observe'),
+  hooks: {
+    kind: 'object',
+    fields: {
+      shell: choice('layer', 'images'),
+      snapshot: choice('auto', 'git', 'off'),
+      outside: choice('pass', 'refuse'),
+    } satisfies Record<keyof HookPolicy, Field>,
   },
 };
 

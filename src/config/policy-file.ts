@@ -4,10 +4,11 @@ import { isRecord } from '../model/record.ts';
 import { nearest } from './nearest.ts';
 import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
-/** Single fields of a policy; `journal` and `commands` by their own fields. */
-export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands'>> & {
+/** Single fields of a policy; `journal`, `commands` and `hooks` by their own fields. */
+export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
   readonly journal?: Partial<Policy['journal']>;
   readonly commands?: Partial<Policy['commands']>;
+  readonly hooks?: Partial<Policy['hooks']>;
 };
 
 /** What a policy file says. */

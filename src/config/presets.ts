@@ -92,6 +92,8 @@ const DEFAULT: Policy = {
   sessionIdleMs: 7 * DAY_MS,
   journal: { quotaBytes: 1024 * MEBIBYTE, retentionMs: 30 * DAY_MS },
   commands: COMMANDS,
+  mode: 'enforce',
+  hooks: { shell: 'layer', snapshot: 'auto', outside: 'pass' },
 };
 
 /**

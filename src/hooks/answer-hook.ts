@@ -80,7 +80,6 @@ function bounded(reply: Reply): Reply {
 
 /** Without terminal escapes and bounded in length: hosts hand the text to a terminal and to a model as it is. */
 function plain(text: string, limit: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes.
   const clean = text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   if (clean.length <= limit) return clean;
   const note = '\n[the rest is left out]';

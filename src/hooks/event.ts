@@ -1,5 +1,3 @@
-import type { ToolNames } from '../report/tool-names.ts';
-
 export const HOST_NAMES = [
   'claude-code',
   'codex',
@@ -73,8 +71,6 @@ export interface Malformed {
 /** One agent program: how it spells its events, and which answers it obeys. */
 export interface Host {
   readonly name: HostName;
-  /** The host's own tools, for next steps in sentences. */
-  readonly tools: ToolNames;
   /** The environment variable that names the project folder. */
   readonly projectVariable?: string;
   /** Whether the host shows the model a context that comes with the answer to a before-event. */

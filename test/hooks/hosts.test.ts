@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import type { HookEvent, HostName, JsonObject } from '../../src/hooks/event.ts';
-import { HOSTS } from '../../src/hooks/hosts/hosts.ts';
+import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 
 const FIXTURES = new URL('../fixtures/hooks/', import.meta.url).pathname;
 
@@ -39,7 +39,7 @@ function expectedKind(name: string): HookEvent['kind'] {
 }
 
 describe.each(CLIENTS)('%s', (client) => {
-  const host = HOSTS[client];
+  const host = HOOK_HOSTS[client];
 
   it.each(captures(client))('understands %s', (name, payload) => {
     const event = host.understand(payload);
@@ -95,7 +95,7 @@ function wrapped(): JsonObject {
 }
 
 describe('input that is not an event', () => {
-  const host = HOSTS['claude-code'];
+  const host = HOOK_HOSTS['claude-code'];
   const pass = async () => ({ verdict: 'pass' as const });
 
   it.each(['', 'no json', '[]', 'null', '"text"'])('%j is denied without --event', async (text) => {

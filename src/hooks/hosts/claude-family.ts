@@ -1,4 +1,3 @@
-import type { ToolNames } from '../../report/tool-names.ts';
 import {
   type HookAnswer,
   type HookEvent,
@@ -14,7 +13,6 @@ import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
 /** What differs between the programs that share Claude Code's form of hooks. */
 export interface FamilyMember {
   readonly name: HostName;
-  readonly tools: ToolNames;
   readonly projectVariable?: string;
   /** The field that names the turn. */
   readonly turnField?: string;
@@ -24,10 +22,9 @@ export interface FamilyMember {
 
 /** A host with Claude Code's events and answers: `hook_event_name`, `tool_name`, `hookSpecificOutput`. */
 export function claudeFamily(member: FamilyMember): Host {
-  const { name, tools, projectVariable } = member;
+  const { name, projectVariable } = member;
   return {
     name,
-    tools,
     ...(projectVariable === undefined ? {} : { projectVariable }),
     contextBefore: true,
     understand: (payload) => understand(member, payload),

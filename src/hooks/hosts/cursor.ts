@@ -11,16 +11,6 @@ import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
 /** Cursor: events in camel case, answers in the form `{permission, agent_message}`; contexts only after a call. */
 export const CURSOR: Host = {
   name: 'cursor',
-  tools: {
-    read: 'Read',
-    write: 'Write',
-    edit: 'StrReplace',
-    delete: 'Delete',
-    list: 'LS',
-    find: 'Glob',
-    search: 'Grep',
-    arguments: { path: 'file_path', from: 'offset', count: 'limit' },
-  },
   projectVariable: 'CURSOR_PROJECT_DIR',
   contextBefore: false,
   understand,

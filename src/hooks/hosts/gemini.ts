@@ -12,15 +12,6 @@ import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
 /** Gemini CLI: `BeforeTool` and `AfterTool` without a call id, answers in the form `{decision, reason}`. */
 export const GEMINI: Host = {
   name: 'gemini',
-  tools: {
-    read: 'read_file',
-    write: 'write_file',
-    edit: 'replace',
-    list: 'list_directory',
-    find: 'glob',
-    search: 'grep_search',
-    arguments: { path: 'file_path', from: 'start_line', to: 'end_line' },
-  },
   projectVariable: 'GEMINI_PROJECT_DIR',
   contextBefore: false,
   understand,

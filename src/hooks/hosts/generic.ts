@@ -14,13 +14,6 @@ import { optionalText, textOf } from './payload.ts';
  */
 export const GENERIC: Host = {
   name: 'generic',
-  tools: {
-    read: 'read',
-    write: 'write',
-    edit: 'edit',
-    delete: 'delete',
-    arguments: { path: 'path', from: 'offset', count: 'limit', replaceAll: 'replace_all' },
-  },
   contextBefore: true,
   understand,
   answer(reply): HookAnswer {

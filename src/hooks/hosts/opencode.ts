@@ -15,15 +15,6 @@ import { optionalText, textOf } from './payload.ts';
  */
 export const OPENCODE: Host = {
   name: 'opencode',
-  tools: {
-    read: 'read',
-    write: 'write',
-    edit: 'edit',
-    list: 'list',
-    find: 'glob',
-    search: 'grep',
-    arguments: { path: 'filePath', from: 'offset', count: 'limit', replaceAll: 'replaceAll' },
-  },
   contextBefore: false,
   understand,
   answer(reply): HookAnswer {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { Place } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
 import type { HookAnswer } from '../event.ts';
-import type { Place } from './place.ts';
 
 export interface ResidentOptions {
   readonly place: Place;

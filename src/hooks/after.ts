@@ -1,0 +1,57 @@
+import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { shownLines } from '../dialect/calls/shown/shown.ts';
+import { afterCommand } from './command.ts';
+import type { HookEvent, Reply } from './event.ts';
+import { callId, meaningOf, noticeText, type Scene } from './scene.ts';
+
+type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
+
+/** The host has carried out a call, or failed to: records what it showed and what it changed. */
+export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
+  const meaning = meaningOf(scene, event);
+  if (meaning === undefined) return { verdict: 'pass' };
+  const run = meaning.touches.find((touch) => touch.does === 'run');
+  if (run !== undefined) return afterCommand(scene, event, run);
+  if (event.kind === 'after') await noteReads(scene, event, meaning.touches);
+  const changes = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
+  const [first] = changes;
+  if (first === undefined) return { verdict: 'pass' };
+  const path = first.kind === 'move' ? first.destination : first.path;
+  const change = await scene.session.announcedAs(callId(event));
+  if (change === undefined) return unjudged(scene, event, path);
+  const settled = await scene.session.settle(change, event.kind === 'after' ? 'done' : 'failed');
+  const context = settled.ok ? noticeText(scene, settled.notices, path) : undefined;
+  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
+}
+
+async function noteReads(
+  scene: Scene,
+  event: Extract<AfterEvent, { kind: 'after' }>,
+  touches: NonNullable<ReturnType<typeof meaningOf>>['touches'],
+): Promise<void> {
+  const foreign = scene.session.foreign();
+  for (const shown of shownLines(touches, answerFor(scene.host.name, event.response))) {
+    const { path, content, ranges, clamped, redacted } = shown;
+    if (!(await scene.session.resolve(path)).ok) continue;
+    await foreign.witness({
+      kind: 'read',
+      path,
+      ...(content === undefined ? {} : { content }),
+      ...(ranges === undefined ? {} : { ranges }),
+      ...(clamped === undefined ? {} : { clamped }),
+      ...(redacted === undefined ? {} : { redacted }),
+    });
+  }
+}
+
+/** The host carried out a change without asking before: its hooks were off, not trusted, or failed open. */
+async function unjudged(scene: Scene, event: AfterEvent, path: string): Promise<Reply> {
+  const { session } = scene;
+  const resolved = await session.resolve(path);
+  if (event.kind === 'failed' || !resolved.ok) return { verdict: 'pass' };
+  await session.foreign().note(`${event.tool} changed this file without being judged`, path);
+  return {
+    verdict: 'pass',
+    context: `Lookfirst: this ${event.tool} of ${path} passed without being judged, so it licenses nothing and cannot be undone. Ask the user to run \`lookfirst doctor\`.`,
+  };
+}

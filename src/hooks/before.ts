@@ -1,0 +1,74 @@
+import type { ForeignIntent } from '../model/intent.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { beforeCommand } from './command.ts';
+import type { HookEvent, Reply, ToolCall } from './event.ts';
+import { callId, denied, meaningOf, noticeText, type Scene } from './scene.ts';
+
+const PASS: Reply = { verdict: 'pass' };
+
+/**
+ * The host is about to carry out a call. A change is judged and announced, so that its bytes are kept and any process can
+ * settle it. The announcement holds no lock: the host may ask its user for permission first, or never come back.
+ */
+export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<Reply> {
+  const meaning = meaningOf(scene, event);
+  if (meaning === undefined) return PASS;
+  const run = meaning.touches.find((touch) => touch.does === 'run');
+  if (run !== undefined) return beforeCommand(scene, event, run);
+  const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
+  if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event) : PASS;
+  const { inside, outside } = await sorted(scene, intents);
+  if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
+  if (inside.length === 0) return PASS;
+  const told = scene.host.contextBefore ? 'now' : 'settled';
+  const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
+  if (!announced.ok) return denied(scene, announced.refusal);
+  const context = noticeText(scene, announced.notices, pathOfIntent(inside[0]));
+  return context === undefined ? PASS : { verdict: 'pass', context };
+}
+
+/** A call of a tool that changes files, in a form that does not say which. */
+function incomprehensible(scene: Scene, { tool }: ToolCall): Reply {
+  const reason = `the input of ${tool} does not say which file it changes`;
+  return denied(scene, {
+    code: 'INVALID_ARGUMENT',
+    action: 'overwrite',
+    path: tool,
+    next: 'fix_argument',
+    detail: { reason },
+  });
+}
+
+interface Sorted {
+  readonly inside: readonly ForeignIntent[];
+  /** Why a file is outside the workspace, if one is. */
+  readonly outside?: Refusal;
+}
+
+/** Changes outside the workspace are left to the host's own permissions. */
+async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<Sorted> {
+  const inside: ForeignIntent[] = [];
+  let outside: Refusal | undefined;
+  for (const intent of intents) {
+    const refusal = await outsideOf(scene, pathsOf(intent));
+    if (refusal === undefined) inside.push(intent);
+    outside ??= refusal;
+  }
+  return outside === undefined ? { inside } : { inside, outside };
+}
+
+async function outsideOf({ session }: Scene, paths: readonly string[]): Promise<Refusal | undefined> {
+  for (const path of paths) {
+    const outcome = await session.resolve(path);
+    if (!outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE') return outcome.refusal;
+  }
+  return undefined;
+}
+
+function pathsOf(intent: ForeignIntent): readonly string[] {
+  return intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
+}
+
+function pathOfIntent(intent: ForeignIntent | undefined): string {
+  return intent === undefined ? '' : intent.kind === 'move' ? intent.destination : intent.path;
+}

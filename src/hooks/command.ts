@@ -1,0 +1,111 @@
+import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { patchIntents } from '../dialect/calls/patch.ts';
+import { namesOf } from '../dialect/calls/shell/names.ts';
+import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
+import type { RunTouch } from '../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../model/intent.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { HookEvent, Reply } from './event.ts';
+import { callId, denied, noticeText, pathOf, type Scene } from './scene.ts';
+
+type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
+
+/**
+ * The host is about to run a shell command. What it writes for certain is judged like a write or an edit of the host's own
+ * tools; for everything else it may change, the bytes before are kept.
+ */
+export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
+  for (const write of writesOf(run.command)) {
+    const refusal = await refusalOf(scene, run, write);
+    if (refusal !== undefined) return denied(scene, refusal);
+  }
+  await scene.session.announceCommand(run.command, { call: callId(event) });
+  return { verdict: 'pass' };
+}
+
+/** Why a certain write must not be made; undefined if it may. */
+async function refusalOf(scene: Scene, run: RunTouch, write: ShellWrite): Promise<Refusal | undefined> {
+  const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
+  for (const intent of await intentsOf(scene, run, write)) {
+    const vetted = await scene.session.vetCommandWrite(intent, how);
+    if (!vetted.ok) return vetted.refusal;
+  }
+  return undefined;
+}
+
+/** A write of the shell as changes that the gate can judge. */
+async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promise<readonly ForeignIntent[]> {
+  const at = (path: string): string => commandPath(scene, run, path);
+  switch (write.how) {
+    case 'append':
+      return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
+    case 'overwrite':
+      return [overwrite(at(write.path), write.content)];
+    case 'edit':
+      return [{ kind: 'touch', path: at(write.path), lines: [] }];
+    case 'copy':
+    case 'move': {
+      const target = await targetOf(scene, at(write.path), write.source);
+      return [{ kind: 'touch', path: target }];
+    }
+    case 'patch':
+      return patchIntents(write.patch).map((intent) =>
+        patched(intent, (path) => at(`${write.folder}/${path}`)),
+      );
+    default:
+      return write satisfies never;
+  }
+}
+
+/** Text that is not spelt out replaces the file all the same. */
+function overwrite(path: string, content: string | undefined): ForeignIntent {
+  return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
+}
+
+function patched(intent: ForeignIntent, at: (path: string) => string): ForeignIntent {
+  return intent.kind === 'move'
+    ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
+    : { ...intent, path: at(intent.path) };
+}
+
+/** A copy into a folder keeps its name there. */
+async function targetOf(scene: Scene, path: string, source: string): Promise<string> {
+  const info = await scene.session.info(path);
+  const isFolder = path.endsWith('/') || (info.ok && info.kind === 'directory');
+  return isFolder ? `${path.replace(/\/+$/, '')}/${source.split('/').at(-1) ?? source}` : path;
+}
+
+/** A path as a command means it: relative to the folder the command starts in. */
+function commandPath(scene: Scene, { folder }: RunTouch, path: string): string {
+  return pathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
+}
+
+/** The command has ended: records what it changed, and credits the lines of files that its output shows. */
+export async function afterCommand(
+  scene: Scene,
+  event: Extract<HookEvent, { kind: 'after' | 'failed' }>,
+  run: RunTouch,
+): Promise<Reply> {
+  const { session } = scene;
+  const change = await session.announcedAs(callId(event));
+  const settled = change === undefined ? undefined : await session.settle(change, 'done');
+  // After settling: the output shows the files as the command left them.
+  await noteOutput(scene, run, outputOf(scene, event));
+  const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;
+  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
+}
+
+function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'failed' }>): string {
+  if (event.kind === 'failed') return event.error;
+  const answer = answerFor(scene.host.name, event.response);
+  return answer.output ?? answer.texts?.join('\n') ?? '';
+}
+
+const MAX_OUTPUT_CHARS = 4 << 20;
+
+/** Credits the lines of every file the command names that its output shows. */
+async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
+  if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
+  const foreign = scene.session.foreign();
+  for (const name of namesOf(run.command)) await foreign.witnessOutput(commandPath(scene, run, name), output);
+}

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { nearest } from '../config/nearest.ts';
+import { residentPlace } from '../config/resident-place.ts';
+import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
+import { placesOf, type Surroundings } from '../session/configured.ts';
+import { answerHook } from './answer-hook.ts';
+import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
+import { HookDoor, type HookSettings } from './hook-door.ts';
+import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
+import { deniedOnStderr } from './hosts/payload.ts';
+
+import { isAlive, type ResidentCall, runResident } from './resident/resident.ts';
+
+export interface HookProcess extends Surroundings {
+  readonly args: readonly string[];
+  /** The Node executable and the program file, to start a resident with. */
+  readonly self: readonly [node: string, program: string];
+  readonly uid: number;
+  stdin(): Promise<string>;
+  print(text: string): Promise<void>;
+  tell(text: string): void;
+}
+
+const IDLE_MS = 10 * 60_000;
+const CHECK_MS = 5_000;
+
+/** `lookfirst hook`: one call, or with `--resident` the process that answers the calls of the script. */
+export async function runHook(process: HookProcess): Promise<number> {
+  const parsed = parse(process.args);
+  if ('usage' in parsed) return end(process, misused(parsed.usage));
+  const { values, positionals } = parsed;
+  if (values.resident === true) return reside(process);
+  const host = hostNamed(positionals[0]);
+  if (typeof host === 'string') return end(process, misused(host));
+  const preset = presetNamed(values.preset);
+  if (preset === 'unknown') return end(process, misused(`unknown preset '${values.preset}'`));
+  const settings = settingsOf(process, { values, host, preset });
+  const door = new HookDoor(process, settings.state);
+  try {
+    const call = {
+      host,
+      text: await process.stdin(),
+      ...(values.event === undefined ? {} : { declaredEvent: values.event }),
+      onFailure: values['fail-open'] === true ? 'pass' : 'deny',
+    } as const;
+    return await end(process, await answerHook(call, (_host, event) => door.respond(settings, event)));
+  } finally {
+    await door.close().catch((error: unknown) => process.tell(`lookfirst: ${String(error)}`));
+    if (isDefaultState(process, values)) await startResident(process);
+  }
+}
+
+const OPTIONS = {
+  event: { type: 'string' },
+  root: { type: 'string', multiple: true },
+  session: { type: 'string' },
+  policy: { type: 'string' },
+  preset: { type: 'string' },
+  store: { type: 'string' },
+  'fail-open': { type: 'boolean' },
+  resident: { type: 'boolean' },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'];
+
+function parse(
+  args: readonly string[],
+): { readonly values: Values; readonly positionals: readonly string[] } | { readonly usage: string } {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    return { usage: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The host, or what is wrong with its name. */
+function hostNamed(name: string | undefined): Host | string {
+  const known = HOST_NAMES.find((host) => host === name);
+  if (known !== undefined) return HOOK_HOSTS[known];
+  if (name === undefined) return `name the client: ${HOST_NAMES.join(', ')}`;
+  const meant = nearest(name, HOST_NAMES);
+  return `unknown client '${name}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
+}
+
+function presetNamed(name: string | undefined): PresetName | 'unknown' | undefined {
+  return name === undefined ? undefined : (PRESET_NAMES.find((preset) => preset === name) ?? 'unknown');
+}
+
+function settingsOf(
+  { env, cwd }: Surroundings,
+  given: { readonly values: Values; readonly host: Host; readonly preset: PresetName | undefined },
+): HookSettings {
+  const { values, host, preset } = given;
+  const session = values.session || env['LOOKFIRST_SESSION'] || undefined;
+  const project = host.projectVariable === undefined ? undefined : env[host.projectVariable] || undefined;
+  return {
+    host,
+    cwd,
+    roots: values.root ?? [],
+    ...(session === undefined ? {} : { session }),
+    ...(project === undefined ? {} : { project }),
+    state: {
+      ...(values.store === undefined ? {} : { store: values.store }),
+      ...(values.policy === undefined ? {} : { policy: values.policy }),
+      ...(preset === undefined ? {} : { preset }),
+    },
+  };
+}
+
+/** A misconfigured hook must not let changes pass, so even a usage error denies. */
+function misused(reason: string): HookAnswer {
+  return deniedOnStderr(`lookfirst hook: ${reason} (lookfirst hook --help shows the usage)`);
+}
+
+async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
+  if (answer.stderr !== '') process.tell(answer.stderr.trimEnd());
+  if (answer.stdout !== '') await process.print(`${answer.stdout}\n`);
+  return answer.exitCode;
+}
+
+/** A resident serves the default store and policy of a state folder; calls with others open their own. */
+function isDefaultState({ env }: Surroundings, values: Values): boolean {
+  return (
+    !env['LOOKFIRST_STORE'] &&
+    values.store === undefined &&
+    values.policy === undefined &&
+    values.preset === undefined
+  );
+}
+
+/** Starts a resident for the next calls, unless one answers. A failure costs only speed, so it is reported and ignored. */
+async function startResident(around: HookProcess): Promise<void> {
+  if (around.platform === 'win32') return;
+  const { home } = placesOf(around, {});
+  const { folder, pointer } = residentPlace(home, around.uid);
+  const [node, program] = around.self;
+  try {
+    process.chdir(folder);
+    if (await isAlive(pointer, program)) return;
+  } catch {
+    // No folder yet: no resident.
+  }
+  const env = { ...around.env, LOOKFIRST_SESSION: '' };
+  const child = spawn(node, [program, 'hook', '--resident'], {
+    cwd: '/',
+    detached: true,
+    env,
+    stdio: 'ignore',
+  });
+  child.on('error', (error) => around.tell(`lookfirst: no resident process: ${error.message}`));
+  child.unref();
+}
+
+async function reside(around: HookProcess): Promise<number> {
+  const { home } = placesOf(around, {});
+  const door = new HookDoor(around, {});
+  await runResident({
+    place: residentPlace(home, around.uid),
+    program: around.self[1],
+    idleMs: milliseconds(around.env['LOOKFIRST_RESIDENT_IDLE_MS']) ?? IDLE_MS,
+    checkMs: milliseconds(around.env['LOOKFIRST_RESIDENT_CHECK_MS']) ?? CHECK_MS,
+    answer: (call) => answerResident(door, call),
+  });
+  await door.close();
+  return 0;
+}
+
+async function answerResident(door: HookDoor, { client, text, headers }: ResidentCall): Promise<HookAnswer> {
+  const host = hostNamed(client);
+  if (typeof host === 'string') return misused(host);
+  const declaredEvent = headers['x-lookfirst-event'];
+  const project = headers['x-lookfirst-project'];
+  const settings: HookSettings = {
+    host,
+    cwd: headers['x-lookfirst-cwd'] ?? '/',
+    roots: [],
+    ...(project ? { project } : {}),
+    state: {},
+  };
+  const onFailure = headers['x-lookfirst-failure'] === 'pass' ? 'pass' : 'deny';
+  const call = { host, text, ...(declaredEvent ? { declaredEvent } : {}), onFailure } as const;
+  return answerHook(call, (_host, event) => door.respond(settings, event));
+}
+
+function milliseconds(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { HOSTS, interpretFor } from '../dialect/calls/hosts/hosts.ts';
+import type { HostTable } from '../dialect/calls/table.ts';
+import type { Touch } from '../dialect/calls/touch.ts';
+import type { ForeignIntent } from '../model/intent.ts';
+import type { Policy } from '../model/policy.ts';
+import { isRecord } from '../model/record.ts';
+import type { Notice } from '../model/results.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { noticeTexts } from '../report/describe-notice.ts';
+import { explain } from '../report/explain.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import type { Host, Reply, ToolCall } from './event.ts';
+
+/** Where an event is judged. */
+export interface Scene {
+  readonly host: Host;
+  readonly session: GatedSession;
+  readonly policy: Policy;
+  readonly roots: readonly string[];
+  /** Where relative paths of the event start. */
+  readonly cwd: string;
+}
+
+/** What a host's call does to files, with paths that the session understands. */
+export interface Meaning {
+  readonly touches: readonly Touch[];
+  /** Something may change that no touch names. */
+  readonly unexplained: boolean;
+}
+
+/** What a call of one of the host's own tools does; undefined for a tool that is not the host's own, such as an MCP tool. */
+export function meaningOf(scene: Scene, { tool, input }: ToolCall): Meaning | undefined {
+  const table = tableOf(scene);
+  if (!Object.hasOwn(table.tools, tool)) return undefined;
+  const { touches, unexplained } = interpretFor(table, {
+    tool: { name: tool },
+    args: isRecord(input) ? input : {},
+  });
+  return { touches: touches.map((touch) => located(scene, touch)), unexplained };
+}
+
+export function tableOf({ host }: Scene): HostTable {
+  const table = HOSTS.find(({ id }) => id === host.name);
+  if (table === undefined) throw new Error(`no table of tools for ${host.name}`);
+  return table;
+}
+
+/** Relative paths of a session start at its first root, those of a host at its working directory. */
+function located(scene: Scene, touch: Touch): Touch {
+  const at = (path: string): string => pathOf(scene, path);
+  switch (touch.does) {
+    case 'look':
+    case 'list':
+    case 'read':
+      return { ...touch, path: at(touch.path) };
+    case 'search':
+      return touch.path === undefined ? touch : { ...touch, path: at(touch.path) };
+    case 'change':
+      return { ...touch, intent: locatedIntent(at, touch.intent) };
+    case 'run':
+    case 'unknown':
+      return touch;
+    default:
+      return touch satisfies never;
+  }
+}
+
+function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
+  return intent.kind === 'move'
+    ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
+    : { ...intent, path: at(intent.path) };
+}
+
+/** A path as the session understands it, in the host's own spelling where that means the same. */
+export function pathOf({ cwd, roots }: Scene, path: string): string {
+  return cwd === roots[0] ? path : resolve(cwd, path);
+}
+
+/** The host's id of a call; without one, the tool and its input: a call is over before the host repeats it. */
+export function callId({ call, tool, input }: ToolCall): string {
+  if (call !== undefined) return call;
+  const text = JSON.stringify([tool, input]);
+  return `h${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+}
+
+export function denied(scene: Scene, refusal: Refusal): Reply {
+  return scene.policy.mode === 'observe'
+    ? { verdict: 'pass' }
+    : { verdict: 'deny', reason: refusalText(scene, refusal) };
+}
+
+/** A refusal in sentences that name the host's own tools. */
+function refusalText(scene: Scene, refusal: Refusal): string {
+  const { policy } = scene;
+  return explain(refusal, { nowMs: Date.now(), tools: tableOf(scene).words, wording: policy.wording });
+}
+
+/** Notices as one text for the model; undefined if there is nothing to say. */
+export function noticeText({ policy }: Scene, notices: readonly Notice[], path: string): string | undefined {
+  const texts = noticeTexts(notices, path, policy);
+  return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
+}

@@ -1,0 +1,216 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hookScript } from '../../src/config/hook-script.ts';
+
+const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
+
+let base: string;
+let home: string;
+let root: string;
+let script: string;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the script of a state folder as a host does. */
+function callScript(input: unknown, args: readonly string[] = ['claude-code'], env = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const around = {
+      PATH: process.env['PATH'],
+      LOOKFIRST_RESIDENT_CHECK_MS: '50',
+      CLAUDE_PROJECT_DIR: root,
+      ...env,
+    };
+    const child = spawn(script, args, { cwd: root, env: around, stdio: 'pipe' });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (part) => (stdout += part));
+    child.stderr.on('data', (part) => (stderr += part));
+    child.stdin.on('error', () => undefined);
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    child.stdin.end(typeof input === 'string' ? input : JSON.stringify(input));
+  });
+}
+
+function event(hook_event_name: string, more: object = {}): object {
+  return { session_id: 's1', cwd: root, hook_event_name, ...more };
+}
+
+const blindWrite = () =>
+  event('PreToolUse', {
+    tool_name: 'Write',
+    tool_input: { file_path: join(root, 'a.txt'), content: 'x' },
+    tool_use_id: 't1',
+  });
+
+function writeScript(places: { readonly node?: string; readonly program?: string } = {}): void {
+  const uid = process.getuid?.() ?? 0;
+  const { node = process.execPath, program = PROGRAM } = places;
+  writeFileSync(script, hookScript({ home, node, program, uid }));
+  chmodSync(script, 0o755);
+}
+
+function residents(): number[] {
+  const out = execFileSync('sh', ['-c', 'pgrep -f "hook --resident" || true'], { encoding: 'utf8' });
+  return out
+    .split('\n')
+    .filter(Boolean)
+    .map(Number)
+    .filter((pid) => environmentOf(pid).includes(`LOOKFIRST_HOME=${home}`));
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return execFileSync('cat', [`/proc/${pid}/environ`], { encoding: 'utf8', stdio: 'pipe' });
+  } catch {
+    return '';
+  }
+}
+
+function sockets(): string[] {
+  return existsSync(join(home, 'run')) ? readdirSync(join(home, 'run')) : [];
+}
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'hook-script-'));
+  // Longer than a socket's path may be.
+  home = join(base, 'a'.repeat(60), 'b'.repeat(60), 'state');
+  root = join(base, 'work');
+  mkdirSync(join(home, 'bin'), { recursive: true, mode: 0o700 });
+  mkdirSync(root);
+  writeFileSync(join(root, 'a.txt'), 'one\n');
+  script = join(home, 'bin', 'lookfirst-hook');
+  writeScript();
+});
+afterEach(() => {
+  for (const pid of residents()) process.kill(pid, 'SIGKILL');
+  rmSync(base, { recursive: true, force: true });
+});
+
+describe.runIf(process.platform === 'linux')('the hook script', () => {
+  const env = () => ({ LOOKFIRST_HOME: home });
+
+  it('denies by Node first, then by the resident that Node has started', async () => {
+    const first = await callScript(blindWrite(), ['claude-code'], env());
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(first.stdout).hookSpecificOutput.permissionDecision).toBe('deny');
+    await expect.poll(residents).toHaveLength(1);
+    await expect.poll(sockets).toContain(`hook-${hostname()}-${process.getuid?.()}.sock`);
+    // Node can no longer answer, so the answer is the resident's.
+    writeScript({ node: '/nonexistent/node' });
+    const second = await callScript(blindWrite(), ['claude-code', '--event', 'PreToolUse'], env());
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect(second.stdout).toBe(first.stdout);
+  });
+
+  it('keeps its socket and folder to the user', async () => {
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(sockets).toHaveLength(2);
+    expect(lstatSync(join(home, 'run')).mode & 0o777).toBe(0o700);
+    const socket = sockets().find((name) => name.startsWith('r-')) ?? '';
+    expect(lstatSync(join(home, 'run', socket)).mode & 0o777).toBe(0o600);
+  });
+
+  it('20 first calls at once are all answered and leave one resident', async () => {
+    const calls = Array.from({ length: 20 }, () => callScript(blindWrite(), ['claude-code'], env()));
+    for (const { code, stdout } of await Promise.all(calls)) {
+      expect(code).toBe(0);
+      expect(stdout).toContain('"deny"');
+    }
+    await expect.poll(residents).toHaveLength(1);
+    await expect.poll(sockets).toHaveLength(2);
+  });
+
+  it('ends when idle and leaves no process, socket or other file', async () => {
+    const idle = { ...env(), LOOKFIRST_RESIDENT_IDLE_MS: '300' };
+    await callScript(blindWrite(), ['claude-code'], idle);
+    await expect.poll(sockets).not.toEqual([]);
+    await expect.poll(residents).toEqual([]);
+    expect(sockets()).toEqual([]);
+  });
+
+  it('answers through Node when the resident was killed, and has a new one afterwards', async () => {
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(residents).toHaveLength(1);
+    const [pid = 0] = residents();
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(residents).toEqual([]);
+    const { code, stdout } = await callScript(blindWrite(), ['claude-code'], env());
+    expect(code).toBe(0);
+    expect(stdout).toContain('"deny"');
+    await expect.poll(residents).toHaveLength(1);
+  });
+
+  it('a replaced program file ends the resident', async () => {
+    const copy = join(base, 'program.mjs');
+    execFileSync('cp', ['-r', new URL('../../dist', import.meta.url).pathname, join(base, 'dist')]);
+    execFileSync('ln', [
+      '-s',
+      new URL('../../node_modules', import.meta.url).pathname,
+      join(base, 'node_modules'),
+    ]);
+    execFileSync('cp', [new URL('../../package.json', import.meta.url).pathname, base]);
+    const program = join(base, 'dist/bin/lookfirst.js');
+    writeScript({ program });
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(residents).toHaveLength(1);
+    execFileSync('cp', [program, copy]);
+    execFileSync('mv', [copy, program]);
+    await expect.poll(residents).toEqual([]);
+  });
+
+  it('works without curl', async () => {
+    const bin = join(base, 'bin');
+    mkdirSync(bin);
+    const text = hookScript({ home, node: process.execPath, program: PROGRAM, uid: process.getuid?.() ?? 0 });
+    writeFileSync(script, text.replaceAll('/curl', '/no-such-curl'));
+    const { code, stdout } = await callScript(blindWrite(), ['claude-code'], env());
+    expect(code).toBe(0);
+    expect(stdout).toContain('"deny"');
+  });
+
+  it('denies a change and lets other events pass when the package is gone', async () => {
+    writeScript({ program: '/nonexistent/lookfirst.js' });
+    const change = await callScript(blindWrite(), ['claude-code', '--event', 'PreToolUse'], env());
+    expect(change).toMatchObject({ code: 2, stdout: '' });
+    expect(change.stderr).toContain('uninstalled');
+    const read = await callScript(event('PostToolUse'), ['claude-code', '--event', 'PostToolUse'], env());
+    expect(read).toMatchObject({ code: 0, stdout: '' });
+    const open = await callScript(
+      blindWrite(),
+      ['claude-code', '--event', 'PreToolUse', '--fail-open'],
+      env(),
+    );
+    expect(open).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('hands text with quotes, dollars, backslashes and newlines on as it is', async () => {
+    const content = '$HOME `id` "x" \'y\' \\n \u00e9 \u{1f600}\nlast';
+    const input = { ...(blindWrite() as object), tool_input: { file_path: join(root, 'new.txt'), content } };
+    for (let i = 0; i < 2; i += 1) {
+      const { code, stdout, stderr } = await callScript(input, ['claude-code'], env());
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' });
+      await expect.poll(residents).toHaveLength(1);
+    }
+  });
+
+  it('is a POSIX script', () => {
+    execFileSync('sh', ['-n', script]);
+    expect(() => execFile('dash', ['-n', script])).not.toThrow();
+  });
+});

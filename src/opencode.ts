@@ -1,0 +1,94 @@
+/**
+ * The plugin for opencode: `"plugin": ["file:///STATE/bin/lookfirst-opencode.js"]`. `lookfirst init opencode --hooks` copies this
+ * file into the state folder, next to the script that it calls, so it must import nothing but Node's own modules.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The part of opencode's plugin input that is used here. */
+export interface PluginInput {
+  readonly directory: string;
+}
+
+interface ToolInput {
+  readonly tool: string;
+  readonly sessionID: string;
+  readonly callID: string;
+  readonly args?: unknown;
+}
+
+/** The functions that opencode calls. */
+export interface PluginHooks {
+  'tool.execute.before'(input: ToolInput, output: { args: unknown }): Promise<void>;
+  'tool.execute.after'(input: ToolInput, output: { output: string; metadata?: unknown }): Promise<void>;
+  'chat.message'(input: unknown, output: unknown): Promise<void>;
+  event(input: { readonly event: { readonly type: string } }): Promise<void>;
+}
+
+interface Answer {
+  readonly deny?: string;
+  readonly context?: string;
+}
+
+/** Denies a call by throwing the reason; the model reads it verbatim. A failure before a call denies it as well. */
+export async function LookfirstPlugin({ directory }: PluginInput): Promise<PluginHooks> {
+  const ask = (hook: string, input: unknown, output: unknown) =>
+    callHook(directory, { hook, directory, input, output });
+  return {
+    async 'tool.execute.before'(input, output) {
+      const { deny } = await ask('tool.execute.before', input, output);
+      if (deny !== undefined) throw new Error(deny);
+    },
+    async 'tool.execute.after'(input, output) {
+      const { context } = await ask('tool.execute.after', input, output);
+      if (context !== undefined) output.output = `${output.output}\n\n${context}`;
+    },
+    async 'chat.message'(input, output) {
+      await ask('chat.message', input, output);
+    },
+    async event({ event }) {
+      // Every other event fires often and means nothing to the gate.
+      if (event.type === 'session.compacted') await ask('event', event, undefined);
+    },
+  };
+}
+
+/** Runs the hook script of the state folder this file was copied to, or the package it is part of. */
+function callHook(
+  cwd: string,
+  event: { readonly hook: string; readonly [field: string]: unknown },
+): Promise<Answer> {
+  const here = dirname(fileURLToPath(import.meta.url));
+  const script = join(here, 'lookfirst-hook');
+  const flags = ['opencode', '--event', event.hook];
+  const [command, ...args] = existsSync(script)
+    ? [script, ...flags]
+    : ['node', join(here, 'bin', 'lookfirst.js'), 'hook', ...flags];
+  const precedesChange = event.hook === 'tool.execute.before';
+  return new Promise((resolve) => {
+    const unanswered = (reason: string) => {
+      const deny = `Lookfirst did not answer (${reason}), so this call is refused. Ask the user to run \`lookfirst doctor\`.`;
+      resolve(precedesChange ? { deny } : {});
+    };
+    const child = spawn(command ?? '', args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => out.push(part));
+    child.stderr.on('data', (part: Buffer) => err.push(part));
+    child.on('error', (error) => unanswered(error.message));
+    child.stdin.on('error', () => undefined);
+    child.on('close', (code) => {
+      if (code === 2) return resolve({ deny: Buffer.concat(err).toString('utf8').trim() });
+      if (code !== 0) return unanswered(`exit ${code}`);
+      const text = Buffer.concat(out).toString('utf8').trim();
+      try {
+        resolve(text === '' ? {} : JSON.parse(text));
+      } catch {
+        unanswered('its answer is not JSON');
+      }
+    });
+    child.stdin.end(JSON.stringify(event));
+  });
+}

@@ -1,6 +1,6 @@
 import type { Policy } from '../model/policy.ts';
 
-type Grouped = 'journal' | 'commands';
+type Grouped = 'journal' | 'commands' | 'hooks';
 
 /** What each setting of a policy means, in one sentence; those of a group by their dotted names. */
 type Meanings = Readonly<
@@ -54,4 +54,10 @@ export const MEANINGS: Meanings = {
   'commands.maxProcesses': 'processes that a confined command may have at once',
   'commands.memoryBytes': 'memory that each process of a confined command may use',
   'commands.fileBytes': 'the largest file that a command may leave behind',
+  mode: 'whether hooks enforce the rules, or only observe and record what they would have denied',
+  'hooks.shell':
+    "shell commands of a client's own: run on a layer where that is possible, or images before and after",
+  'hooks.snapshot':
+    'files a session has not seen, around a command: found with git within 3 s (auto), always (git), or off',
+  'hooks.outside': 'files outside the workspace: pass (the client decides) or refuse',
 };

@@ -7,7 +7,6 @@ import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';
 import { EscapedText } from './escaped-text.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { KnownAnswers } from './known-answers.ts';
 import { receiptsFor, withReceipts } from './receipts.ts';
 import type { Received } from './received.ts';
 import { parseLine } from './rpc.ts';
@@ -22,7 +21,6 @@ import type { Wire } from './wire.ts';
 export class Aftermath {
   readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>;
   readonly #wire: Wire;
-  readonly #answers = new KnownAnswers();
 
   constructor(options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>, wire: Wire) {
     this.#options = options;
@@ -102,7 +100,7 @@ export class Aftermath {
   /** The quick way for one whole file; anything else is parsed. */
   async #notedShown(call: Call, received: Received): Promise<void> {
     const path = wholeFileOf(call);
-    const text = path === undefined ? undefined : EscapedText.in(received, this.#answers);
+    const text = path === undefined ? undefined : EscapedText.in(received);
     try {
       if (
         path !== undefined &&

@@ -17,7 +17,6 @@ export class Catalogue {
   #fitting: readonly ServerTable[] = [];
   /** The same, those of the user first. */
   #describing: readonly ServerTable[] = [];
-  #edition = 0;
 
   /** What the user says of a tool counts before what we know of it, however much better our own table fits. */
   constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
@@ -46,11 +45,6 @@ export class Catalogue {
       if (traits !== undefined) this.#tools.set(traits.name, traits);
     }
     this.#recognise();
-  }
-
-  /** Grows whenever calls may have come to mean something else. */
-  get edition(): number {
-    return this.#edition;
   }
 
   /** The best fitting table, for its way of reading paths and its words. */
@@ -83,7 +77,6 @@ export class Catalogue {
     };
     this.#fitting = recognise(traits, [...this.#own, ...this.#known]);
     this.#describing = [...recognise(traits, this.#own), ...this.#fitting];
-    this.#edition++;
   }
 }
 

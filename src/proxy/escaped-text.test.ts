@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { EscapedText } from './escaped-text.ts';
-import { KnownAnswers } from './known-answers.ts';
 import { Received } from './received.ts';
 
 const TEXT = 'plain, "quoted", back\\slash\ttab\nümlaut 🙂\r\nlast';
@@ -19,7 +18,7 @@ function received(message: unknown, size = 1 << 20): Received {
 }
 
 const shows = (message: unknown, text: string, size?: number): boolean =>
-  EscapedText.in(received(message, size), new KnownAnswers())?.equals(Buffer.from(text)) ?? false;
+  EscapedText.in(received(message, size))?.equals(Buffer.from(text)) ?? false;
 
 describe('EscapedText', () => {
   it.each([1 << 20, 300, 97])('knows the text of an answer in pieces of %i bytes', (size) => {
@@ -63,21 +62,5 @@ describe('EscapedText', () => {
 
   it('leaves characters by number to the parser, though they may be the same', () => {
     expect(shows('{"result":{"content":[{"type":"text","text":"\\u0041"}]},"id":1}', 'A')).toBe(false);
-  });
-});
-
-describe('KnownAnswers', () => {
-  it('knows an answer again under another id, in other pieces, and no other answer', () => {
-    const answers = new KnownAnswers();
-    const text = TEXT.repeat(50);
-    const bytes = Buffer.from(text);
-    const first = received(answer(text, {}, 9), 1000);
-    expect(answers.has(bytes, first, 45)).toBe(false);
-    answers.keep(bytes, first, 45);
-    expect(answers.has(bytes, received(answer(text, {}, 12_345), 333), 45)).toBe(true);
-    const other = text.replace(/last$/, 'LAST');
-    expect(answers.has(bytes, received(answer(other, {}, 9)), 45)).toBe(false);
-    expect(answers.has(bytes, received(answer(text, { isError: true }, 9)), 45)).toBe(false);
-    expect(answers.has(Buffer.from(text), first, 45)).toBe(false);
   });
 });

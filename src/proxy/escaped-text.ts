@@ -1,4 +1,3 @@
-import type { KnownAnswers } from './known-answers.ts';
 import type { Received } from './received.ts';
 
 const QUOTE = 0x22;
@@ -17,34 +16,23 @@ const COMPLETE = Buffer.from('"resultType":"complete"');
  * parsing nor a copy, which for a large file is most of the work.
  */
 export class EscapedText {
-  readonly #received: Received;
   readonly #parts: readonly Buffer[];
   readonly #start: number;
-  readonly #answers: KnownAnswers;
 
-  private constructor(received: Received, start: number, answers: KnownAnswers) {
-    this.#received = received;
+  private constructor(received: Received, start: number) {
     this.#parts = received.parts;
     this.#start = start;
-    this.#answers = answers;
   }
 
   /** Undefined: the answer does not begin like one with a text in it; parse it. */
-  static in(received: Received, answers: KnownAnswers): EscapedText | undefined {
+  static in(received: Received): EscapedText | undefined {
     const opening = OPENING.exec(received.head);
     if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;
-    return new EscapedText(received, opening[0].length, answers);
+    return new EscapedText(received, opening[0].length);
   }
 
   /** True only if the answer is a success, has one text and no other content, and that text is exactly these bytes. */
   equals(bytes: Uint8Array): boolean {
-    if (this.#answers.has(bytes, this.#received, this.#start)) return true;
-    if (!this.#compare(bytes)) return false;
-    this.#answers.keep(bytes, this.#received, this.#start);
-    return true;
-  }
-
-  #compare(bytes: Uint8Array): boolean {
     let done = 0;
     let from = this.#start;
     let escaped = false;

@@ -1,5 +1,4 @@
 import { Fault } from '../model/fault.ts';
-import type { Located } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
@@ -11,7 +10,6 @@ import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { keysOf, locate } from './locate.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
-import { RepeatedCalls } from './repeated-calls.ts';
 import { fileAddress, readResource } from './resources.ts';
 import { mayBeRespelt, respelt } from './respelling.ts';
 import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
@@ -29,7 +27,6 @@ export class Intercept {
   readonly #wire: Wire;
   readonly #calls = new Map<string, Call>();
   readonly #aftermath: Aftermath;
-  readonly #repeated = new RepeatedCalls();
   readonly #bearings: Bearings;
   /** Calls take their places in the order they came, however long it takes to find their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
@@ -65,26 +62,6 @@ export class Intercept {
     if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
   }
 
-  /**
-   * Takes a line if it repeats a read that was let through before. It goes out first and is looked at while the upstream
-   * works on it: if it must not be answered any more, its answer is kept back.
-   */
-  repeats(line: Buffer): boolean {
-    const found = this.#arriving > 0 ? undefined : this.#repeated.find(line, this.#edition);
-    if (found === undefined || this.#calls.has(found.key)) return false;
-    const { known } = found;
-    const release = this.#options.shared.turns.takeNow(reads(known.understanding) ? known.keys : []);
-    if (release === undefined) return false;
-    const call = newCall({ ...known, id: found.id, key: found.key, line });
-    call.session = known.session;
-    call.keys = known.keys;
-    call.release = release;
-    this.#calls.set(call.key, call);
-    this.#forward(call);
-    this.#confirm(call);
-    return true;
-  }
-
   /** Takes a `resources/read` of a `file:` address: kept inside like any other read. */
   resource(line: Buffer, message: JsonRecord): void {
     const uri = fileAddress(message);
@@ -116,11 +93,6 @@ export class Intercept {
     await this.idle();
   }
 
-  /** Grows whenever the same call may have come to mean something else. */
-  get #edition(): number {
-    return this.#options.catalogue.edition + this.#bearings.edition;
-  }
-
   /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
@@ -137,40 +109,7 @@ export class Intercept {
     call.keys = keys;
     call.release = release;
     this.#forward(call);
-    // Of a tool that nobody has described we only guess that it changes nothing: it is never sent unlooked at.
-    if (!this.#options.receipts && !understanding.guessed && this.#aftermath.awaits(call))
-      this.#repeated.keep(call, this.#edition);
     return true;
-  }
-
-  /** Looks where the paths of a call lead that is with the upstream already. */
-  #confirm(call: Call): void {
-    const { session, release } = call;
-    if (session === undefined) return;
-    const found = keysOf(call, session);
-    if ('instead' in found) this.#withhold(call, found.instead);
-    else if (found.keys.some((key, index) => key !== call.keys[index])) {
-      // Other files by now: they are what is shown, if they can be had; otherwise nothing is noted.
-      const more = this.#options.shared.turns.takeNow(found.keys);
-      call.keys = found.keys;
-      call.release = () => {
-        release();
-        more?.();
-      };
-      if (more === undefined) this.#abandon(call);
-    }
-  }
-
-  /** Answers a call with the refusal; the upstream's own answer is dropped when it comes. */
-  #withhold(call: Call, instead: Located | Promise<Located>): void {
-    const refuse = async (): Promise<void> => {
-      const located = await instead;
-      if (!located.ok)
-        this.#wire.toClient(refusalLine(call, located.refusal, inWords(located.refusal, this.#options)));
-    };
-    this.#wire.expect(call.key, { holds: true, take: () => {} });
-    this.#finish(call);
-    this.#track(refuse());
   }
 
   async #handle(call: Call): Promise<void> {

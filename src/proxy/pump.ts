@@ -63,7 +63,6 @@ export class Pump {
 
   /** A message from the client. */
   fromClient(line: Buffer): void {
-    if (this.#intercept.repeats(line)) return;
     if (passesUnread(line)) {
       this.#ends.toUpstream(line);
       return;

@@ -27,7 +27,7 @@ export function readOnlyRefusal(tool: string): Refusal {
 }
 
 export function isUnknownTool(refusal: Refusal): boolean {
-  return refusal.action === 'run' && refusal.detail?.reason === REASON;
+  return refusal.action === 'call' && refusal.detail?.reason === REASON;
 }
 
 /** Its sentences: what was refused, why, and what to do. */

@@ -61,6 +61,7 @@ function objectsIn(schema: JsonSchema): ObjectSchema[] {
 /** Sample arguments that are meant to mean something: a batch must ask for something. */
 function meaningful(tool: Tool): Record<string, unknown> {
   if (tool.name === 'apply_changes') return { changes: [{ path: 'a', content: 'b' }] };
+  if (tool.name === 'read_file') return { path: 'a' };
   return sampleObject(tool.inputSchema, 'required');
 }
 
@@ -134,10 +135,10 @@ describe('the tools people and programs rely on', () => {
     [
       'lookfirst',
       [
-        'read_file(path, offset?, limit?)',
-        'list_directory(path?, depth?)',
+        'read_file(path?, paths?, offset?, limit?)',
+        'list_directory(path?, depth?, after?)',
         'find_files(pattern, path?)',
-        'search_text(pattern, path?, glob?, mode?, context?, ignore_case?)',
+        'search_text(pattern, path?, glob?, mode?, context?, ignore_case?, literal?)',
         'file_status(path?)',
         'write_file(path, content, expected_revision?)',
         'edit_file(path, old_string, new_string, replace_all?, expected_revision?)',

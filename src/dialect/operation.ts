@@ -30,7 +30,12 @@ type Asked<T> = Omit<T, 'signal' | 'onProgress'>;
 /** Everything a tool can ask for, by kind: what the dialects translate to, and nothing else. */
 export interface Operations {
   readonly read: Asked<ReadOptions> & { readonly path: string };
-  readonly 'read-many': { readonly paths: readonly string[]; readonly each: Asked<ReadOptions> };
+  readonly 'read-many': {
+    readonly paths: readonly string[];
+    readonly each: Asked<ReadOptions>;
+    /** Bytes that may be shown together; a file that does not fit any more is refused as TOO_LARGE. */
+    readonly together?: number;
+  };
   /** A file's bytes, whatever they are. */
   readonly media: { readonly path: string; readonly maxBytes: number };
   readonly write: WriteOptions & { readonly path: string; readonly content: string };

@@ -50,6 +50,10 @@ export interface Problem {
   readonly reason: string;
 }
 
+export function problem(reason: string): Problem {
+  return { kind: 'problem', reason };
+}
+
 /** One tool of a dialect, as data. */
 export interface Tool {
   readonly name: string;

@@ -104,9 +104,12 @@ export interface ListResult {
   /** Canonical path of the folder. */
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
-  /** Entries that exist and are not shown; undefined when they were not counted. */
+  /** Entries that exist and are not shown, those before `after` not counted; undefined when they were not counted. */
   readonly cut: number | undefined;
+  /** Everything was shown, by this page and earlier ones. */
   readonly complete: boolean;
+  /** Another page follows. */
+  readonly more: boolean;
 }
 
 /** What the file system says about a path, links followed. */

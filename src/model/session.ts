@@ -23,6 +23,8 @@ export interface Session {
   /** The workspace's roots, canonical; relative paths start at the first. */
   readonly roots: readonly string[];
   read(path: string, options?: ReadOptions): Promise<Outcome<ReadResult>>;
+  /** Reads several files, one after the other; the outcomes are in the order of the paths. */
+  readMany(paths: readonly string[], options?: ReadOptions): Promise<readonly Outcome<ReadResult>[]>;
   write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<Outcome<ChangeResult>>;
   edit(path: string, edits: readonly Edit[], options?: EditOptions): Promise<Outcome<ChangeResult>>;
   /** Adds lines at the end of a file, or creates it; by default this needs no read. */
@@ -175,6 +177,8 @@ export interface ListOptions {
   /** Default 1: the folder's own entries. */
   readonly depth?: number;
   readonly limit?: number;
+  /** Goes on after this name; not with a depth over 1. The pages of one unchanged folder add up to a full listing. */
+  readonly after?: string;
   /**
    * Default `listing`: folders listed in full count as seen. `entries`: for a caller that shows only some of them; counts as
    * nothing seen. `names`: the same, without sizes, times and link targets.
@@ -201,6 +205,8 @@ export interface SearchOptions {
   readonly mode?: 'lines' | 'files' | 'count';
   readonly context?: number;
   readonly ignoreCase?: boolean;
+  /** The pattern is a text, not a regular expression. */
+  readonly literal?: boolean;
   readonly limit?: number;
   readonly signal?: AbortSignal;
   /** Told now and then how many files with matches were found so far. */

@@ -26,10 +26,14 @@ export interface SuccessOutcome {
   /** Journal id. */
   readonly change?: string;
   readonly notice?: readonly Notice[];
+  /** Of a listing that was cut: whether more follows. */
+  readonly more?: boolean;
+  /** Of several files: what each came to, in the order of the paths. */
+  readonly files?: readonly (SuccessOutcome | RefusalOutcome)[];
 }
 
 /** Any result of a session, as far as the outcome shows it. */
-type Shown = Omit<SuccessOutcome, 'ok' | 'notice'> & { readonly notices?: readonly Notice[] };
+type Shown = Omit<SuccessOutcome, 'ok' | 'notice' | 'files'> & { readonly notices?: readonly Notice[] };
 
 export function refusalOutcome(refusal: Refusal): RefusalOutcome {
   const { code, path, next, detail } = refusal;
@@ -44,7 +48,7 @@ export function refusalOutcome(refusal: Refusal): RefusalOutcome {
 
 /** Picks the outcome's fields from a result; everything else of it is in the text. */
 export function successOutcome(result: Shown = {}): SuccessOutcome {
-  const { path, revision, complete, created, changed, change, notices } = result;
+  const { path, revision, complete, created, changed, change, notices, more } = result;
   // Filled step by step: copying parts together costs more than a small read's whole answer.
   const outcome: { -readonly [K in keyof SuccessOutcome]: SuccessOutcome[K] } = { ok: true };
   if (path !== undefined) outcome.path = path;
@@ -53,6 +57,7 @@ export function successOutcome(result: Shown = {}): SuccessOutcome {
   if (created !== undefined) outcome.created = created;
   if (changed !== undefined) outcome.changed = changed;
   if (change !== undefined) outcome.change = change;
+  if (more !== undefined) outcome.more = more;
   if (notices !== undefined && notices.length > 0) outcome.notice = notices.map(boundedNotice);
   return outcome;
 }

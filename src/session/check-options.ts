@@ -38,7 +38,7 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     maxBytes: AMOUNT,
     raw: FLAG,
   }),
-  list: fieldsOf({ ...WATCHED, depth: ANYTHING, limit: ANYTHING, as: ANYTHING }),
+  list: fieldsOf({ ...WATCHED, depth: ANYTHING, limit: ANYTHING, after: ANYTHING, as: ANYTHING }),
   find: fieldsOf({ ...WATCHED, path: ANYTHING, limit: ANYTHING }),
   search: fieldsOf({
     ...WATCHED,
@@ -48,6 +48,7 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     mode: ANYTHING,
     context: ANYTHING,
     ignoreCase: FLAG,
+    literal: FLAG,
     limit: ANYTHING,
   }),
   run: fieldsOf({

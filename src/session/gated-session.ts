@@ -76,6 +76,16 @@ export class GatedSession extends SessionLife implements Session {
     });
   }
 
+  async readMany(
+    paths: readonly string[],
+    options: ReadOptions = {},
+  ): Promise<readonly Outcome<ReadResult>[]> {
+    if (!Array.isArray(paths)) throw new Fault('MISUSE', 'the paths to read must be a list');
+    const outcomes: Outcome<ReadResult>[] = [];
+    for (const path of paths) outcomes.push(await this.read(path, options));
+    return outcomes;
+  }
+
   /**
    * Reads for a server: without a turn of the event loop if the file is small, and from memory if it is unchanged. The
    * bytes in the result are this process's own and must not be changed.

@@ -31,3 +31,66 @@ describe('a listing cut short', () => {
     expect(await ok(t.session.list('.', { depth: 2, as: 'names' }))).toMatchObject({ complete: true });
   });
 });
+
+describe('a listing in pages', () => {
+  async function pages() {
+    const t = await desk();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await t.put(`dir/${name}`, '');
+    const page = (after?: string) =>
+      ok(t.session.list('dir', { limit: 2, ...(after === undefined ? {} : { after }) }));
+    return { ...t, page };
+  }
+
+  it('adds up to a full one, which licenses deleting the folder', async () => {
+    const { page, session } = await pages();
+    expect(await page()).toMatchObject({ complete: false, more: true, cut: 3 });
+    expect(await session.delete('dir', { recursive: true })).toMatchObject({ refusal: { code: 'NOT_READ' } });
+    expect(await page('b')).toMatchObject({
+      entries: [{ path: 'c' }, { path: 'd' }],
+      complete: false,
+      cut: 1,
+    });
+    expect(await page('d')).toMatchObject({ entries: [{ path: 'e' }], complete: true, more: false, cut: 0 });
+    expect(await session.delete('dir', { recursive: true })).toMatchObject({ ok: true });
+  });
+
+  it('does not add up if a page is missing, the folder changed in between, or the context was summarised', async () => {
+    const { page, session, put } = await pages();
+    await page();
+    expect(await page('d')).toMatchObject({ complete: false, more: false });
+    await put('dir/f', '');
+    await page('b');
+    expect(await page('d')).toMatchObject({ entries: [{ path: 'e' }, { path: 'f' }], complete: false });
+    await page();
+    await session.compacted();
+    await page('b');
+    expect(await page('d')).toMatchObject({ complete: false });
+    expect(await session.delete('dir', { recursive: true })).toMatchObject({ ok: false });
+    expect(await page()).toMatchObject({ complete: false });
+    expect(await page('zzz')).toMatchObject({ entries: [], more: false });
+  });
+
+  it.each([[{ after: 'a', depth: 2 }], [{ after: 7 }], [{ after: 'a', as: 'names' }]])(
+    'refuses %j',
+    async (options) => {
+      const { session } = await pages();
+      const outcome = await session.list('dir', options as never);
+      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'INVALID_ARGUMENT' } });
+    },
+  );
+});
+
+describe('many files', () => {
+  it('are read one by one, in order, and each counts', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'a\n');
+    await t.put('b.txt', 'b\n');
+    const outcomes = await t.session.readMany(['a.txt', 'missing', 'b.txt']);
+    expect(outcomes).toMatchObject([
+      { ok: true, text: 'a' },
+      { ok: false, refusal: { code: 'NOT_FOUND' } },
+      { ok: true, text: 'b' },
+    ]);
+    expect(await t.session.write('b.txt', 'B\n')).toMatchObject({ ok: true });
+  });
+});

@@ -4,7 +4,7 @@ import { kindOf } from '../disk/stats.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { WHOLE } from '../model/coverage.ts';
+import { type Coverage, linesCoverage } from '../model/coverage.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
@@ -38,10 +38,11 @@ export async function listFolder(
     const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
     try {
       const listing = new Listing(world, { limit, depth, as: options.as ?? 'listing', options });
-      await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0 });
+      await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0, after: options.after });
       if (listing.sightings.length > 0) await ledger.record(listing.sightings);
       const { entries, cut } = listing;
-      return { ok: true, path, absolute: place.path.absolute, entries, cut, complete: cut === 0 };
+      const complete = options.after === undefined ? cut === 0 : await isListed(ledger, place.path.key);
+      return { ok: true, path, absolute: place.path.absolute, entries, cut, complete, more: cut !== 0 };
     } finally {
       if (dir !== place.dir) dir.close();
     }
@@ -50,6 +51,12 @@ export async function listFolder(
   } finally {
     place.dir.close();
   }
+}
+
+/** True if this page and earlier ones have shown everything. */
+async function isListed(ledger: Ledger, key: string): Promise<boolean> {
+  const sighting = await ledger.recall(key);
+  return sighting?.how === 'listing' && sighting.coverage.kind === 'whole';
 }
 
 function notAFolder(path: string, kind: FileKind): Refusal {
@@ -74,6 +81,8 @@ interface Level {
   readonly depth: number;
   /** Room for what comes after it in the folders around: a large folder does not hide its neighbours. */
   readonly kept: number;
+  /** Where the page begins. */
+  readonly after?: string | undefined;
 }
 
 /** How many entries are met between two pauses, in which others are heard: a few milliseconds' work. */
@@ -97,8 +106,10 @@ class Listing {
   async walk(dir: PinnedDirectory, path: ResolvedPath, at: Level): Promise<void> {
     const { as, limit } = this.#bounds;
     const names = as === 'names' ? listUnsorted(dir) : listNames(dir);
-    let shown = 0;
-    for (const entry of names) {
+    const { after } = at;
+    const skipped = after === undefined ? 0 : names.filter(({ name }) => name <= after).length;
+    let shown = skipped;
+    for (const entry of names.slice(skipped)) {
       if (this.entries.length >= limit - at.kept) break;
       if (this.entries.length >= this.#pauseAt) await this.#pause();
       const name = `${at.prefix}${entry.name}`;
@@ -108,7 +119,9 @@ class Listing {
         await this.#descend(dir, entry.name, path, { ...at, kept: at.kept + names.length - shown });
     }
     if (this.cut !== undefined) this.cut += names.length - shown;
-    if (as === 'listing' && shown === names.length) this.sightings.push(this.#sighting(path, names));
+    if (as !== 'listing') return;
+    const page = linesCoverage([{ from: skipped + 1, to: shown }], names.length);
+    if (page.kind !== 'none') this.sightings.push(this.#sighting(path, names, page));
   }
 
   async #pause(): Promise<void> {
@@ -142,14 +155,15 @@ class Listing {
     }
   }
 
-  #sighting(path: ResolvedPath, names: readonly DirectoryEntry[]): Sighting {
+  /** Entries count as lines, so that pages of an unchanged folder add up. */
+  #sighting(path: ResolvedPath, names: readonly DirectoryEntry[], coverage: Coverage): Sighting {
     return {
       key: path.key,
       fingerprint: listingFingerprint(names),
       stamp: undefined,
       racy: true,
-      coverage: WHOLE,
-      totalLines: undefined,
+      coverage,
+      totalLines: names.length,
       flags: NO_FLAGS,
       how: 'listing',
       atMs: this.#world.now(),
@@ -168,9 +182,12 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
   return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
 }
 
-function whyInvalid({ depth, limit, as = 'listing' }: ListOptions): string | undefined {
+function whyInvalid({ depth, limit, after, as = 'listing' }: ListOptions): string | undefined {
   if (!isCount(depth)) return `depth must be a whole number from 1 on, not ${depth}`;
   if (!isCount(limit)) return `limit must be a whole number from 1 on, not ${limit}`;
+  if (after !== undefined && typeof after !== 'string') return 'after must be a name';
+  if (after !== undefined && depth !== 1) return 'after continues the listing of one folder: leave depth out';
+  if (after !== undefined && as === 'names') return 'after needs an order, which names have not';
   return WAYS.includes(as) ? undefined : `as must be one of ${WAYS.join(', ')}`;
 }
 

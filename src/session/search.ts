@@ -223,7 +223,9 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
 }
 
 function patternArgs({ options, pattern }: Search): string[] {
-  return [options.ignoreCase === true ? '--ignore-case' : '--case-sensitive', `--regexp=${pattern}`, '--'];
+  const literal = options.literal === true ? ['--fixed-strings'] : [];
+  const letters = options.ignoreCase === true ? '--ignore-case' : '--case-sensitive';
+  return [...literal, letters, `--regexp=${pattern}`, '--'];
 }
 
 function openedFiles({ world }: Search): OpenedFiles {

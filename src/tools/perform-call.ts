@@ -7,7 +7,7 @@ import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
-import { type SuccessOutcome, successOutcome } from '../report/json.ts';
+import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { performChange } from './perform-change.ts';
 import { paced, running, searching } from './progress-notes.ts';
@@ -48,7 +48,7 @@ async function performLater(
       return rendered(await readMany(call.operation, performing), {
         context,
         render: call.render,
-        summary: done,
+        summary: manyOutcome,
       });
     case 'media':
       return rendered(await readMedia(call.operation, performing), { context, render: call.render });
@@ -136,10 +136,11 @@ class Watching {
 
 /** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */
 async function readMany(
-  { paths, each }: Operations['read-many'],
+  { paths, each, together = Number.POSITIVE_INFINITY }: Operations['read-many'],
   performing: Performing,
 ): Promise<Outcome<Results['read-many']>> {
   const files: ManyRead[] = [];
+  let left = together;
   const { signal, progress } = performing.watch;
   const note = paced(progress);
   // What is told is how many files are done, not how far into one of them.
@@ -147,7 +148,10 @@ async function readMany(
   for (const [index, path] of paths.entries()) {
     signal.throwIfAborted();
     note(index, paths.length);
-    files.push({ path, outcome: await read({ ...each, path }, within) });
+    const bounded = together === Number.POSITIVE_INFINITY ? {} : { maxBytes: Math.max(0, left) };
+    const outcome = await read({ ...each, ...bounded, path }, within);
+    if (outcome.ok) left -= outcome.sizeBytes;
+    files.push({ path, outcome });
   }
   return { ok: true, files };
 }
@@ -162,6 +166,14 @@ async function readMedia(
   if (!info.ok) return info;
   const base64 = Buffer.from(outcome.bytes ?? []).toString('base64');
   return { ok: true, path, uri: pathToFileURL(info.absolute).href, base64 };
+}
+
+/** What each file came to, in the order of the paths. */
+function manyOutcome({ files }: Results['read-many']): SuccessOutcome {
+  const each = files.map(({ path, outcome }) =>
+    outcome.ok ? successOutcome({ ...outcome, path }) : refusalOutcome({ ...outcome.refusal, path }),
+  );
+  return { ok: true, files: each };
 }
 
 const done = (): SuccessOutcome => successOutcome();

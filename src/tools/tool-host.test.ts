@@ -363,3 +363,47 @@ describe('a turn', () => {
     });
   });
 });
+
+describe('read_file of several paths', () => {
+  it('shows each whole, with its receipt or its refusal', async () => {
+    const { call, put } = await setUp();
+    put('a.txt', 'one\n');
+    put('b.txt', 'x\n'.repeat(3000));
+    const answer = await call('read_file', { paths: ['a.txt', 'gone', 'b.txt'] });
+    expect(answer.text).toMatch(
+      /^1\tone\n\[read a\.txt lines 1-1 of 1 revision \w+\]\n\nrefusing to read gone/,
+    );
+    expect(answer.text).toMatch(/\[read b\.txt lines 1-3000 of 3000 revision \w+\]$/);
+    expect(answer.outcome).toMatchObject({
+      ok: true,
+      files: [
+        { ok: true, complete: true },
+        { ok: false, code: 'NOT_FOUND', path: 'gone' },
+        { complete: true },
+      ],
+    });
+    expect((await call('write_file', { path: 'b.txt', content: 'y\n' })).isError).toBe(false);
+  });
+
+  it('is bounded together: what does not fit is not shown and not seen', async () => {
+    const { call, put } = await setUp();
+    for (const name of ['a', 'b', 'c']) put(name, `${name.repeat(99)}\n`.repeat(1500));
+    const answer = await call('read_file', { paths: ['a', 'b', 'c'] });
+    expect(answer.outcome).toMatchObject({
+      files: [{ ok: true }, { code: 'TOO_LARGE' }, { code: 'TOO_LARGE' }],
+    });
+    expect((await call('write_file', { path: 'b', content: '' })).outcome).toMatchObject({
+      code: 'NOT_READ',
+    });
+  });
+
+  it.each([
+    [{}, 'either path or paths'],
+    [{ path: 'a', paths: ['a'] }, 'either path or paths'],
+    [{ paths: ['a'], offset: 1 }, 'for a single path'],
+    [{ paths: [] }, 'at least 1'],
+  ])('refuses %j', async (args, reason) => {
+    const { call } = await setUp();
+    expect((await call('read_file', args)).text).toContain(reason);
+  });
+});

@@ -7,18 +7,19 @@ import { type Scratch, scratch } from '../support/tree.ts';
 
 /** The tools of the default dialect as the contract lists them: arguments with their types, `?` for optional ones. */
 const TOOLS: Readonly<Record<string, string>> = {
-  read_file: 'path:string offset?:integer limit?:integer',
+  read_file: 'path?:string paths?:array offset?:integer limit?:integer',
   write_file: 'path:string content:string expected_revision?:string',
   edit_file: 'path:string old_string:string new_string:string replace_all?:boolean expected_revision?:string',
   insert_lines: 'path:string after_line?:integer content:string expected_revision?:string',
   apply_changes: 'changes:array dry_run?:boolean',
   delete_path: 'path:string recursive?:boolean',
   move_path: 'source:string destination:string',
-  list_directory: 'path?:string depth?:integer',
+  list_directory: 'path?:string depth?:integer after?:string',
   find_files: 'pattern:string path?:string',
-  search_text: 'pattern:string path?:string glob?:string mode?:string context?:integer ignore_case?:boolean',
+  search_text:
+    'pattern:string path?:string glob?:string mode?:string context?:integer ignore_case?:boolean literal?:boolean',
   file_status: 'path?:string',
-  undo_change: 'change?:string path?:string',
+  undo_change: 'change?:string path?:string merge?:boolean',
 };
 const ONLY_LOOKING = ['read_file', 'list_directory', 'find_files', 'search_text', 'file_status'];
 
@@ -72,7 +73,19 @@ it('the refusal codes are those of the contract', () => {
 /** A call, the text it must give (`R` stands for a revision, `C` for a change) and members its outcome must have. */
 type Row = readonly [tool: string, args: object, text: RegExp, outcome: readonly string[]];
 
-const MEMBERS = ['ok', 'path', 'revision', 'complete', 'created', 'changed', 'change', 'notice'];
+const MEMBERS = [
+  'ok',
+  'path',
+  'revision',
+  'complete',
+  'created',
+  'changed',
+  'change',
+  'notice',
+  'more',
+  'files',
+  'tier',
+];
 const SEEN = ['ok', 'path', 'revision', 'complete'];
 const CHANGED = ['ok', 'path', 'revision', 'created', 'changed', 'change'];
 
@@ -206,7 +219,7 @@ const REFUSALS: readonly (readonly [tool: string, args: object, first: string])[
     { path: 'a.txt', old_string: 'two', new_string: 'x' },
     'refusing to edit a.txt: read it first [NOT_READ]',
   ],
-  ['insert_lines', { path: 'a.txt', content: 'x' }, '[NOT_READ]'],
+  ['insert_lines', { path: 'a.txt', after_line: 0, content: 'x' }, '[NOT_READ]'],
   ['delete_path', { path: 'a.txt' }, '[NOT_READ]'],
   ['delete_path', { path: 'folder', recursive: true }, '[NOT_READ]'],
   ['read_file', { path: '../a.txt' }, '[OUTSIDE_WORKSPACE]'],

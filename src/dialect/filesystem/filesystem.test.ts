@@ -195,6 +195,7 @@ const listed = {
   path: '.',
   entries: entries.filter(({ path }) => !path.includes('/')),
   cut: 0,
+  more: false,
   complete: true,
 };
 

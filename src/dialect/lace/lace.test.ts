@@ -120,7 +120,7 @@ describe('file_find', () => {
     { path: '.hidden/x.ts', kind: 'file', sizeBytes: 5, mtimeMs: 3 },
     { path: 'a.md', kind: 'file', sizeBytes: 5, mtimeMs: 4 },
   ];
-  const result = { path: 'd', entries, cut: 0, complete: true };
+  const result = { path: 'd', entries, cut: 0, complete: true, more: false };
   const query = { pattern: '*.ts', path: 'd/', includeHidden: false, maxResults: 50 };
 
   it('matches names, newest first, without hidden ones', () => {

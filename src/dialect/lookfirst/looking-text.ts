@@ -10,13 +10,14 @@ import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import { lineWords } from '../../report/ranges.ts';
 import { relativeTime } from '../../report/relative-time.ts';
+import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import type { RenderContext } from '../render.ts';
 
 /** Entries with kind and size, then how many there are and whether that is all. */
-export function listText(result: ListResult): string {
+export function listText(result: ListResult, { tools }: RenderContext, depth = 1): string {
   const rows = result.entries.map(entryRow);
   const listed = `listed ${pathText(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
-  return [...rows, `[${listed}${cutWords(result)}]`].join('\n');
+  return [...rows, `[${listed}${cutWords(result)}]`, ...nextPage(result, tools, depth)].join('\n');
 }
 
 function entryRow(entry: ListedEntry): string {
@@ -33,10 +34,19 @@ function entryRow(entry: ListedEntry): string {
   }
 }
 
-function cutWords({ complete, cut }: ListResult): string {
-  if (complete) return '';
+function cutWords({ cut }: ListResult): string {
+  if (cut === 0) return '';
   if (cut === undefined) return ', and some folders could not be listed';
   return `, and ${cut} more that are not shown: list a folder below, or find files by name`;
+}
+
+/** The call that shows the next entries; only the pages of a single folder add up. */
+function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: number): string[] {
+  const last = entries.at(-1);
+  if (!cut || last === undefined || depth !== 1 || tools.list === undefined) return [];
+  return [
+    `Next: ${callOf(tools.list, { [tools.arguments.path]: path, after: last.path })} shows the next entries.`,
+  ];
 }
 
 /** Nothing found is no proof where not everything was looked at. */

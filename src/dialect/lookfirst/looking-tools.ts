@@ -1,9 +1,12 @@
-import { given, READS, type Tool, tool } from '../tool.ts';
+import { given, problem, READS, type Tool, tool } from '../tool.ts';
 import { findText, listText, searchText, statusText } from './looking-text.ts';
-import { RECEIPT_STYLE } from './read-receipt.ts';
+import { manyText, RECEIPT_STYLE } from './read-receipt.ts';
 
 /** As many entries as a read shows lines; a longer list only fills the context. */
 const MAX_ENTRIES = 2000;
+const ALL_LINES = Number.MAX_SAFE_INTEGER;
+/** Bytes that several files may have together in one answer. */
+const MAX_TOGETHER = 256 << 10;
 const PATH = 'Relative to the workspace root, or absolute inside it.';
 const FOLDER = 'Folder to look in; default: the workspace root.';
 
@@ -19,14 +22,29 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       type: 'object',
       properties: {
         path: { type: 'string', description: PATH },
+        paths: {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          description: 'Several files to read whole, instead of path.',
+        },
         offset: { type: 'integer', description: 'First line to read, counted from 1.' },
         limit: { type: 'integer', description: 'How many lines to read.' },
       },
-      required: ['path'],
       additionalProperties: false,
     },
     annotations: READS,
-    call: (operation) => ({ kind: 'read', operation, style: RECEIPT_STYLE }),
+    call: ({ path, paths, ...lines }) => {
+      if (path !== undefined && paths === undefined)
+        return { kind: 'read', operation: { path, ...lines }, style: RECEIPT_STYLE };
+      if (path !== undefined || paths === undefined) return problem('give either path or paths');
+      if (Object.keys(lines).length > 0) return problem('offset and limit are for a single path');
+      return {
+        kind: 'read-many',
+        operation: { paths, each: { limit: ALL_LINES }, together: MAX_TOGETHER },
+        render: manyText,
+      };
+    },
   }),
   tool({
     name: 'list_directory',
@@ -38,11 +56,19 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       properties: {
         path: { type: 'string', description: FOLDER },
         depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },
+        after: {
+          type: 'string',
+          description: 'Go on after this name, where a listing was cut; without depth.',
+        },
       },
       additionalProperties: false,
     },
     annotations: READS,
-    call: (args) => ({ kind: 'list', operation: { ...args, limit: MAX_ENTRIES }, render: listText }),
+    call: (args) => ({
+      kind: 'list',
+      operation: { ...args, limit: MAX_ENTRIES },
+      render: (result, context) => listText(result, context, args.depth),
+    }),
   }),
   tool({
     name: 'find_files',
@@ -84,6 +110,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
         },
         context: { type: 'integer', minimum: 0, description: 'Lines to show around each match.' },
         ignore_case: { type: 'boolean', description: 'Match upper and lower case alike.' },
+        literal: { type: 'boolean', description: 'Take the pattern as plain text.' },
       },
       required: ['pattern'],
       additionalProperties: false,

@@ -1,9 +1,11 @@
 import type { ReadResult } from '../../model/results.ts';
 import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
+import { explain } from '../../report/explain.ts';
 import { lineWords } from '../../report/ranges.ts';
-import type { ReadStyle } from '../read-style.ts';
-import type { Block, Rendered } from '../render.ts';
+import type { Results } from '../operation.ts';
+import { type ReadStyle, readText } from '../read-style.ts';
+import type { Block, RenderContext, Rendered } from '../render.ts';
 
 /** Numbered lines, then one receipt line that says what was shown. */
 export const RECEIPT_STYLE: ReadStyle = {
@@ -35,6 +37,16 @@ function notes(result: ReadResult): string[] {
     lines.push(`(${cut}: only the beginning is shown, and reading again will not show more)`);
   }
   return lines;
+}
+
+/** Several files, each as if it had been read alone; a refused one is explained in its place. */
+export function manyText({ files }: Results['read-many'], context: RenderContext): Rendered {
+  const shown = files.map(({ outcome }): Rendered => {
+    if (!outcome.ok) return explain(outcome.refusal, context);
+    return outcome.media === undefined ? readText(outcome, RECEIPT_STYLE, context) : notText(outcome);
+  });
+  if (shown.every((one) => typeof one === 'string')) return shown.join('\n\n');
+  return shown.flatMap((one) => (typeof one === 'string' ? [{ type: 'text' as const, text: one }] : one));
 }
 
 /** Images and audio are shown, everything else that is not text is described. */

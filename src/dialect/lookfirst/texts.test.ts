@@ -162,19 +162,19 @@ describe('a listing', () => {
   ] as const;
 
   it.each([
-    ['all of it', { cut: 0, complete: true }, '[listed .: 4 entries]'],
+    ['all of it', { cut: 0, complete: true, more: false }, '[listed .: 4 entries]'],
     [
       'how much is cut',
-      { cut: 7, complete: false },
-      '[listed .: 4 entries, and 7 more that are not shown: list a folder below, or find files by name]',
+      { cut: 7, complete: false, more: true },
+      '[listed .: 4 entries, and 7 more that are not shown: list a folder below, or find files by name]\nNext: list_directory {"path":".","after":"p"} shows the next entries.',
     ],
     [
       'that some is unknown',
-      { cut: undefined, complete: false },
+      { cut: undefined, complete: false, more: true },
       '[listed .: 4 entries, and some folders could not be listed]',
     ],
   ])('shows kinds and sizes, and says %s', (_what, more, last) => {
-    expect(listText({ path: '.', entries, ...more })).toBe(
+    expect(listText({ path: '.', entries, ...more }, W)).toBe(
       ['directory src/', 'file a.txt (12 B)', 'link l -> a.txt', 'fifo p', last].join('\n'),
     );
   });

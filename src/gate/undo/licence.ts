@@ -56,7 +56,9 @@ async function unlistedFolder(world: World, ledger: Ledger, key: string): Promis
   try {
     const above = (path: string): string => path.split('/').slice(0, -missing.length).join('/');
     const seen = await ledger.recall(above(key));
-    if (seen?.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256) return undefined;
+    const isWhole = seen?.coverage.kind === 'whole';
+    if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
+      return undefined;
     return { next: 'list', folder: above(place.path.relative) || '.' };
   } finally {
     place.dir.close();

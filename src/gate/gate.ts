@@ -10,7 +10,7 @@ import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
 import { dryRun } from './dry-run.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
-import { prepare } from './prepare.ts';
+import { prepareAll } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
@@ -121,7 +121,7 @@ export class Gate {
   ): Promise<Outcome<ApplyResult> | { readonly needs: readonly string[] }> {
     const prepared: Prepared[] = [];
     try {
-      for (const change of changes) prepared.push(await prepare(this.#world, this.#ledger, change));
+      prepared.push(...(await prepareAll(this.#world, this.#ledger, changes)));
       const refusals: Refusal[] = [];
       for (const item of prepared) if (!item.ok) refusals.push((await this.refusals.record(item)).refusal);
       const refusal = combined(intent, refusals);

@@ -2,6 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { prepareWithSiblings } from './await-sibling.ts';
 import { judgeConfirmed } from './confirm.ts';
 import { pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
@@ -11,11 +12,27 @@ import { prepareWrite } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
-/**
- * Judges one change and makes the step that does it. Called under the lock of its files. What the system does not let us
- * look at (a folder without read permission in a tree, say) is UNVERIFIABLE: nothing was changed yet.
- */
+/** Judges changes and makes the steps that do them, in the same order. Called under the locks of their files. */
+export function prepareAll(
+  world: World,
+  ledger: Ledger,
+  changes: readonly FileIntent[],
+): Promise<Prepared[]> {
+  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, change);
+  return prepareWithSiblings(world, ledger, { changes, judge });
+}
+
+/** The same for one change. */
 export async function prepare(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
+  const [prepared] = await prepareAll(world, ledger, [change]);
+  return prepared ?? prepareOnce(world, ledger, change);
+}
+
+/**
+ * What the system does not let us look at (a folder without read permission in a tree, say) is UNVERIFIABLE: nothing was
+ * changed yet.
+ */
+async function prepareOnce(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
   if (world.policy.readOnly)
     return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
   try {

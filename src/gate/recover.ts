@@ -62,7 +62,7 @@ export async function lockKeys(
     throw nothingChanged(error);
   }
   if (left.length === 0) {
-    const unhold = seen && ledger?.hold(keys, seen);
+    const unhold = seen && ledger?.fetched.hold(keys, seen);
     return () => {
       unhold?.();
       release();

@@ -43,6 +43,10 @@ export class FetchedSightings {
     return found;
   }
 
+  /**
+   * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
+   * changes or the returned function is called. Call it before the lock is given back.
+   */
   hold(keys: readonly string[], found: ReadonlyMap<string, Sighting>): () => void {
     for (const key of keys) this.#held.set(key, found.get(key));
     return () => {
@@ -61,6 +65,7 @@ export class FetchedSightings {
     this.#held.delete(key);
   }
 
+  /** Asks the store again for everything, held or not. */
   clear(): void {
     this.#recalled.clear();
     this.#held.clear();

@@ -49,14 +49,14 @@ export class Ledger {
   #turn: Promise<unknown> = Promise.resolve();
   /** Changes that are waiting for their turn, or at it. */
   #turns = 0;
-  readonly #fetched: FetchedSightings;
+  readonly fetched: FetchedSightings;
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
     this.#store = options.store;
     this.earlier = new EarlierSightings(options.store, options.session);
     this.#policy = options.policy;
-    this.#fetched = new FetchedSightings(options.store, options.session);
+    this.fetched = new FetchedSightings(options.store, options.session);
   }
 
   /** Session and turn, for the entries of the journal. */
@@ -66,20 +66,12 @@ export class Ledger {
 
   /** As stored: tombstones and stubs included, for a refusal says what they know. */
   recall(key: string): Awaitable<Sighting | undefined> {
-    return this.#fetched.recall(key);
+    return this.fetched.recall(key);
   }
 
   /** Like `recall` for several files, in one round trip; files that were never seen are absent. */
   recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
-    return this.#fetched.recallMany(keys);
-  }
-
-  /**
-   * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
-   * changes or the returned function is called. Call it before the lock is given back.
-   */
-  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting>): () => void {
-    return this.#fetched.hold(keys, found);
+    return this.fetched.recallMany(keys);
   }
 
   /** Every sighting that counts. */
@@ -133,7 +125,7 @@ export class Ledger {
     const seen = await this.recallMany(keys);
     for (const key of keys) {
       this.earlier.keep(seen.get(key));
-      this.#fetched.drop(key);
+      this.fetched.drop(key);
     }
     return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
   }
@@ -200,12 +192,12 @@ export class Ledger {
 
   /** Nothing was changed through this ledger since that was recalled. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
-    return this.#turns === 0 && this.#fetched.isLast(key, recalled);
+    return this.#turns === 0 && this.fetched.isLast(key, recalled);
   }
 
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
-    this.#fetched.drop(next.key);
+    this.fetched.drop(next.key);
     // A time to live counts from the last view, however soon after another it came.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
@@ -276,7 +268,7 @@ export class Ledger {
       throw error;
     } finally {
       this.#turns -= 1;
-      this.#fetched.clear();
+      this.fetched.clear();
     }
   }
 }

@@ -10,4 +10,6 @@ export interface SessionRecord {
   readonly openedMs: number;
   readonly lastMs: number;
   readonly closedMs?: number;
+  /** The processes that have it open, or had it open when they died. */
+  readonly openIn?: readonly string[];
 }

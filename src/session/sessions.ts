@@ -76,8 +76,7 @@ export class Sessions implements SessionHost {
     try {
       await idle;
       if (!session.named) await store.record({ dropSession: session.id });
-      else
-        await store.record({ session: { ...(await this.#recordOf(session)), closedMs: this.world.now() } });
+      else await store.record({ session: await this.#closedRecord(session) });
     } finally {
       this.#leaving -= 1;
       openSessions.remove(session);
@@ -114,7 +113,25 @@ export class Sessions implements SessionHost {
     };
     const text = kept === undefined ? 'opened' : 'resumed';
     const entry = { kind: 'session' as const, atMs: now, session: session.id, root: record.root, text };
-    await this.world.store.record({ session: record, entries: [entry] });
+    const openIn = [...(await this.#others(kept)), this.world.owner];
+    await this.world.store.record({ session: { ...record, openIn }, entries: [entry] });
+    if (session.named) await this.#joinOthers(session.id);
+  }
+
+  /** Two processes that open a session at once may each overwrite the other's name in its record. */
+  async #joinOthers(id: string): Promise<void> {
+    const { owner, store } = this.world;
+    const kept = await this.#kept(id);
+    if (kept === undefined || kept.openIn?.includes(owner) === true) return;
+    await store.record({ session: { ...kept, openIn: [...(kept.openIn ?? []), owner] } });
+  }
+
+  /** The other processes that have a session open and still run. */
+  async #others(kept: SessionRecord | undefined): Promise<string[]> {
+    const others: string[] = [];
+    for (const owner of kept?.openIn ?? [])
+      if (owner !== this.world.owner && (await this.world.isAlive(owner))) others.push(owner);
+    return others;
   }
 
   /** What is kept under this id. A fork or a child begins anew, so what one of that name has seen before is forgotten. */
@@ -129,10 +146,13 @@ export class Sessions implements SessionHost {
     return this.world.store.session(id);
   }
 
-  async #recordOf(session: GatedSession): Promise<SessionRecord> {
+  /** A session is closed when the last process closes it. */
+  async #closedRecord(session: GatedSession): Promise<SessionRecord> {
     const now = this.world.now();
     const kept = await this.#kept(session.id);
     const root = this.world.workspace.roots[0] ?? '';
-    return { ...(kept ?? { id: session.id, root, named: session.named, openedMs: now }), lastMs: now };
+    const { openIn: _, ...record } = kept ?? { id: session.id, root, named: session.named, openedMs: now };
+    const others = await this.#others(kept);
+    return { ...record, lastMs: now, ...(others.length === 0 ? { closedMs: now } : { openIn: others }) };
   }
 }

@@ -65,6 +65,6 @@ describe('calls to the store', () => {
   it('of opening a session fetch no other sessions of other workspaces', async () => {
     const { sessions, calls } = await countedSessions();
     await sessions.session('agent');
-    expect(calls).toEqual(['sessions', 'session', 'record']);
+    expect(calls).toEqual(['sessions', 'session', 'record', 'session']);
   });
 });

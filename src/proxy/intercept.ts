@@ -53,7 +53,7 @@ export class Intercept {
     }
     const read = readCall(this.#options, this.#bearings, { line: given, message: asked });
     const { understanding } = read;
-    if (understanding.touches.length === 0 && !understanding.unexplained) {
+    if (understanding.touches.length === 0 && !understanding.unexplained && !understanding.guessed) {
       this.#wire.toUpstream(read.line);
       return;
     }
@@ -96,7 +96,8 @@ export class Intercept {
   /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
-    if (this.#arriving > 0 || understanding.unexplained || changes(understanding)) return false;
+    if (this.#arriving > 0 || understanding.unexplained || understanding.guessed) return false;
+    if (changes(understanding)) return false;
     if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
     const session = this.#options.session(metaOf(call.message));
     if (session instanceof Promise) return false;

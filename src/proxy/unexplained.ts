@@ -14,9 +14,12 @@ export async function judgeUnexplained(
   call: Call,
   session: ForeignSession,
 ): Promise<Refusal | undefined> {
-  const what = commandOf(call.understanding, call.tool);
-  if (what === undefined) return undefined;
   const { unknownTools, catalogue, shared } = options;
+  const { understanding, tool } = call;
+  // What a server says of its own tools is not proof: where nothing may be changed, a table must describe them.
+  const isUnproven = understanding.guessed && (session.readOnly || unknownTools === 'deny');
+  const what = commandOf(understanding, tool) ?? (isUnproven ? tool : undefined);
+  if (what === undefined) return undefined;
   const through =
     !session.readOnly &&
     (unknownTools === 'allow' ||

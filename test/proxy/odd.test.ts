@@ -3,21 +3,29 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
+import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { scratch, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 
-async function open(options: Partial<ProxyOptions> & { name?: string } = {}) {
+async function open(
+  options: Partial<ProxyOptions> & { name?: string } = {},
+  workspace: Partial<WorkspaceOptions> = {},
+) {
   const root = scratch();
   const path = join(root, 'a.txt');
   writeFileSync(path, 'old\n');
   const { name = 'secure-filesystem-server', ...rest } = options;
-  const running = await startProxy(root, {
-    command: process.execPath,
-    args: [ODD, name],
-    graceMs: 200,
-    ...rest,
-  });
+  const running = await startProxy(
+    root,
+    {
+      command: process.execPath,
+      args: [ODD, name],
+      graceMs: 200,
+      ...rest,
+    },
+    workspace,
+  );
   await running.client.initialize();
   await running.client.request('tools/list');
   return { ...running, root, path };
@@ -124,6 +132,25 @@ describe('tools that nobody has described', () => {
     const notices = (await gate.log()).filter((entry) => entry.includes('format_all'));
     expect(notices.map((entry) => entry.includes('let through'))).toEqual(through);
     if (!first.ok) expect(first.text).toContain('nobody has described what this tool does to files');
+  });
+
+  it.each([
+    ['deny', { unknownTools: 'deny' as const }, {}, 'PROTECTED'],
+    ['--read-only', {}, { policy: { readOnly: true } }, 'READ_ONLY'],
+  ])('are not believed to be read-only under %s', async (_what, options, workspace, code) => {
+    const { client, path } = await open({ name: 'nobody-knows-me', ...options }, workspace);
+    expect(await client.call('inspect', { path })).toMatchObject({ ok: false, code });
+    expect(await client.call('cwd')).toMatchObject({ ok: false, code });
+    expect(readFileSync(path, 'utf8')).toBe('old\n');
+  });
+
+  it.each([
+    ['JSON text', '[{"old_string":"old","new_string":"new"}]'],
+    ['something else', 'old becomes new'],
+  ])('are refused on an unread file whatever form their edits have: %s', async (_what, edits) => {
+    const { client, path } = await open({ name: 'nobody-knows-me' });
+    expect(await client.call('edit_text', { path, edits })).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect(readFileSync(path, 'utf8')).toBe('old\n');
   });
 
   it('are asked about again when they come with other arguments', async () => {

@@ -26,6 +26,10 @@ describe('inferRules', () => {
       { source: 'a', destination: 'b' },
       [{ does: 'copy', source: 'source', destination: 'destination' }],
     ],
+    ['edit_file', { path: 'a', edits: 'swap x for y' }, [{ does: 'touch', path: 'path' }]],
+    ['edit_file', { path: 'a', edits: { from: 'x' } }, [{ does: 'touch', path: 'path' }]],
+    ['save', { path: 'a', content: { blocks: ['x'] } }, [{ does: 'touch', path: 'path' }]],
+    ['search_files', { path: 'a', text: ['x'] }, [{ does: 'read', path: 'path', shown: { as: 'verbatim' } }]],
     ['remove_file', { path: 'a' }, [{ does: 'delete', path: 'path', recursive: 'recursive' }]],
     ['format', { filename: 'a' }, [{ does: 'look', path: 'filename' }]],
     [

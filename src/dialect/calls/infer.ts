@@ -55,9 +55,18 @@ function changesOf(name: string, args: JsonRecord): Rule[] {
   if (edit !== undefined) return [{ does: 'edit', path, edit }];
   const content = keyOf(args, CONTENT);
   if (content !== undefined) return [{ does: /append/i.test(name) ? 'insert' : 'write', path, content }];
+  if (tendencyOf(name) !== 'reads' && bringsText(args)) return [{ does: 'touch', path }];
   if (/(^|[^a-z])(delete|remove|unlink|rm)([^a-z]|$)/i.test(name))
     return [{ does: 'delete', path, recursive: 'recursive' }];
   return [];
+}
+
+/** True if a text or edits are given, in whatever form: the server may understand what is unclear to us. */
+function bringsText(args: JsonRecord): boolean {
+  return Object.keys(args).some((key) => {
+    const given = args[key] !== undefined && args[key] !== null;
+    return given && [CONTENT, OLD, NEW, EDITS].some((set) => set.has(plain(key)));
+  });
 }
 
 function editOf(args: JsonRecord): EditArguments | undefined {

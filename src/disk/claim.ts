@@ -60,7 +60,7 @@ export function claimName(context: DiskContext, place: Place): string | undefine
 export function reserveClaim(context: DiskContext, place: Place): string {
   const dir = dirname(place.path.absolute);
   const name = context.litter.tempName(dir);
-  context.litter.claiming(dir, name, place.name);
+  context.litter.claiming(dir, { claim: name, name: place.name, durability: context.durability });
   return `${place.dir.prefix}/${name}`;
 }
 

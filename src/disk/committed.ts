@@ -5,7 +5,7 @@ import type { Notice } from '../model/results.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOf } from './hash.ts';
 import { modeOf, stampOf } from './stats.ts';
-import type { TempFile } from './temp-file.ts';
+import type { Staged, TempFile } from './temp-file.ts';
 
 /** Writing and comparing so much takes about as long as a tick of the clock. */
 const WORTH_ASKING_BYTES = 1n << 19n;
@@ -14,6 +14,8 @@ const WORTH_ASKING_BYTES = 1n << 19n;
 export interface NewContent {
   readonly bytes: Uint8Array;
   readonly fingerprint?: Fingerprint;
+  /** The file that already holds them beside the target. */
+  readonly staged?: Staged;
 }
 
 export interface Committed {

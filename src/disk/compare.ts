@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Place } from '../model/path.ts';
+import { openRegular } from './read.ts';
 
 /** The bytes a file must have; `bytes` spare the hash when the caller still has them. */
 export interface Expected {
@@ -19,6 +21,17 @@ export function holds(fd: number, expected: Expected): boolean {
   return expected.bytes === undefined
     ? holdsFingerprint(fd, expected.fingerprint)
     : holdsBytes(fd, expected.bytes);
+}
+
+/** The same for what has a name: false if that is no regular file. */
+export function holdsAt(place: Pick<Place, 'dir' | 'name'>, fingerprint: Fingerprint): boolean {
+  const opened = openRegular(place);
+  if ('problem' in opened) return false;
+  try {
+    return holds(opened.fd, { fingerprint });
+  } finally {
+    closeSync(opened.fd);
+  }
 }
 
 function holdsBytes(fd: number, bytes: Uint8Array): boolean {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock } from './clock.ts';
+import { FileSystemSync } from './file-system-sync.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog } from './litter-log.ts';
 import { loadNative, type NativeFiles } from './native.ts';
@@ -30,6 +31,9 @@ export interface DiskContext {
   /** Displaced files that could only be copied there. */
   readonly held: HeldFiles;
   readonly durability: Durability;
+  /** Set while many changes are made at once: what they must be made durable as, by one sync for all of them. */
+  readonly batch?: Durability;
+  readonly sync: FileSystemSync;
   /** Where a displaced file with these bytes may go at once, instead of the folder above. */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /** Undefined: names cannot be exchanged atomically here; commits claim and link instead. */
@@ -63,6 +67,7 @@ export function openDisk(options: DiskOptions): DiskContext {
     retained,
     held,
     durability: options.durability,
+    sync: new FileSystemSync(),
     ...(options.imageName === undefined ? {} : { imageName: options.imageName }),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),

@@ -7,7 +7,7 @@ import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import { discardOurs, type New, withdraw } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { writeTemp } from './temp-file.ts';
+import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 
 export interface NewFile extends NewContent {
   /** Default: what the process's umask makes of 0666. */
@@ -25,7 +25,9 @@ export async function create(
 ): Promise<Committed | Conflict> {
   const like = { kind: 'new', ...(file.mode === undefined ? {} : { mode: file.mode }) } as const;
   try {
-    const temp = await writeTemp(context, place, { bytes: file.bytes, like });
+    const { staged, bytes } = file;
+    const temp = staged ? openStaged(place, staged) : await writeTemp(context, place, { bytes, like });
+    if (temp === undefined) return conflict('changed');
     try {
       const hidesWrites = mayHideWrites(context, place, temp);
       return publish(context, { place, temp, intended: file.bytes })
@@ -35,6 +37,20 @@ export async function create(
       discardOurs(context, { place, temp, intended: file.bytes });
       closeSync(temp.fd);
     }
+  } catch (error) {
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+/** Writes a new file ahead of `create`. */
+export async function stageNew(
+  context: DiskContext,
+  place: Place,
+  { bytes, mode }: Pick<NewFile, 'bytes' | 'mode'>,
+): Promise<Staged> {
+  const like = { kind: 'new', ...(mode === undefined ? {} : { mode }) } as const;
+  try {
+    return await stageTemp(context, place, { bytes, like });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   }

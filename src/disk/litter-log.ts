@@ -12,6 +12,13 @@ export type LitterLine =
   | { readonly dir: string }
   | { readonly dir: string; readonly claim: string; readonly name: string };
 
+interface Claiming {
+  readonly claim: string;
+  readonly name: string;
+  /** In a batch nothing is synced: after a power cut its announced change brings the file back. */
+  readonly durability: Durability;
+}
+
 /**
  * Says where a process may leave temporary names behind if it is killed: one file per process in our state folder,
  * a line for each workspace folder it writes to. A later start reads the logs of dead processes.
@@ -43,9 +50,18 @@ export class LitterLog {
     return `${TEMP_PREFIX}${this.#owner}-${this.#count.toString(36)}`;
   }
 
+  /** Records that temporary names will be made in these folders: one sync for all of them. */
+  expect(dirs: readonly string[]): void {
+    const added = [...new Set(dirs)].filter((dir) => !this.#dirs.has(dir));
+    for (const [index, dir] of added.entries()) {
+      this.#append({ dir }, index === added.length - 1 ? this.#durability : 'none');
+      this.#dirs.add(dir);
+    }
+  }
+
   /** Records that `name` in `dir` is about to be away under `claim` for a moment. */
-  claiming(dir: string, claim: string, name: string): void {
-    this.#append({ dir, claim, name });
+  claiming(dir: string, { claim, name, durability }: Claiming): void {
+    this.#append({ dir, claim, name }, durability);
   }
 
   /** Something failed on the way, and a temporary name may still be there: the log stays for a later start. */
@@ -61,13 +77,13 @@ export class LitterLog {
     if (!this.#doubtful) unlinkIfThere(this.#path);
   }
 
-  #append(line: LitterLine): void {
+  #append(line: LitterLine, durability: Durability = this.#durability): void {
     this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
     // On a line of its own, whatever a full disk has made of the one before.
     const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
     // So that it holds across a power cut as well: once per folder, and for every claim.
-    if (this.#durability !== 'none') fsyncSync(this.#fd);
+    if (durability !== 'none') fsyncSync(this.#fd);
   }
 }
 

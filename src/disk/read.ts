@@ -69,7 +69,7 @@ export interface Opened {
  * Opens a regular file without following a link. Anything else is refused before it is opened: opening a FIFO wakes
  * whoever waits to write into it, opening a device can do anything. Whoever gets the descriptor closes it.
  */
-export function openRegular(place: Place): Opened | Unreadable {
+export function openRegular(place: Pick<Place, 'dir' | 'name'>): Opened | Unreadable {
   try {
     const stats = lstatSync(at(place));
     if (stats.isSymbolicLink()) return { problem: 'swapped' };
@@ -81,7 +81,7 @@ export function openRegular(place: Place): Opened | Unreadable {
 }
 
 /** The same for what a look just showed to be a regular file: what has come in its place since is opened, and refused. */
-export function openLooked(place: Place): Opened | Unreadable {
+export function openLooked(place: Pick<Place, 'dir' | 'name'>): Opened | Unreadable {
   let fd: number;
   try {
     fd = openSync(at(place), READ);

@@ -40,7 +40,7 @@ describe('recover', () => {
     const disk = bench([]);
     killed(disk, 'dead', (log) => {
       const claim = log.tempName(disk.root);
-      log.claiming(disk.root, claim, 'f');
+      log.claiming(disk.root, { claim, name: 'f', durability: 'full' });
       makeTree(
         disk,
         tree.map((line) => line.replace('CLAIM', claim)),

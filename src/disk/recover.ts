@@ -5,7 +5,7 @@ import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import { type LitterLine, logFolder, readLitter, TEMP_PREFIX } from './litter-log.ts';
-import { retain } from './retain.ts';
+import { retain, retainFolder } from './retain.ts';
 import { unlinkIfThere } from './unlink-if-there.ts';
 
 export interface Recovery {
@@ -115,11 +115,13 @@ function removeTemp(
   { name, others }: { readonly name: string; readonly others: readonly string[] },
 ): boolean {
   const path = `${dir.prefix}/${name}`;
-  const { ino, nlink } = lstatSync(path, { bigint: true });
+  const stats = lstatSync(path, { bigint: true });
+  const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
   // Killed between giving a file its name and taking the temporary one away.
-  if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
+  if (stats.isDirectory()) retainFolder(context, path);
+  else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);
   return true;
 }

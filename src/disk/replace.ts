@@ -8,9 +8,9 @@ import type { DiskContext } from './context.ts';
 import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
 import { discardOurs, type Publication, type Published } from './publication.ts';
-import { openLooked, openRegular, type Unreadable } from './read.ts';
+import { type Opened, openLooked, openRegular, type Unreadable } from './read.ts';
 import { isReadOnly } from './stats.ts';
-import { discard, writeTemp } from './temp-file.ts';
+import { discard, openStaged, type Staged, stageTemp, type TempFile, writeTemp } from './temp-file.ts';
 
 /** Nothing of ours was published. `retained`: files displaced for a moment whose names others have taken since. */
 export interface Conflict {
@@ -49,9 +49,8 @@ export async function replace(
   if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats) && change.expected.evenReadOnly !== true) return conflict('read-only');
-    const mode = change.mode === undefined ? {} : { mode: change.mode };
-    const like = { kind: 'replaces', stats: old.stats, fd: old.fd, ...mode } as const;
-    const temp = await writeTemp(context, place, { bytes: change.bytes, like });
+    const temp = await tempFor(context, place, { ...change, old });
+    if (temp === undefined) return conflict('changed');
     try {
       const { expected, bytes: intended, ours } = change;
       const publication = { place, temp, old: { ...old }, expected, intended, ...(ours ? { ours } : {}) };
@@ -59,6 +58,38 @@ export async function replace(
     } finally {
       closeSync(temp.fd);
     }
+  } catch (error) {
+    throw changeFailed(context, error, place.path);
+  } finally {
+    closeSync(old.fd);
+  }
+}
+
+async function tempFor(
+  context: DiskContext,
+  place: Place,
+  { bytes, mode, old, staged }: Pick<Replacement, 'bytes' | 'mode' | 'staged'> & { readonly old: Opened },
+): Promise<TempFile | undefined> {
+  if (staged !== undefined) return openStaged(place, staged);
+  const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
+  return writeTemp(context, place, { bytes, like });
+}
+
+/** Writes the successor of a file ahead of `replace`; undefined if there is no file that could be read. */
+export async function stageReplacement(
+  context: DiskContext,
+  place: Place,
+  content: Pick<Replacement, 'bytes' | 'mode'>,
+): Promise<Staged | undefined> {
+  const old = openRegular(place);
+  if ('problem' in old) return undefined;
+  try {
+    const like = {
+      kind: 'replaces',
+      ...old,
+      ...(content.mode === undefined ? {} : { mode: content.mode }),
+    } as const;
+    return await stageTemp(context, place, { bytes: content.bytes, like });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {

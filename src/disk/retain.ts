@@ -35,6 +35,17 @@ export function retain(context: DiskContext, from: string, image?: string): stri
   return to;
 }
 
+/** Folders among the displaced files that we took out of a workspace ourselves begin like this. */
+export const KEPT_FOLDER = 'folder-';
+
+/** Moves a displaced folder out of the workspace, with everything in it, and returns where it is. */
+export function retainFolder(context: DiskContext, from: string): string {
+  context.trace?.('retain');
+  const to = join(context.retained, `${KEPT_FOLDER}${Date.now()}-${randomUUID()}`);
+  inFolder(context, () => renameSync(from, to));
+  return to;
+}
+
 /** Makes our folder again if someone has removed it: there is always room for a displaced file. */
 function inFolder<T>(context: DiskContext, work: () => T): T {
   try {

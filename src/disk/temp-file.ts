@@ -78,6 +78,40 @@ export async function writeTemp(
   }
 }
 
+/** A temporary file that was written ahead of its publication and closed: a batch holds no descriptor per file. */
+export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
+
+/** Writes a temporary file beside its target and closes it. `openStaged` goes on with it, `dropStaged` gives it up. */
+export async function stageTemp(
+  context: DiskContext,
+  place: Place,
+  content: { readonly bytes: Uint8Array; readonly like: Likeness },
+): Promise<Staged> {
+  const { fd, name, stats, notices } = await writeTemp(context, place, content);
+  closeSync(fd);
+  return { name, stats, notices };
+}
+
+/** Undefined if what has that name is another file: someone has moved the folder or taken the file. */
+export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) !== stats.ino) return undefined;
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if (fstatSync(fd, { bigint: true }).ino === stats.ino) return { path, name, fd, stats, notices };
+  closeSync(fd);
+  return undefined;
+}
+
+/** Removes a staged file that was not published. */
+export function dropStaged({ dir }: Place, { name, stats }: Staged): void {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) === stats.ino) unlinkSync(path);
+}
+
+function inodeAt(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
 /** The failure that led here is the one to report. */
 function removeQuietly(context: DiskContext, path: string): void {
   try {

@@ -6,6 +6,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { announce, newChangeId, type Settlement, settle } from './announce.ts';
 import { bypassEntries } from './bypass-entries.ts';
 import { conflictRefusal } from './conflict-refusal.ts';
+import { type DoneStep, runSteps } from './run-steps.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -38,7 +39,7 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   const done: DoneStep[] = [];
   let refusal: Refusal | undefined;
   try {
-    refusal = await runAll(work.steps, done);
+    refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done) };
       const recorded = await settle(world, ledger, settlementOf(done, settled, announced));
@@ -53,21 +54,6 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   if (await takeBack(world, { work, done, change: announced ? change : undefined }))
     return { ok: false, refusal };
   throw notTakenBack(refusal);
-}
-
-/** Carries the steps out, in order; why one of them was stopped, if one was. */
-async function runAll(steps: readonly Step[], done: DoneStep[]): Promise<Refusal | undefined> {
-  for (const step of steps) {
-    const outcome = await step.run();
-    if (!outcome.ok) return conflictRefusal(step, outcome);
-    done.push({ step, outcome });
-  }
-  return undefined;
-}
-
-interface DoneStep {
-  readonly step: Step;
-  readonly outcome: Done;
 }
 
 /** Several steps may need the same folder; it is made once. */

@@ -14,6 +14,7 @@ import { prepareAll } from './prepare.ts';
 import type { Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
+import { worldFor } from './run-steps.ts';
 import { vetOne } from './vet.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
@@ -119,9 +120,10 @@ export class Gate {
     changes: readonly FileIntent[],
     locked: readonly string[],
   ): Promise<Outcome<ApplyResult> | { readonly needs: readonly string[] }> {
+    const world = await worldFor(this.#world, changes.length);
     const prepared: Prepared[] = [];
     try {
-      prepared.push(...(await prepareAll(this.#world, this.#ledger, changes)));
+      prepared.push(...(await prepareAll(world, this.#ledger, changes)));
       const refusals: Refusal[] = [];
       for (const item of prepared) if (!item.ok) refusals.push((await this.refusals.record(item)).refusal);
       const refusal = combined(intent, refusals);
@@ -131,7 +133,7 @@ export class Gate {
       const keys = steps.flatMap((step) => step.effects.map((effect) => effect.key));
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
-      const outcome = await carryOut(this.#world, this.#ledger, { steps, locked });
+      const outcome = await carryOut(world, this.#ledger, { steps, locked });
       if (!outcome.ok) return refused((await this.refusals.record(outcome)).refusal);
       for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
       return outcome;

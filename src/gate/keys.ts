@@ -93,7 +93,20 @@ export function missingFolder(located: Located): string | undefined {
 
 /** The keys that are neither locked nor in a locked folder. */
 export function notLocked(keys: readonly string[], locked: readonly string[]): readonly string[] {
-  return keys.filter((key) => !locked.some((one) => key === one || key.startsWith(`${one}/`)));
+  const all = new Set(locked);
+  return keys.filter((key) => !all.has(key) && !isBelowOne(key, all));
+}
+
+/** Keys without those that lie in another one of them: whoever locks a folder has everything in it. */
+export function outermostKeys(keys: readonly string[]): readonly string[] {
+  const all = new Set(keys);
+  return [...all].filter((key) => !isBelowOne(key, all));
+}
+
+function isBelowOne(key: string, folders: ReadonlySet<string>): boolean {
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
+    if (folders.has(key.slice(0, end))) return true;
+  return false;
 }
 
 function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: string): Refusal {

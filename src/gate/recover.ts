@@ -10,6 +10,7 @@ import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { settleByBytes } from './foreign/settle.ts';
+import { outermostKeys } from './keys.ts';
 import { restoreStep } from './restore-step.ts';
 import { sideAt } from './side-at.ts';
 import { ABSENT } from './sides.ts';
@@ -106,8 +107,8 @@ async function untilGone(world: World, owner: string): Promise<void> {
 
 async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
-  const keys = new Set([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
-  const release = await world.locks.acquire([...keys], world.policy.lockTimeoutMs);
+  const keys = outermostKeys([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   // Someone is at work there, and has settled it before or will.
   if (release === undefined) return;
   try {

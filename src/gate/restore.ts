@@ -1,14 +1,17 @@
+import { unbatched } from '../disk/batch.ts';
 import type { Expected } from '../disk/compare.ts';
-import { create } from '../disk/create.ts';
+import { create, stageNew } from '../disk/create.ts';
 import { setFileMode } from '../disk/file-mode.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { makeLink } from '../disk/links.ts';
 import { move } from '../disk/move.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace } from '../disk/replace.ts';
+import { type Conflict, conflict, replace, stageReplacement } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { sameContent, sameSide } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Effect, Side } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { ABSENT } from './sides.ts';
@@ -28,14 +31,20 @@ interface RestoredOk {
 }
 type Restored = RestoredOk | Conflict;
 
-/** `ours`: what is there was put there by us just now, and is given up if there is no room to keep it. */
-type Whose = 'ours';
-type Taking = UndoStep & { readonly whose: Whose | undefined };
+export interface RestoreHow {
+  /** What is there was put there by us just now, and is given up if there is no room to keep it. */
+  readonly ours?: true;
+  /** Reads the bytes that are to come. Default: from the images. */
+  readonly bytes?: (() => Promise<Uint8Array>) | undefined;
+  /** The file that already holds them beside its place. */
+  readonly staged?: Staged | undefined;
+}
+type Taking = UndoStep & RestoreHow;
 
 const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
 
 /** Brings one thing back, if what is there is what the step expects. After a conflict or a Fault everything is as it was. */
-export async function restore(world: World, step: UndoStep, whose?: Whose): Promise<Restored> {
+export async function restore(world: World, step: UndoStep, how: RestoreHow = {}): Promise<Restored> {
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
   const outcome = world.workspace.locate(step.key, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
@@ -46,9 +55,9 @@ export async function restore(world: World, step: UndoStep, whose?: Whose): Prom
     if (step.from !== undefined) return moveBack(world, step.from.key, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };
-    const taken = takeAway(world, located, { ...step, whose });
+    const taken = takeAway(world, located, { ...step, ...how });
     if (!taken.ok || step.restore.kind === 'absent') return taken;
-    const put = await putThere(world, located, { ...step, whose });
+    const put = await putThere(world, located, { ...step, ...how });
     return put.ok ? { ...put, displaced: [...taken.displaced, ...put.displaced] } : put;
   } finally {
     located.place.dir.close();
@@ -95,7 +104,7 @@ function changeMode({ place }: Located, { expect, restore: after }: UndoStep): R
 }
 
 /** Removes what must make room. A file that is only replaced stays until its successor takes its place. */
-function takeAway(world: World, located: Located, { expect, restore: after, whose }: Taking): Restored {
+function takeAway(world: World, located: Located, { expect, restore: after, ours }: Taking): Restored {
   if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
   switch (expect.kind) {
     case 'absent':
@@ -111,7 +120,7 @@ function takeAway(world: World, located: Located, { expect, restore: after, whos
       return removed.ok ? RESTORED : removed;
     }
     case 'file':
-      return after.kind === 'file' ? RESTORED : takeFile(world, located.place, { side: expect, whose });
+      return after.kind === 'file' ? RESTORED : takeFile(world, located.place, { side: expect, ours });
     default:
       return expect satisfies never;
   }
@@ -120,10 +129,10 @@ function takeAway(world: World, located: Located, { expect, restore: after, whos
 function takeFile(
   world: World,
   place: Place,
-  { side, whose }: { side: Extract<Side, { kind: 'file' }>; whose: Whose | undefined },
+  { side, ours }: { side: Extract<Side, { kind: 'file' }>; ours: true | undefined },
 ): Restored {
-  const ours = whose === undefined ? {} : ({ ours: true } as const);
-  const removed = remove(world.disk, place, { ...expectedOf(side), ...ours });
+  const expected = { ...expectedOf(side), ...(ours === undefined ? {} : { ours }) };
+  const removed = remove(world.disk, place, expected);
   return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, side) } : removed;
 }
 
@@ -177,26 +186,69 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
   }
 }
 
-async function putFile(
-  world: World,
-  place: Place,
-  { expect, restore: after, whose }: Taking,
-): Promise<Restored> {
+async function putFile(world: World, place: Place, step: Taking): Promise<Restored> {
+  const { expect, restore: after, staged } = step;
   if (after.kind === 'link') {
     const made = makeLink(world.disk, place, after.target);
     return made.ok ? RESTORED : made;
   }
   if (after.kind !== 'file') return RESTORED;
   const { fingerprint, mode } = after;
-  const bytes = await world.images.read(fingerprint);
+  // A file that was not staged with the others of its batch is synced by itself.
+  const disk = staged === undefined ? unbatched(world.disk) : world.disk;
+  const bytes = await bytesFor(world, step, fingerprint);
+  const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
   if (expect.kind !== 'file') {
-    const made = await create(world.disk, place, { bytes, fingerprint, mode });
+    const made = await create(disk, place, { ...content, mode });
     return made.ok ? RESTORED : made;
   }
-  // Permissions that someone has given the file since stay, unless it was our change that gave it others.
-  const permissions = mode === expect.mode ? {} : { mode };
-  const ours = whose === undefined ? {} : ({ ours: true } as const);
+  const ours = step.ours === undefined ? {} : { ours: step.ours };
   const expected = expectedOf(expect);
-  const written = await replace(world.disk, place, { bytes, fingerprint, expected, ...permissions, ...ours });
+  const written = await replace(disk, place, { ...content, expected, ...newMode(step), ...ours });
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
+}
+
+/** Permissions that someone has given the file since stay, unless it was our change that gave it others. */
+function newMode({ expect, restore: after }: UndoStep): { readonly mode?: number } {
+  return expect.kind === 'file' && after.kind === 'file' && after.mode !== expect.mode
+    ? { mode: after.mode }
+    : {};
+}
+
+function bytesFor(world: World, { bytes }: RestoreHow, fingerprint: Fingerprint): Promise<Uint8Array> {
+  return bytes === undefined ? world.images.read(fingerprint) : bytes();
+}
+
+/** Writes the bytes of a file that is to come beside its place; undefined where only carrying the step out can tell where. */
+export async function stage(
+  world: World,
+  step: UndoStep,
+  how: Pick<RestoreHow, 'bytes'>,
+): Promise<Staged | undefined> {
+  const { key, expect, restore: after, from } = step;
+  if (after.kind !== 'file' || from !== undefined || sameContent(expect, after)) return undefined;
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (located.place.path.key !== key) return undefined;
+    if (located.exists) {
+      if (expect.kind !== 'file') return undefined;
+      const bytes = await bytesFor(world, how, after.fingerprint);
+      return await stageReplacement(world.disk, located.place, { bytes, ...newMode(step) });
+    }
+    if (expect.kind !== 'absent' || located.missing.length > 1) return undefined;
+    const bytes = await bytesFor(world, how, after.fingerprint);
+    return await stageNew(world.disk, located.place, { bytes, mode: after.mode });
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** Removes a staged file that was not published. */
+export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return;
+  dropStaged(outcome.located.place, staged);
+  outcome.located.place.dir.close();
 }

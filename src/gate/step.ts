@@ -17,6 +17,10 @@ export interface Step {
   readonly notices?: readonly Notice[];
   /** What it will do to a text, with a bounded diff, for dry runs. */
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
+  /** In a batch: writes new bytes beside their place, so that those of all steps are synced together before `run`. */
+  stage?(): Promise<void>;
+  /** Removes what was staged and not published. */
+  unstage?(): void | Promise<void>;
   /** Changes the disk. After a conflict or a Fault nothing of this step is left, unless `isLeft` says so. */
   run(): Promise<Done | Conflict>;
   /** After a conflict or a Fault: whether something could not be put back, so that the change is still to be settled. */

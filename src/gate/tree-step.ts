@@ -5,46 +5,44 @@ import { readSnapshot } from '../disk/read.ts';
 import { release } from '../disk/release.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
+import { isTakeable } from '../disk/take-folder.ts';
 import type { Side } from '../model/entry.ts';
 import { isMissing } from '../model/errno.ts';
-import type { Place, ResolvedPath } from '../model/path.ts';
+import type { Place } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';
+import { atPath } from './at-path.ts';
+import { type Doomed, folderOutStep } from './folder-out-step.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { Displaced, Step } from './step.ts';
 import type { TreeNode } from './tree.ts';
 import type { World } from './world.ts';
 
-/** One thing in a tree, and what it is before it is deleted. */
-export interface Doomed {
-  readonly path: ResolvedPath;
-  readonly side: Side;
-}
-
 /** Fingerprints every file of a tree, so that each is deleted only as it was looked at. */
 export async function doom(world: World, nodes: readonly TreeNode[]): Promise<Doomed[] | Conflict> {
   const doomed: Doomed[] = [];
   for (const node of nodes) {
-    const side = await sideOfNode(world, node);
-    if ('reason' in side) return side;
-    doomed.push({ path: node.path, side });
+    const known = await sideOfNode(world, node);
+    if ('reason' in known) return known;
+    doomed.push({ path: node.path, ...known });
   }
   return doomed;
 }
 
-async function sideOfNode(world: World, node: TreeNode): Promise<Side | Conflict> {
+async function sideOfNode(world: World, node: TreeNode): Promise<Pick<Doomed, 'side' | 'stamp'> | Conflict> {
   switch (node.kind) {
     case 'folder':
-      return { kind: 'directory', mode: node.mode };
+      return { side: { kind: 'directory', mode: node.mode } };
     case 'link':
-      return { kind: 'link', target: node.target };
+      return { side: { kind: 'link', target: node.target } };
     case 'other':
       return conflict('kind', { kind: 'device' });
     case 'file': {
-      const snapshot = await at(world, node.path, (place) =>
+      const snapshot = await atPath(world, node.path, (place) =>
         readSnapshot(place, { clock: world.disk.clock }),
       );
       if ('reason' in snapshot) return snapshot;
-      return 'problem' in snapshot ? conflict('changed') : sideOf(snapshot);
+      if ('problem' in snapshot) return conflict('changed');
+      return { side: sideOf(snapshot), stamp: snapshot.racy ? undefined : snapshot.stamp };
     }
     default:
       return node satisfies never;
@@ -55,8 +53,20 @@ interface Removed extends Doomed {
   readonly displaced?: string;
 }
 
-/** Deletes a folder and everything in it, innermost first; every file's bytes stay among the images. */
+/** Deletes a folder and everything in it, by one rename if it can be moved to our own folder; every file becomes an image. */
 export function removeTreeStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
+  const { place } = located;
+  if (!isTakeable(world.disk, place)) return removeEachStep(world, located, doomed);
+  const step = folderOutStep(world, { action: 'delete', path: place.path, doomed });
+  const close = (): void => {
+    step.close();
+    place.dir.close();
+  };
+  return { ...step, close };
+}
+
+/** The same one by one, innermost first, for folders on another file system than our own. */
+function removeEachStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
   const removed: Removed[] = [];
   let left = false;
   const { path } = located.place;
@@ -97,7 +107,7 @@ async function removeAll(
 ): Promise<Conflict | Error | undefined> {
   try {
     for (const item of doomed) {
-      const outcome = await at<Removed | Conflict>(world, item.path, (place) =>
+      const outcome = await atPath<Removed | Conflict>(world, item.path, (place) =>
         removeOne(world, place, item),
       );
       if ('reason' in outcome) return outcome;
@@ -144,7 +154,7 @@ async function putBack(world: World, removed: readonly Removed[]): Promise<boole
 
 async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
-    return (await at(world, item.path, (place) => putOneBack(world, place, item))) === true;
+    return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
     // Whatever it was: the others come back, and of this one the next to look finds what is there.
     return false;
@@ -177,20 +187,4 @@ async function putFileBack(
   const { fingerprint, mode } = side;
   const bytes = await world.images.read(fingerprint);
   return (await create(world.disk, place, { bytes, fingerprint, mode })).ok;
-}
-
-/** Does something at a path found by walking to it anew; a conflict if the way there is no longer open. */
-async function at<T>(
-  world: World,
-  path: ResolvedPath,
-  work: (place: Place) => T | Promise<T>,
-): Promise<T | Conflict> {
-  const outcome = world.workspace.locate(path.absolute, 'delete', 'parents');
-  if (!outcome.ok) return conflict('changed');
-  const { place } = outcome.located;
-  try {
-    return await work(place);
-  } finally {
-    place.dir.close();
-  }
 }

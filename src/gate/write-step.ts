@@ -1,11 +1,13 @@
 import type { Committed } from '../disk/committed.ts';
-import { create } from '../disk/create.ts';
+import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { fingerprintOf } from '../disk/hash.ts';
+import { putBackFile } from '../disk/put-back.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
-import { type Conflict, replace } from '../disk/replace.ts';
+import { type Conflict, replace, stageReplacement } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
@@ -51,6 +53,7 @@ export function writeStep(world: World, change: NewBytes): Step {
   const unchanged = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
   let folders: MadeFolders | undefined;
   let committed: Committed | undefined;
+  let staged: Staged | undefined;
 
   const place = (): Place => {
     if (located.exists || located.missing.length === 1) return located.place;
@@ -73,10 +76,18 @@ export function writeStep(world: World, change: NewBytes): Step {
           maxLines: world.policy.maxDiffLines,
         }).text,
     }),
+    stage: async () => {
+      if (!unchanged) staged = await stage(world, change, place());
+    },
+    unstage: () => {
+      if (committed !== undefined) return;
+      if (staged !== undefined) dropStaged(place(), staged);
+      folders?.undo();
+    },
     run: async () => {
       if (unchanged) return done(world, change, { ...before, notices: [] });
       try {
-        const outcome = await commit(world, change, { place: place(), fingerprint });
+        const outcome = await commit(world, change, { place: place(), fingerprint, staged });
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
@@ -89,13 +100,13 @@ export function writeStep(world: World, change: NewBytes): Step {
     },
     revert: async () => {
       if (committed === undefined) return true;
-      const expected = { fingerprint, bytes: change.bytes };
-      const outcome =
-        before === undefined
-          ? remove(world.disk, place(), { ...expected, ours: true })
-          : await replace(world.disk, place(), { bytes: before.bytes, expected, ours: true });
+      const isBack = await takeBack(world, change, {
+        place: place(),
+        fingerprint,
+        displaced: committed.displaced,
+      });
       folders?.undo();
-      return outcome.ok;
+      return isBack;
     },
     close: () => {
       folders?.close();
@@ -104,19 +115,50 @@ export function writeStep(world: World, change: NewBytes): Step {
   };
 }
 
+interface Committing {
+  readonly place: Place;
+  readonly fingerprint: Fingerprint;
+  readonly staged: Staged | undefined;
+}
+
+/** Undefined if what is to be replaced is gone; carrying the step out will refuse. */
+function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
+  if (before !== undefined) return stageReplacement(world.disk, place, { bytes });
+  return stageNew(world.disk, place, { bytes, ...(mode === undefined ? {} : { mode }) });
+}
+
 function commit(
   world: World,
   { before, bytes, mode }: NewBytes,
-  { place, fingerprint }: { readonly place: Place; readonly fingerprint: Fingerprint },
+  { place, fingerprint, staged }: Committing,
 ): Promise<Committed | Conflict> {
+  const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
   if (before === undefined)
-    return create(world.disk, place, { bytes, fingerprint, ...(mode === undefined ? {} : { mode }) });
+    return create(world.disk, place, { ...content, ...(mode === undefined ? {} : { mode }) });
   return replace(world.disk, place, {
-    bytes,
-    fingerprint,
+    ...content,
     expected: { fingerprint: before.fingerprint, bytes: before.bytes },
     looked: true,
   });
+}
+
+async function takeBack(
+  world: World,
+  { before, bytes }: NewBytes,
+  {
+    place,
+    fingerprint,
+    displaced,
+  }: Pick<Committing, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
+): Promise<boolean> {
+  const expected = { fingerprint, bytes };
+  if (before === undefined) return remove(world.disk, place, { ...expected, ours: true }).ok;
+  const back =
+    displaced === undefined
+      ? 'unavailable'
+      : putBackFile(world.disk, place, { displaced, ours: fingerprint });
+  if (back !== 'unavailable') return back === 'back';
+  return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
 }
 
 function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {

@@ -56,15 +56,16 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
     moves.unshift(event);
   }
   flush();
-  return { steps: steps.filter((step, index) => !isNeededAgain(step, steps.slice(index + 1))), gaps };
+  return { steps: steps.filter((step, index) => !isNeededAgain(step, () => steps.slice(index + 1))), gaps };
 }
 
 /**
  * A folder that would be made again for what comes back into it, with permissions that nobody has asked for. What lies before a
  * folder's move is not looked through: there it may have to make room.
  */
-function isNeededAgain({ key, expect, restore }: UndoStep, later: readonly UndoStep[]): boolean {
+function isNeededAgain({ key, expect, restore }: UndoStep, following: () => readonly UndoStep[]): boolean {
   if (expect.kind !== 'directory' || restore.kind !== 'absent') return false;
+  const later = following();
   if (later.some((step) => step.key === key || step.from !== undefined)) return false;
   const ends = new Map(later.map((step) => [step.key, step.restore.kind]));
   return [...ends].some(([other, kind]) => kind !== 'absent' && isUnder(other, key));
@@ -166,5 +167,7 @@ export function inOrder(a: UndoStep, b: UndoStep): number {
 }
 
 function depthOf(step: UndoStep): number {
-  return step.key.split('/').length;
+  let depth = 0;
+  for (let at = step.key.indexOf('/'); at >= 0; at = step.key.indexOf('/', at + 1)) depth += 1;
+  return depth;
 }

@@ -1,4 +1,4 @@
-import { dropRetained, type RetainedFile } from '../disk/retained.ts';
+import { dropEmptiedFolders, dropRetained, type RetainedFile } from '../disk/retained.ts';
 import { type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
 import { oldLeftovers } from '../gate/leftovers.ts';
 import type { World } from '../gate/world.ts';
@@ -34,6 +34,8 @@ export interface CleanUpReport {
   readonly after?: StateSize;
 }
 
+const HOUR_MS = 3_600_000;
+
 /** Removes what is older than the retention or over the quota, of every workspace that shares the store. */
 export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Promise<CleanUpReport> {
   const { dryRun, nowMs } = request;
@@ -51,6 +53,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   }
   const { entries, sessions, images } = await collectGarbage(world, plan, request.onProgress);
   for (const leftover of leftovers) dropRetained(leftover);
+  dropEmptiedFolders(world.disk, nowMs - HOUR_MS);
   const removed = { entries, sessions, images, leftovers: usage };
   return { dryRun, removed, late, before, after: await stateSize(world) };
 }

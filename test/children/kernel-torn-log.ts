@@ -15,7 +15,7 @@ fill();
 for (let count = 0; failures === 0; count += 1) note(`/${'x'.repeat(90)}/${count}`);
 rmSync(filler);
 note('/afterwards');
-log.claiming('/afterwards', 'claim', 'name');
+log.claiming('/afterwards', { claim: 'claim', name: 'name', durability: 'full' });
 const lines = readLitter(join(logFolder(home), 'torn.log'));
 const claims = lines.filter((line) => 'claim' in line).length;
 process.send?.({ written, failures, claims, read: lines.map(({ dir }) => dir) });

@@ -1,5 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fingerprintOf } from '../../src/disk/hash.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
@@ -47,14 +47,16 @@ interface Scene {
 
 const SCENES: readonly Scene[] = [
   {
-    title: 'a recursive delete',
+    title: 'a batch with a recursive delete',
     taken: 'd/a',
     change: async (session) => {
       await ok(session.list('d'));
-      return session.delete('d', { recursive: true });
+      return session.apply([
+        { kind: 'delete', path: 'd', recursive: true },
+        { kind: 'write', path: 'new', content: 'ours' },
+      ]);
     },
-    // The folder that is to go is no longer empty.
-    stop: () => undefined,
+    stop: (root) => writeFileSync(join(root, 'new'), 'theirs'),
   },
   {
     title: 'a move onto another file',
@@ -74,6 +76,7 @@ describe.each(SCENES)('$title that is stopped, when another program took a name 
     const old = fingerprintOf(readFileSync(file));
     const isGone = (): boolean => !treeOf(t.root).some((line) => line.startsWith(`${scene.taken}: `));
     t.meanwhile(isGone, () => {
+      mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, 'by hand');
       scene.stop(t.root);
     });

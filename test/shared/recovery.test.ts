@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -59,7 +59,9 @@ describe('a change whose process died in the middle', () => {
 
   it('is settled once, though another process knew of it before and comes late', async () => {
     const scene = 'a recursive delete';
-    const step = await stepWhen(scene, (root) => !existsSync(join(root, 'd')));
+    const isOut = (root: string): boolean =>
+      !readdirSync(root).some((name) => name === 'd' || name.startsWith('.lookfirst-'));
+    const step = await stepWhen(scene, isOut);
     const places = prepared();
     const late = await start(places);
     await killAt(places, scene, step);

@@ -1,3 +1,4 @@
+import { sameSide } from '../../journal/side.ts';
 import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoTarget } from '../../journal/undo-selection.ts';
@@ -6,9 +7,10 @@ import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.t
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
-import { missingFolder, notLocked } from '../keys.ts';
+import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
 import { lockKeys } from '../recover.ts';
-import { restoreStep } from '../restore-step.ts';
+import { areIndependent, type Located, restoreSteps } from '../restore-steps.ts';
+import { worldFor } from '../run-steps.ts';
 import type { Step } from '../step.ts';
 import type { World } from '../world.ts';
 import { checkSteps, presentBytes } from './check.ts';
@@ -75,12 +77,13 @@ async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promi
 
 /** What the steps touch, and the folders that have to be made for them. */
 function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
-  return [...plan.steps, ...(instead?.steps ?? [])].flatMap(({ key, from }) => {
+  const keys = [...plan.steps, ...(instead?.steps ?? [])].flatMap(({ key, from }) => {
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
     return [key, ...(from === undefined ? [] : [from.key]), ...(folder === undefined ? [] : [folder])];
   });
+  return outermostKeys(keys);
 }
 
 async function targetOf(
@@ -138,13 +141,15 @@ async function undoLocked(
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] => found.map((each) => fileOf(each, kept));
   if (selection.preview === true)
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
-  await keepPresent(world, found);
-  const steps = await stepsFor(world, ledger, found);
-  const outcome = await carryOut(world, ledger, {
+  await keepNeeded(world, found);
+  const several = await worldFor(world, found.length, areIndependent(found) ? 'together' : 'in order');
+  const steps = await stepsFor(several, ledger, found);
+  const outcome = await carryOut(several, ledger, {
     steps,
     locked,
     undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
   });
+  for (const step of steps) step.close();
   if (!outcome.ok) return outcome;
   const { change, results } = outcome;
   const kept = keptOf(found, results);
@@ -179,10 +184,15 @@ async function checkPlans(
   return checked.ok ? { ...checked, plan: last } : checked;
 }
 
-/** Keeps the present bytes: a step may restore what another one displaces, and a failed undo brings all of them back. */
-async function keepPresent(world: World, found: readonly Found[]): Promise<void> {
-  for (const [sha256, bytes] of presentBytes(found))
-    await world.images.keepBytes(bytes, { sha256, size: bytes.byteLength }, 'none');
+/** Keeps the present bytes that a step restores: another step may displace them first. */
+async function keepNeeded(world: World, found: readonly Found[]): Promise<void> {
+  const present = presentBytes(found);
+  for (const { step } of found) {
+    if (step.restore.kind !== 'file' || sameSide(step.expect, step.restore)) continue;
+    const { fingerprint } = step.restore;
+    const bytes = present.get(fingerprint.sha256);
+    if (bytes !== undefined) await world.images.keepBytes(bytes, fingerprint, 'none');
+  }
 }
 
 async function stepsFor(world: World, ledger: Ledger, found: readonly Found[]): Promise<readonly Step[]> {
@@ -190,18 +200,20 @@ async function stepsFor(world: World, ledger: Ledger, found: readonly Found[]): 
     ledger,
     found.map(({ step }) => step),
   );
-  const steps: Step[] = [];
-  for (const { step } of found) {
+  const items: Located[] = [];
+  for (const { step, snapshot } of found) {
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
-    steps.push(restoreStep(world, step, { path, ...(await seen.of(step)) }));
+    const stamp = snapshot?.racy === false ? snapshot.stamp : undefined;
+    items.push({ step, context: { path, ...(await seen.of(step)) }, stamp });
   }
-  return steps;
+  return restoreSteps(world, items);
 }
 
 /** Folders that were to go and stayed. */
 function keptOf(found: readonly Found[], results: readonly ChangeResult[]): ReadonlySet<string> {
-  const stayed = found.filter(({ step }, index) => isFolderToGo(step) && results[index]?.changed === false);
+  const unchanged = new Set(results.filter(({ changed }) => !changed).map(({ path }) => path));
+  const stayed = found.filter(({ step }) => isFolderToGo(step) && unchanged.has(step.relative));
   return new Set(stayed.map(({ step }) => step.key));
 }
 

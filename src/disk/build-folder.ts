@@ -1,0 +1,85 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { PinnedDirectory, Place } from '../model/path.ts';
+import type { DiskContext } from './context.ts';
+import { changeFailed } from './failure.ts';
+import { retainFolder } from './retain.ts';
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const SPECIAL_BITS = 0o7000;
+
+/** What a new folder is to hold. */
+export type NewNode =
+  | {
+      readonly kind: 'file';
+      readonly name: string;
+      readonly mode: number;
+      readonly bytes: () => Promise<Uint8Array>;
+    }
+  | { readonly kind: 'link'; readonly name: string; readonly target: string }
+  | NewFolder;
+
+export interface NewFolder {
+  readonly kind: 'folder';
+  readonly name: string;
+  readonly mode: number;
+  readonly nodes: readonly NewNode[];
+}
+
+/**
+ * Builds a folder with everything in it under a temporary name beside its place, and returns that name. Nothing is synced:
+ * the caller does that before it publishes the folder. On failure what was built is moved out of the workspace.
+ */
+export async function buildFolder(context: DiskContext, place: Place, folder: NewFolder): Promise<string> {
+  context.trace?.('temp-open');
+  const temp = context.litter.tempName(dirname(place.path.absolute));
+  try {
+    await buildIn(place.dir, { ...folder, name: temp });
+    return temp;
+  } catch (error) {
+    dropBuilt(context, place, temp);
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder): Promise<void> {
+  mkdirSync(`${parent.prefix}/${name}`, 0o700);
+  const dir = parent.enter(name);
+  try {
+    for (const node of nodes) {
+      if (node.kind === 'folder') await buildIn(dir, node);
+      else if (node.kind === 'link') symlinkSync(node.target, `${dir.prefix}/${node.name}`);
+      else writeNew(`${dir.prefix}/${node.name}`, node.mode, await node.bytes());
+    }
+    // Last: a folder may be one that its owner cannot write to.
+    chmodSync(`${dir.prefix}/.`, mode & ~SPECIAL_BITS);
+  } finally {
+    dir.close();
+  }
+}
+
+function writeNew(path: string, mode: number, bytes: Uint8Array): void {
+  const fd = openSync(path, CREATE, 0o600);
+  try {
+    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+    fchmodSync(fd, mode & ~SPECIAL_BITS);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Gives a folder up that was built and not published. It leaves the workspace by one rename. */
+export function dropBuilt(context: DiskContext, { dir }: Place, temp: string): void {
+  const path = `${dir.prefix}/${temp}`;
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) retainFolder(context, path);
+}

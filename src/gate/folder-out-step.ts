@@ -1,0 +1,131 @@
+import { holdsAt } from '../disk/compare.ts';
+import { create } from '../disk/create.ts';
+import { inspect, linkTarget, listUnsorted } from '../disk/list.ts';
+import type { Conflict } from '../disk/replace.ts';
+import { dropEmptied } from '../disk/retained.ts';
+import { returnFolder, takeFolder } from '../disk/take-folder.ts';
+import type { Effect, Side } from '../model/entry.ts';
+import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import type { Action } from '../model/verdict.ts';
+import { atPath } from './at-path.ts';
+import { ABSENT } from './sides.ts';
+import type { Displaced, Done, Step } from './step.ts';
+import type { World } from './world.ts';
+
+/** One thing in a tree, and what it is before it is deleted. */
+export interface Doomed {
+  readonly path: ResolvedPath;
+  readonly side: Side;
+  /** Of a file whose bytes were compared just now, if an equal stamp proves that they are still the same. */
+  readonly stamp?: Stamp | undefined;
+}
+
+interface FolderOut {
+  readonly action: Action;
+  /** The folder itself. */
+  readonly path: ResolvedPath;
+  /** Everything in it and the folder itself, each folder after what is in it. */
+  readonly doomed: readonly Doomed[];
+}
+
+/**
+ * Deletes a folder and everything in it by one rename out of the workspace. The folder comes back if anything in it is not
+ * as it was looked at. Its files become images.
+ */
+export function folderOutStep(world: World, { action, path, doomed }: FolderOut): Step {
+  const relativeTo = (item: Doomed): string => item.path.key.slice(path.key.length + 1);
+  const expected = new Map(doomed.map((item) => [relativeTo(item), item]));
+  let kept: string | undefined;
+  return {
+    action,
+    path,
+    effects: doomed.map(effectOf),
+    run: async () =>
+      atPath(world, path, (place): Done | Conflict => {
+        const taken = takeFolder(world.disk, place, (dir) => isTree(dir, expected));
+        if (!taken.ok) return taken;
+        kept = taken.kept;
+        const displaced = doomed.flatMap((item) => displacedOf(item, `${taken.kept}/${relativeTo(item)}`));
+        return { ...goneResult(path, doomed), displaced };
+      }),
+    revert: async () => {
+      const folder = kept;
+      if (folder === undefined) return true;
+      const back = await atPath(world, path, (place) => putBack(world, { place, folder, doomed, path }));
+      return back === true;
+    },
+    close: () => {
+      if (kept !== undefined) dropEmptied(kept);
+    },
+  };
+}
+
+function effectOf({ path, side }: Doomed): Effect {
+  return { key: path.key, relative: path.relative, before: side, after: ABSENT };
+}
+
+function displacedOf({ side }: Doomed, file: string): Displaced[] {
+  return side.kind === 'file' ? [{ file, ...side.fingerprint }] : [];
+}
+
+function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, 'displaced'> {
+  const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+  return { ok: true, result, sightings: [], tombstones: doomed.map((item) => item.path.key) };
+}
+
+/** Whether a folder holds exactly what is expected, by relative path; '' is the folder itself. */
+function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): boolean {
+  let met = 1;
+  const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>
+    listUnsorted(folder).every(({ name, kind }) => {
+      met += 1;
+      const item = expected.get(`${prefix}${name}`);
+      if (item === undefined) return false;
+      if (kind !== 'directory') return isLeaf(folder, name, item);
+      if (item.side.kind !== 'directory') return false;
+      const inner = folder.enter(name);
+      try {
+        return isAsExpected(inner, `${prefix}${name}/`);
+      } finally {
+        inner.close();
+      }
+    });
+  return isAsExpected(dir, '') && met === expected.size;
+}
+
+function isLeaf(dir: PinnedDirectory, name: string, { side, stamp }: Doomed): boolean {
+  if (side.kind === 'link') return linkTarget({ dir, name }) === side.target;
+  if (side.kind !== 'file') return false;
+  const stats = stamp === undefined ? undefined : inspect(dir, name);
+  if (stamp !== undefined && stats !== undefined && sameStamp(stamp, stats)) return true;
+  return holdsAt({ dir, name }, side.fingerprint);
+}
+
+interface Taken {
+  readonly place: Place;
+  readonly folder: string;
+  readonly doomed: readonly Doomed[];
+  readonly path: ResolvedPath;
+}
+
+/** Gives the folder its name again, and writes anew what has become an image meanwhile. */
+async function putBack(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
+  if (!returnFolder(world.disk, folder, place)) return false;
+  let complete = true;
+  for (const item of doomed) {
+    if (item.side.kind !== 'file' || item.path.key === path.key) continue;
+    complete = (await isBack(world, item, item.side)) && complete;
+  }
+  return complete;
+}
+
+async function isBack(world: World, item: Doomed, side: Extract<Side, { kind: 'file' }>): Promise<boolean> {
+  const back = await atPath(world, item.path, async (place) => {
+    if (inspect(place.dir, place.name) !== undefined) return true;
+    const { fingerprint, mode } = side;
+    const bytes = await world.images.read(fingerprint);
+    return (await create(world.disk, place, { bytes, fingerprint, mode })).ok;
+  });
+  return back === true;
+}

@@ -1,0 +1,171 @@
+import { inspect, listUnsorted } from '../disk/list.ts';
+import { isReadOnly } from '../disk/stats.ts';
+import { isTakeable } from '../disk/take-folder.ts';
+import type { Stamp } from '../model/fingerprint.ts';
+import type { PinnedDirectory } from '../model/path.ts';
+import { folderInStep, type Restoration } from './folder-in-step.ts';
+import { folderOutStep } from './folder-out-step.ts';
+import { restoreStep } from './restore-step.ts';
+import type { Step } from './step.ts';
+import type { World } from './world.ts';
+
+/** Smaller folders come and go file by file: that needs no listing first. */
+const WHOLE_ITEMS = 8;
+
+/** Something to restore, and what was found at its place. */
+export interface Located extends Restoration {
+  /** Of the file that is there, if an equal stamp proves that it still holds the bytes that are expected. */
+  readonly stamp?: Stamp | undefined;
+}
+
+/**
+ * The steps that restore things, in their order. A folder that comes or goes with everything in it is one step: a rename,
+ * whatever it holds. In a world for many files (`worldFor`) folders come that way, too.
+ */
+export function restoreSteps(world: World, items: readonly Located[]): readonly Step[] {
+  const whole = new Map<Located, Step>();
+  const members = new Set<Located>();
+  for (const { root, inside } of wholeFolders(items)) {
+    const folder = { root, inside };
+    const step = courseOf(root) === 'coming' ? stepIn(world, folder) : stepOut(world, folder);
+    if (step === undefined) continue;
+    whole.set(root, step);
+    for (const item of inside) members.add(item);
+  }
+  return items.flatMap((item) => {
+    if (members.has(item)) return [];
+    return [whole.get(item) ?? restoreStep(world, item.step, item.context)];
+  });
+}
+
+/**
+ * Whether what is on the disk now tells where each item will go. It does not if folders move back in between, or if a path has
+ * several items.
+ */
+export function areIndependent(items: readonly Pick<Located, 'step'>[]): boolean {
+  const keys = new Set(items.map(({ step }) => step.key));
+  return keys.size === items.length && !items.some(({ step }) => step.from !== undefined);
+}
+
+interface WholeFolder {
+  readonly root: Located;
+  readonly inside: readonly Located[];
+}
+
+type Course = 'coming' | 'going' | 'other';
+
+function courseOf({ step }: Located): Course {
+  const [before, after] = [step.expect.kind, step.restore.kind];
+  if (before === 'absent') return after === 'absent' ? 'other' : 'coming';
+  return after === 'absent' ? 'going' : 'other';
+}
+
+/** The outermost folders that come, or go, with everything that the items do below them. */
+function wholeFolders(items: readonly Located[]): readonly WholeFolder[] {
+  const byKey = new Map(items.map((item) => [item.step.key, item]));
+  if (!areIndependent(items)) return [];
+  const isMixed = new Set<string>();
+  for (const item of items) {
+    const course = courseOf(item);
+    for (const key of foldersAbove(item.step.key)) {
+      const around = byKey.get(key);
+      if (around !== undefined && courseOf(around) !== course) isMixed.add(key);
+    }
+  }
+  const isWhole = (item: Located): boolean => isFolder(item) && !isMixed.has(item.step.key);
+  const folders = new Map<Located, Located[]>();
+  for (const item of items) {
+    const around = foldersAbove(item.step.key).flatMap((key) => byKey.get(key) ?? []);
+    const root = [...around, item].find(isWhole);
+    if (root === undefined) continue;
+    const inside = folders.get(root) ?? [];
+    folders.set(root, inside);
+    if (item !== root) inside.push(item);
+  }
+  return [...folders].flatMap(([root, inside]) => (inside.length < WHOLE_ITEMS ? [] : [{ root, inside }]));
+}
+
+function isFolder(item: Located): boolean {
+  const { expect, restore } = item.step;
+  const course = courseOf(item);
+  return (course === 'coming' ? restore : expect).kind === 'directory' && course !== 'other';
+}
+
+/** Keys of the folders around a key, the outermost first. */
+function foldersAbove(key: string): string[] {
+  const keys: string[] = [];
+  for (let end = key.indexOf('/', 1); end > 0; end = key.indexOf('/', end + 1)) keys.push(key.slice(0, end));
+  return keys;
+}
+
+/** Undefined if the folder has to be brought piece by piece. */
+function stepIn(world: World, { root, inside }: WholeFolder): Step | undefined {
+  const folders = new Set([root, ...inside].filter(isFolder).map(({ step }) => step.key));
+  const hasParents = inside.every(({ step }) => folders.has(step.key.slice(0, step.key.lastIndexOf('/'))));
+  if (world.disk.batch === undefined || !hasParents) return undefined;
+  const outcome = world.workspace.locate(root.step.key, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    const isFree = !located.exists && located.missing.length === 1;
+    if (!isFree || !isTakeable(world.disk, { dir: located.place.dir, name: '.' })) return undefined;
+    return folderInStep(world, root.context.path, [root, ...[...inside].sort(byDepth)]);
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** Undefined if there is more in the folder than is to go, or something that must not. */
+function stepOut(world: World, { root, inside }: WholeFolder): Step | undefined {
+  const { path } = root.context;
+  if (inside.some(({ context }) => world.workspace.isRoot(context.path))) return undefined;
+  const outcome = world.workspace.locate(root.step.key, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (!located.exists || !located.stats.isDirectory() || !isTakeable(world.disk, located.place))
+      return undefined;
+    const dir = located.place.dir.enter(located.place.name);
+    const names = namesIn(dir, '');
+    dir.close();
+    const items = new Map(inside.map((item) => [item.step.key.slice(root.step.key.length + 1), item]));
+    const mayGo = ({ name, readOnly }: Name): boolean => {
+      const side = items.get(name)?.step.expect;
+      return side !== undefined && (!readOnly || (side.kind === 'file' && (side.mode & 0o222) === 0));
+    };
+    if (names.length !== items.size || !names.every(mayGo)) return undefined;
+    const doomed = [...[...inside].sort(byDepth).reverse(), root].map(({ step, context, stamp }) => ({
+      path: context.path,
+      side: step.expect.kind === 'file' ? { ...step.expect, kept: true } : step.expect,
+      stamp,
+    }));
+    return folderOutStep(world, { action: root.context.action ?? 'undo', path, doomed });
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+interface Name {
+  /** Relative to the folder. */
+  readonly name: string;
+  readonly readOnly: boolean;
+}
+
+/** Everything below a folder. */
+function namesIn(dir: PinnedDirectory, prefix: string): Name[] {
+  const names: Name[] = [];
+  for (const entry of listUnsorted(dir)) {
+    const name = `${prefix}${entry.name}`;
+    const stats = entry.kind === 'file' ? inspect(dir, entry.name) : undefined;
+    names.push({ name, readOnly: stats !== undefined && isReadOnly(stats) });
+    if (entry.kind !== 'directory') continue;
+    const inner = dir.enter(entry.name);
+    for (const below of namesIn(inner, `${name}/`)) names.push(below);
+    inner.close();
+  }
+  return names;
+}
+
+function byDepth(a: Located, b: Located): number {
+  return a.step.key.split('/').length - b.step.key.split('/').length;
+}

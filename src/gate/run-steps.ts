@@ -1,0 +1,62 @@
+import { dirname } from 'node:path';
+import { BATCH_FILES, batchContext, severalContext } from '../disk/batch.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { conflictRefusal } from './conflict-refusal.ts';
+import type { Done, Step } from './step.ts';
+import type { World } from './world.ts';
+
+export interface DoneStep {
+  readonly step: Step;
+  readonly outcome: Done;
+}
+
+/**
+ * The world for a change of so many files: many of them are synced together, unless each has to be done before the next can be
+ * written (`in order`). The steps and `carryOut` must get the same world.
+ */
+export async function worldFor(
+  world: World,
+  files: number,
+  how: 'together' | 'in order' = 'together',
+): Promise<World> {
+  const { disk } = world;
+  if (files < 2 || disk.batch !== undefined) return world;
+  const isBatch = how === 'together' && files >= BATCH_FILES && (await disk.sync.works(disk.retained));
+  return { ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) };
+}
+
+/**
+ * Carries the steps out, in order; why one of them was stopped, if one was. `done` holds those that were done. In a batch
+ * all new bytes are written and synced before the first file changes, and all names are synced after the last.
+ */
+export async function runSteps(
+  world: World,
+  steps: readonly Step[],
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
+  if (world.disk.batch === undefined) return runAll(steps, done);
+  try {
+    world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
+    for (const step of steps) await step.stage?.();
+    await syncAll(world, steps);
+    const refusal = await runAll(steps, done);
+    if (refusal === undefined) await syncAll(world, steps);
+    return refusal;
+  } finally {
+    for (const step of steps) await step.unstage?.();
+  }
+}
+
+async function runAll(steps: readonly Step[], done: DoneStep[]): Promise<Refusal | undefined> {
+  for (const step of steps) {
+    const outcome = await step.run();
+    if (!outcome.ok) return conflictRefusal(step, outcome);
+    done.push({ step, outcome });
+  }
+  return undefined;
+}
+
+async function syncAll({ disk }: World, steps: readonly Step[]): Promise<void> {
+  if (disk.batch === 'none') return;
+  await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
+}

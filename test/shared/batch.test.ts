@@ -1,0 +1,133 @@
+import { chmodSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok, refusal } from '../support/desk.ts';
+import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
+import { treeWithModes } from './replay.ts';
+
+interface Table extends Scratch {
+  readonly session: GatedSession;
+  readonly sessions: Sessions;
+  /** The steps on the disk since the last call. */
+  steps(): Readonly<Record<string, number>>;
+}
+
+async function table(lines: readonly string[] = []): Promise<Table> {
+  const places = scratch();
+  makeTree(places, lines);
+  const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+  onTestFinished(() => sessions.close());
+  let counted: Record<string, number> = {};
+  const trace = (step: string): void => {
+    counted[step] = (counted[step] ?? 0) + 1;
+  };
+  Object.assign(sessions.world.disk, { trace });
+  const steps = (): Readonly<Record<string, number>> => {
+    const now = counted;
+    counted = {};
+    return now;
+  };
+  return { ...places, sessions, session: await sessions.session('ann'), steps };
+}
+
+const NAMES = Array.from({ length: 40 }, (_, index) => `f${index}`);
+
+describe('a batch of many files', () => {
+  it('writes all new bytes before the first file changes, and takes all of it back', async () => {
+    const t = await table(NAMES.map((name) => `${name}: old ${name}`));
+    const before = treeOf(t.root);
+    for (const name of NAMES) await ok(t.session.read(name));
+    t.steps();
+    const changes = NAMES.map((path) => ({ kind: 'write', path, content: `new ${path}` }) as const);
+    const order: string[] = [];
+    const { disk } = t.sessions.world;
+    Object.assign(disk, { trace: (step: string) => order.push(step) });
+    const { change = '' } = await ok(
+      t.session.apply([...changes, { kind: 'write', path: 'n/x', content: 'x' }]),
+    );
+    expect(order.lastIndexOf('temp-write')).toBeLessThan(order.indexOf('exchange'));
+    expect(treeOf(t.root)).toEqual([...NAMES.map((name) => `${name}: new ${name}`).sort(), 'n/x: x']);
+    await ok(t.session.undo({ change }));
+    expect(treeOf(t.root)).toEqual(before);
+    await ok(t.session.write('f0', 'seen again'));
+  });
+
+  it('leaves nothing behind when one of them is stopped', async () => {
+    const t = await table(NAMES.map((name) => `${name}: old ${name}`));
+    for (const name of NAMES) await ok(t.session.read(name));
+    const before = treeOf(t.root);
+    const { disk } = t.sessions.world;
+    let exchanges = 0;
+    Object.assign(disk, {
+      trace: (step: string) => {
+        if (step === 'exchange' && ++exchanges === 20) writeFileSync(join(t.root, 'f30'), 'by hand');
+      },
+    });
+    const changes = NAMES.map((path) => ({ kind: 'write', path, content: `new ${path}` }) as const);
+    const all = [...changes, { kind: 'write', path: 'n/x', content: 'x' } as const];
+    await refusal(t.session.apply(all), 'STALE');
+    expect(treeOf(t.root)).toEqual(before.map((line) => (line.startsWith('f30:') ? 'f30: by hand' : line)));
+    expect(readdirSync(t.root).filter((name) => name.startsWith('.lookfirst-'))).toEqual([]);
+  });
+});
+
+describe('a folder that goes and comes back with everything in it', () => {
+  async function withFolder(): Promise<Table> {
+    const t = await table(NAMES.flatMap((name) => [`d/${name}: ${name}`, `d/in/${name}: in ${name}`]));
+    symlinkSync('f1', join(t.root, 'd/link'));
+    chmodSync(join(t.root, 'd/f2'), 0o750);
+    chmodSync(join(t.root, 'd/in'), 0o700);
+    await ok(t.session.list('d', { depth: 5 }));
+    t.steps();
+    return t;
+  }
+
+  it('is one step each time', async () => {
+    const t = await withFolder();
+    const before = treeWithModes(t.root);
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(t.steps()).toEqual({ claim: 1, 'folder-sync': 1, retain: 1 });
+    expect(existsSync(join(t.root, 'd'))).toBe(false);
+    const { change = '' } = await ok(t.session.undo({}));
+    expect(t.steps()).toEqual({ 'temp-open': 1, publish: 1, 'folder-sync': 1 });
+    expect(treeWithModes(t.root)).toEqual(before);
+    await ok(t.session.undo({ change }));
+    expect(t.steps()).toEqual({ claim: 1, 'folder-sync': 1, retain: 1 });
+    expect(treeOf(t.root)).toEqual([]);
+    expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
+  });
+
+  it('stays if a file in it changed in the moment it was taken', async () => {
+    const t = await withFolder();
+    const { disk } = t.sessions.world;
+    Object.assign(disk, { trace: () => writeFileSync(join(t.root, 'd/in/f7'), 'by hand') });
+    const before = treeOf(t.root).map((line) => (line.startsWith('d/in/f7:') ? 'd/in/f7: by hand' : line));
+    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    expect(treeOf(t.root)).toEqual(before);
+  });
+
+  it('is taken back piece by piece where others have put something into it', async () => {
+    const t = await table();
+    await ok(
+      t.session.apply(NAMES.map((name) => ({ kind: 'write', path: `d/${name}`, content: name }) as const)),
+    );
+    writeFileSync(join(t.root, 'd/theirs'), 'theirs');
+    await ok(t.session.undo({}));
+    expect(treeOf(t.root)).toEqual(['d/theirs: theirs']);
+  });
+
+  it('is not in the way of a folder that another program made meanwhile', async () => {
+    const t = await withFolder();
+    await ok(t.session.delete('d', { recursive: true }));
+    const { disk } = t.sessions.world;
+    Object.assign(disk, {
+      trace: (step: string) => {
+        if (step === 'publish') makeTree(t, ['d/theirs: theirs']);
+      },
+    });
+    await refusal(t.session.undo({}), 'ALREADY_EXISTS');
+    expect(treeOf(t.root)).toEqual(['d/theirs: theirs']);
+  });
+});

@@ -50,7 +50,8 @@ const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
  * their owner may not read become readable here; the modes in the entries are those that the command gave them.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
-  yield* entriesIn({ upper, attributes }, '', readdirSync(upper).sort());
+  const names = readdirSync(upper).sort();
+  yield* entriesIn({ upper, attributes }, { relative: '', names, opaque: false });
 }
 
 interface Reading {
@@ -58,12 +59,20 @@ interface Reading {
   readonly attributes: AttributeReader;
 }
 
-function* entriesIn(reading: Reading, folder: string, names: readonly string[]): Generator<LayerEntry> {
-  for (const name of names) {
-    const relative = folder === '' ? name : `${folder}/${name}`;
-    const entry = entryAt(reading, relative);
-    yield entry;
-    if (entry.kind === 'folder') yield* entriesIn(reading, relative, entry.names);
+/** A folder inside an opaque one is opaque as well: the overlay marks only the outermost. */
+function* entriesIn(
+  reading: Reading,
+  folder: { readonly relative: string; readonly names: readonly string[]; readonly opaque: boolean },
+): Generator<LayerEntry> {
+  for (const name of folder.names) {
+    const entry = entryAt(reading, folder.relative === '' ? name : `${folder.relative}/${name}`);
+    if (entry.kind !== 'folder') {
+      yield entry;
+      continue;
+    }
+    const inner = { ...entry, opaque: entry.opaque || folder.opaque };
+    yield inner;
+    yield* entriesIn(reading, inner);
   }
 }
 

@@ -101,6 +101,7 @@ describe.skipIf(here === undefined)('the entries of a layer', () => {
     ['a change in a folder', 'echo x > d/f', ['d/ 755', 'd/f 644 2']],
     ['a removed folder', 'rm -r d', ['- d']],
     ['a folder made again', 'rm -r d && mkdir d && echo x > d/g', ['+d/ opaque 755', '+d/g 644 2']],
+    ['a folder in a folder made again', 'rm -r d && mkdir -p d/e', ['+d/ opaque 755', '+d/e/ opaque 755']],
     ['a renamed folder', 'mv d e', ['- d', '+e/ 755', '+e/f 644 4']],
     ['a folder without permissions', 'mkdir n && echo x > n/f && chmod 0 n', ['+n/ 0', '+n/f 644 2']],
     ['a file that became a folder', 'rm a && mkdir a', ['+a/ opaque 755']],

@@ -15,7 +15,14 @@ import type { Displaced, Step } from '../step.ts';
 import type { World } from '../world.ts';
 import { type ShownWrites, showWrites } from './shown-writes.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
-import { layerKeys, readWriteSet, type WriteSet, type Written } from './write-set.ts';
+import {
+  type LayerContent,
+  layerKeys,
+  readLayer,
+  readWriteSet,
+  type WriteSet,
+  type Written,
+} from './write-set.ts';
 
 /** A program that changes a file in the moment of the commit is met by comparing once more. */
 const MAX_TRIES = 3;
@@ -47,14 +54,15 @@ export async function commitCommand(
   ledger: Ledger,
   commit: LayerCommit,
 ): Promise<Outcome<Committed>> {
-  const keys = layerKeys(world, commit.layer, commit.attributes);
-  if (keys.length === 0) return { ok: true, ...NOTHING_CHANGED };
+  const content = readLayer(commit.layer, commit.attributes);
+  if (content.folders.every(({ entries }) => entries.length === 0)) return { ok: true, ...NOTHING_CHANGED };
+  const keys = layerKeys(world, content);
   let outcome: Outcome<Committed> = refused(busy());
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const release = await lockKeys(world, keys);
     if (release === undefined) return refused(busy());
     try {
-      const tried = await commitLocked(world, ledger, { ...commit, keys });
+      const tried = await commitLocked(world, ledger, { ...commit, content, keys });
       if (!('again' in tried)) return tried;
       outcome = refused(tried.again);
     } finally {
@@ -76,9 +84,9 @@ const NOTHING_CHANGED: Committed = {
 async function commitLocked(
   world: World,
   ledger: Ledger,
-  commit: LayerCommit & { readonly keys: readonly string[] },
+  commit: LayerCommit & { readonly content: LayerContent; readonly keys: readonly string[] },
 ): Promise<Outcome<Committed> | { readonly again: Refusal }> {
-  const read = await readWriteSet(world, commit.layer, commit.attributes);
+  const read = await readWriteSet(world, commit.content);
   if (!read.ok) return read;
   const { set } = read;
   if (commit.writes === 'discard') {

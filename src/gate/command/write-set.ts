@@ -4,7 +4,7 @@ import { readSnapshot } from '../../disk/read.ts';
 import { isReadOnly, kindOf, modeOf } from '../../disk/stats.ts';
 import { sameSide } from '../../journal/side.ts';
 import type { Side } from '../../model/entry.ts';
-import type { FileKind, Place, ResolvedPath } from '../../model/path.ts';
+import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { type Layer, upperFolder } from '../../process/layer.ts';
 import {
@@ -38,18 +38,31 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
+/** What a layer holds over each layered folder. It is read once: reading makes files readable that were not. */
+export interface LayerContent {
+  readonly beganNs: bigint;
+  readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
+}
+
+export function readLayer(layer: Layer, attributes: AttributeReader): LayerContent {
+  const folders = layer.layered.map((root, index) => ({
+    root,
+    entries: [...layerEntries(upperFolder(layer, index), attributes)],
+  }));
+  return { beganNs: layer.beganNs, folders };
+}
+
 /**
  * Compares a command's layer with the workspace as it is now. Call it under the locks of `layerKeys`. A path that cannot be
  * looked at, or that holds what cannot be brought back, refuses the whole command.
  */
 export async function readWriteSet(
   world: World,
-  layer: Layer,
-  attributes: AttributeReader,
+  { beganNs, folders }: LayerContent,
 ): Promise<Outcome<{ readonly set: WriteSet }>> {
-  const reading = new Reading(world, layer.beganNs);
-  for (const [index, root] of layer.layered.entries()) {
-    for (const entry of layerEntries(upperFolder(layer, index), attributes)) {
+  const reading = new Reading(world, beganNs);
+  for (const { root, entries } of folders) {
+    for (const entry of entries) {
       const refusal = await reading.add(root, entry);
       if (refusal !== undefined) return refusal;
     }
@@ -58,11 +71,10 @@ export async function readWriteSet(
 }
 
 /** The paths that a layer touches: what to lock before it is compared. A locked folder covers what is in it. */
-export function layerKeys(world: World, layer: Layer, attributes: AttributeReader): readonly string[] {
-  const keys = layer.layered.flatMap((root, index) => {
-    const touched = outermost(layerEntries(upperFolder(layer, index), attributes));
-    return touched.map((relative) => world.workspace.keyOf(absolute(root, relative)));
-  });
+export function layerKeys(world: World, { folders }: LayerContent): readonly string[] {
+  const keys = folders.flatMap(({ root, entries }) =>
+    outermost(entries).map((relative) => world.workspace.keyOf(absolute(root, relative))),
+  );
   return keys.filter((key) => key !== undefined);
 }
 
@@ -107,7 +119,7 @@ class Reading {
     try {
       // A folder on the way became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
-      const there = located.exists ? await this.#look(located.place) : NOTHING_THERE;
+      const there = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
       if ('ok' in there) return there;
       const folder = there.side.kind === 'directory' ? located.place : undefined;
       return (folder && (await this.#removals(folder, entry))) ?? (await this.#compare(path, entry, there));
@@ -134,15 +146,13 @@ class Reading {
       return refused(tooLarge(path, entry.size, this.#world.policy.commands.fileBytes));
     const after = this.#after(path, entry);
     if (sameSide(there.side, after.side)) return undefined;
-    // The layer's file began as a copy of one that another program has removed since.
-    const isRemoved = entry.kind === 'file' && entry.copied && there === NOTHING_THERE;
-    const wasRemoved = isRemoved && !this.#fresh.has(parentKey(path));
     this.#written.push({
       path,
       before: there.side,
       after: after.side,
       readOnly: there.readOnly,
-      concurrent: wasRemoved || (!isFolder && there.ctimeNs > this.#beganNs),
+      concurrent:
+        !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
       ...(after.bytes === undefined ? {} : { bytes: after.bytes }),
     });
     return undefined;
@@ -218,6 +228,19 @@ class Reading {
       readOnly: isReadOnly(snapshot.stats),
     };
   }
+}
+
+/**
+ * A name that is not there. The time is that of its folder: if the layer has a copy of a file under this name, and the folder
+ * changed while the command ran, then another program may have removed the file. If the folder did not change, the command
+ * itself gave the name to a file that it had moved.
+ */
+function absentFrom(dir: PinnedDirectory): There {
+  return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
+}
+
+function isCopy(entry: LayerEntry): boolean {
+  return entry.kind === 'file' && entry.copied;
 }
 
 interface There {

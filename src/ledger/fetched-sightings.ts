@@ -47,7 +47,7 @@ export class FetchedSightings {
    * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
    * changes or the returned function is called. Call it before the lock is given back.
    */
-  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting>): () => void {
+  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
     for (const key of keys) this.#held.set(key, found.get(key));
     return () => {
       for (const key of keys) this.#held.delete(key);

@@ -9,6 +9,7 @@ import { evict } from './evict.ts';
 import { FetchedSightings } from './fetched-sightings.ts';
 import { joinWrites } from './join-writes.ts';
 import { mergeSighting } from './merge-sighting.ts';
+import { RecentViews } from './recent-views.ts';
 import { isSameView, SAME_MOMENT_MS } from './same-view.ts';
 import { isSampled, SAMPLE } from './sample.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
@@ -50,6 +51,8 @@ export class Ledger {
   /** Changes that are waiting for their turn, or at it. */
   #turns = 0;
   readonly fetched: FetchedSightings;
+  /** Views whose answers may have gone out after other calls had arrived. */
+  readonly views: RecentViews = new RecentViews();
 
   constructor(options: LedgerOptions) {
     this.session = options.session;

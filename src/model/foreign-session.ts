@@ -17,6 +17,7 @@ export interface ForeignSession {
   /** May all of these changes be made? See `Session.announce`. Every announced change is settled exactly once. */
   announce(
     intents: readonly ForeignIntent[],
+    times?: CallTimes,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
   /** The other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
@@ -27,15 +28,30 @@ export interface ForeignSession {
    */
   witness(
     event: WitnessEvent | ListingEvent | GuessedEvent,
+    times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Notes that a whole file was shown, if what was shown is exactly what is there. False: nothing was noted, and
    * `witness` must be told what was shown. The quick way for the most common of all calls; `key` is from `locate`.
    */
-  sawWhole(file: { readonly path: string; readonly key: string }, shown: ShownBytes): Promise<boolean>;
+  sawWhole(
+    file: { readonly path: string; readonly key: string },
+    shown: ShownBytes,
+    times?: CallTimes,
+  ): Promise<boolean>;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;
+}
+
+/**
+ * When a call arrived and when its answer was handed to the transport, on the clock of `performance.now()`. What an answer
+ * shows licenses only calls that arrived later.
+ */
+export interface CallTimes {
+  readonly arrivedAt: number;
+  /** Infinity as long as it is not answered. */
+  answeredAt: number;
 }
 
 export type Located = Outcome<{ readonly key: string }>;

@@ -44,7 +44,7 @@ export class Aftermath {
     if (changes(understanding)) return this.#changed(call, received.line);
     if (this.#options.receipts && reads(understanding)) return this.#receipted(call, received.line);
     if (!showsItself(understanding)) return this.#recorded(call, received);
-    if (!received.forwarded) this.#wire.toClient(received.line);
+    this.#answer(call, received);
     this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
     return undefined;
   }
@@ -54,7 +54,7 @@ export class Aftermath {
     try {
       if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
       const command = commandOf(call.understanding, call.tool);
-      if (command !== undefined) await call.session?.witness({ kind: 'command', command });
+      if (command !== undefined) await call.session?.witness({ kind: 'command', command }, call.times);
     } finally {
       call.release();
     }
@@ -66,7 +66,7 @@ export class Aftermath {
 
   async #recorded(call: Call, received: Received): Promise<void> {
     await this.#noted(call, received.parse());
-    if (!received.forwarded) this.#wire.toClient(received.line);
+    this.#answer(call, received);
   }
 
   async #changed(call: Call, line: Buffer): Promise<void> {
@@ -83,6 +83,7 @@ export class Aftermath {
     const result = fieldOf(response, 'result');
     const telling = notices.length > 0 && endingOf(response) === 'done' && isRecord(result);
     this.#wire.toClient(telling ? withNotices(call.id, result, notices) : line);
+    call.times.answeredAt = performance.now();
     await this.#noted(call, response);
   }
 
@@ -91,10 +92,18 @@ export class Aftermath {
     await this.#noted(call, response);
     const result = fieldOf(response, 'result');
     const { session } = call;
-    if (session === undefined || !isRecord(result) || endingOf(response) !== 'done')
-      return this.#wire.toClient(line);
-    const receipts = await receiptsFor(session, call.understanding, result);
-    this.#wire.toClient(receipts === '' ? line : withReceipts(call.id, result, receipts));
+    const shows = session !== undefined && isRecord(result) && endingOf(response) === 'done';
+    const receipts = shows ? await receiptsFor(session, call.understanding, result) : '';
+    this.#wire.toClient(
+      receipts === '' || !isRecord(result) ? line : withReceipts(call.id, result, receipts),
+    );
+    call.times.answeredAt = performance.now();
+  }
+
+  /** Hands the answer on, unless the client has it already. */
+  #answer(call: Call, received: Received): void {
+    if (!received.forwarded) this.#wire.toClient(received.line);
+    call.times.answeredAt = performance.now();
   }
 
   /** The quick way for one whole file; anything else is parsed. */
@@ -105,7 +114,7 @@ export class Aftermath {
       if (
         path !== undefined &&
         text !== undefined &&
-        (await call.session?.sawWhole({ path, key: call.keys[0] ?? '' }, text)) === true
+        (await call.session?.sawWhole({ path, key: call.keys[0] ?? '' }, text, call.times)) === true
       ) {
         call.release();
         return;
@@ -130,11 +139,11 @@ export class Aftermath {
   async #witness(call: Call, session: ForeignSession, response: unknown): Promise<void> {
     const { understanding } = call;
     const command = commandOf(understanding, call.tool);
-    if (command !== undefined) await session.witness({ kind: 'command', command });
+    if (command !== undefined) await session.witness({ kind: 'command', command }, call.times);
     if (endingOf(response) !== 'done') return;
     for (const touch of understanding.touches)
       if (touch.does === 'list')
-        await session.witness({ kind: 'list', path: understanding.place(touch.path) });
+        await session.witness({ kind: 'list', path: understanding.place(touch.path) }, call.times);
     for (const { path: given, content, ranges, clamped } of shownLines(
       understanding.touches,
       mcpAnswer(fieldOf(response, 'result.content')),
@@ -146,7 +155,7 @@ export class Aftermath {
         ...(ranges === undefined ? {} : { ranges }),
         ...(clamped === undefined ? {} : { clamped }),
       } as const;
-      await session.witness(understanding.guessed ? { ...event, guessed: true } : event);
+      await session.witness(understanding.guessed ? { ...event, guessed: true } : event, call.times);
     }
   }
 }

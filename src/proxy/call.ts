@@ -1,5 +1,5 @@
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import type { ForeignSession, Located } from '../model/foreign-session.ts';
+import type { CallTimes, ForeignSession, Located } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Answerable } from './answers.ts';
@@ -22,6 +22,7 @@ export interface Call extends Answerable {
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
   stage: 'waiting' | 'sent' | 'over';
+  readonly times: CallTimes;
   session: ForeignSession | undefined;
   /** Keys of its files, in the order of its steps. */
   keys: readonly string[];
@@ -51,6 +52,7 @@ export function newCall(
     trusts: given.trusts,
     located: new Map(),
     stage: 'waiting',
+    times: { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY },
     session: undefined,
     keys: [],
     release: () => {},

@@ -170,7 +170,7 @@ export class Intercept {
     // What ran is told by what it left of the files that were seen: those must be noted before.
     if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
-      const prepared = await call.session.announce(intents);
+      const prepared = await call.session.announce(intents, call.times);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;
       call.notices = prepared.notices;
@@ -218,8 +218,10 @@ export class Intercept {
   }
 
   #refuse(call: Call, refusal: Refusal): void {
-    if (call.stage !== 'over')
+    if (call.stage !== 'over') {
       this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call.tool)));
+      call.times.answeredAt = performance.now();
+    }
     this.#finish(call);
   }
 

@@ -57,6 +57,36 @@ describe('the official server behind the gate', () => {
     ]);
   });
 
+  it('lets a read license only what was sent after its answer', async () => {
+    const { client, path } = open();
+    const [shown, early] = await Promise.all([
+      client.call('read_text_file', { path }),
+      client.call('write_file', { path, content: 'early\n' }),
+    ]);
+    expect(shown.ok).toBe(true);
+    expect(early).toMatchObject({ ok: false, code: 'NOT_READ' });
+    expect((await client.call('write_file', { path, content: 'later\n' })).ok).toBe(true);
+    // An own change licenses what was sent after it, answered or not.
+    const [first, second] = await Promise.all([
+      client.call('write_file', { path, content: 'first\n' }),
+      client.call('edit_file', { path, edits: [{ oldText: 'first', newText: 'second' }] }),
+    ]);
+    expect([first.ok, second.ok]).toEqual([true, true]);
+    expect(read(path)).toBe('second\n');
+  });
+
+  it('lets a refusal license only what was sent after it', async () => {
+    const { client, path } = open();
+    await client.call('read_text_file', { path });
+    writeFileSync(path, 'by hand\n');
+    const [one, two] = await Promise.all([
+      client.call('write_file', { path, content: 'one\n' }),
+      client.call('write_file', { path, content: 'two\n' }),
+    ]);
+    expect([one.code, two.code]).toEqual(['STALE', 'STALE']);
+    expect((await client.call('write_file', { path, content: 'three\n' })).ok).toBe(true);
+  });
+
   it('refuses a stale overwrite, shows what changed, and refuses the same content again', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path });
@@ -372,15 +402,6 @@ describe('many calls at once', () => {
     );
     expect((await Promise.all(edits)).map((edit) => edit.ok)).toEqual([true, true, true, true, true]);
     expect(read(path)).toBe('ONE\nTWO\nTHREE\nFOUR\nFIVE\n');
-  });
-
-  it('keep their order: a write sent right behind a read counts that read', async () => {
-    const { client, path } = open();
-    const [, written] = await Promise.all([
-      client.call('read_text_file', { path }),
-      client.call('write_file', { path, content: 'x\n' }),
-    ]);
-    expect(written?.ok).toBe(true);
   });
 
   it('keep their order: a write sent right before a read does not count that read', async () => {

@@ -1,5 +1,6 @@
 import type { PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
+import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../../model/session.ts';
@@ -30,6 +31,11 @@ const MAX_TRIES = 5;
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
+/** How to announce, and the call that asks for it. */
+interface Announcing extends AnnounceOptions {
+  readonly times?: CallTimes;
+}
+
 /** A change that this process has announced, and holds the locks of. */
 interface OpenChange {
   readonly pending: PendingChange;
@@ -51,7 +57,7 @@ export class Announcements {
   }
 
   /** Judges the changes under the locks of their files; if all may be made, keeps what they destroy and stores them. */
-  async announce(intents: readonly ForeignIntent[], options: AnnounceOptions = {}): Promise<Announced> {
+  async announce(intents: readonly ForeignIntent[], options: Announcing = {}): Promise<Announced> {
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockable));
@@ -97,13 +103,13 @@ export class Announcements {
   /** Releases the locks, unless the announced change is to hold them. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
-    options: AnnounceOptions,
+    options: Announcing,
     { locked, release }: { readonly locked: readonly string[]; release(): void },
   ): Promise<Announced | { readonly needs: readonly string[] }> {
     let isHeld = false;
     try {
-      const judged = await judgeAll(this.#scene, intents);
-      if (!judged.ok) return await this.#refuse(judged.denied);
+      const judged = await this.#judge(intents, { locked, times: options.times });
+      if (!judged.ok) return await this.#refuse(judged.denied, options.times);
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
@@ -150,7 +156,31 @@ export class Announcements {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
 
-  async #refuse(denied: readonly Pick<Denied, 'refusal' | 'credit'>[]): Promise<Announced> {
+  /** Judges by what was shown when the call arrived. */
+  async #judge(
+    intents: readonly ForeignIntent[],
+    { locked, times }: { readonly locked: readonly string[]; readonly times: CallTimes | undefined },
+  ): ReturnType<typeof judgeAll> {
+    const { ledger } = this.#scene;
+    if (times === undefined || ledger.views.isQuietSince(times.arrivedAt))
+      return judgeAll(this.#scene, intents);
+    const past = ledger.views.before(times.arrivedAt, locked, await ledger.recallMany(locked));
+    const unhold = ledger.fetched.hold([...past.keys()], past);
+    try {
+      return await judgeAll(this.#scene, intents);
+    } finally {
+      unhold();
+    }
+  }
+
+  async #refuse(
+    denied: readonly Pick<Denied, 'refusal' | 'credit'>[],
+    times?: CallTimes,
+  ): Promise<Announced> {
+    const { ledger } = this.#scene;
+    for (const { credit } of times === undefined ? [] : denied)
+      if (credit !== undefined && times !== undefined)
+        ledger.views.add(credit.key, { by: times, before: await ledger.recall(credit.key) });
     const refusals: Refusal[] = [];
     for (const each of denied) refusals.push((await this.#refusals.record(each)).refusal);
     const [first] = refusals;

@@ -1,4 +1,5 @@
 import type {
+  CallTimes,
   ForeignSession,
   GuessedEvent,
   ListingEvent,
@@ -50,21 +51,22 @@ export class GatedForeign implements ForeignSession {
 
   announce(
     intents: readonly ForeignIntent[],
+    times?: CallTimes,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
-    return this.#gate.announcements.announce(intents);
+    return this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
   }
 
   settle(change: string, ending: ChangeEnding): Witnessed {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | GuessedEvent): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | GuessedEvent, times?: CallTimes): Witnessed {
     if (event.kind === 'list') {
       const listed = await this.#session.list(event.path, { limit: MAX_LISTED });
       return listed.ok ? { ok: true, notices: [] } : listed;
     }
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
-    const seen = await witnessShown(this.#scene, event);
+    const seen = await witnessShown(this.#during(times), event);
     // A read of a path starts the count of its refusals again.
     if (seen.ok) this.#gate.refusals.reset(event.path);
     return seen;
@@ -74,10 +76,18 @@ export class GatedForeign implements ForeignSession {
     if (await witnessOutput(this.#scene, path, output)) this.#gate.refusals.reset(path);
   }
 
-  async sawWhole(file: { readonly path: string; readonly key: string }, shown: ShownBytes): Promise<boolean> {
-    const seen = await sawWhole(this.#scene, file, shown);
+  async sawWhole(
+    file: { readonly path: string; readonly key: string },
+    shown: ShownBytes,
+    times?: CallTimes,
+  ): Promise<boolean> {
+    const seen = await sawWhole(this.#during(times), file, shown);
     if (seen) this.#gate.refusals.reset(file.path);
     return seen;
+  }
+
+  #during(times: CallTimes | undefined): Scene {
+    return times === undefined ? this.#scene : { ...this.#scene, times };
   }
 
   async note(text: string, path?: string): Promise<void> {

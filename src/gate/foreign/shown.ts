@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
-import type { GuessedEvent } from '../../model/foreign-session.ts';
+import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
@@ -21,6 +21,8 @@ type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 export interface Scene {
   readonly world: World;
   readonly ledger: Ledger;
+  /** The call in whose answer something is shown; absent if calls and answers come one after the other. */
+  readonly times?: CallTimes;
 }
 
 /**
@@ -142,11 +144,13 @@ function within(range: LineRange, totalLines: number): LineRange {
 
 /** Records a view together with its line in the journal. */
 export async function recordView(
-  { ledger }: Scene,
+  { ledger, times }: Scene,
   sighting: Sighting,
   path: { readonly root: string; readonly relative: string },
 ): Promise<void> {
   const { coverage, fingerprint, atMs } = sighting;
+  if (times !== undefined)
+    ledger.views.add(sighting.key, { by: times, before: await ledger.recall(sighting.key) });
   const lines = coverage.kind === 'lines' ? formatRanges(coverage.ranges) : 'whole';
   await ledger.record([sighting], {
     entries: [

@@ -84,7 +84,7 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   if (filter.root !== undefined) add('root = ?', column(filter.root));
   if (filter.near !== undefined) addNear(add, filter.near);
   if (filter.change !== undefined) add('change = ?', column(filter.change));
-  if (filter.kinds !== undefined) add(`kind in (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds);
+  if (filter.kinds !== undefined) addKinds(add, filter.kinds, filter.session);
   if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
   if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
   if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
@@ -95,6 +95,23 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   // -1 means no limit to SQLite.
   values.push(filter.limit ?? -1);
   return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
+}
+
+/**
+ * A literal, because SQLite uses the index of changes only then. The plus sign keeps it from preferring that index to the
+ * one of a session.
+ */
+function addKinds(
+  add: (clause: string, ...bound: SqlValue[]) => void,
+  kinds: readonly string[],
+  session: string | undefined,
+): void {
+  if (!isOnlyChanges(kinds)) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
+  else add(session === undefined ? "kind = 'change'" : "+kind = 'change'");
+}
+
+function isOnlyChanges(kinds: readonly string[] | undefined): boolean {
+  return kinds !== undefined && kinds.length > 0 && kinds.every((kind) => kind === 'change');
 }
 
 function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: readonly string[]): void {
@@ -113,7 +130,6 @@ function addKey(
   kinds: EntryFilter['kinds'],
 ): void {
   const touched = 'seq in (select seq from touches where key = ?)';
-  const onlyChanges = kinds?.every((kind) => kind === 'change') ?? false;
-  if (onlyChanges) add(touched, column(key));
+  if (isOnlyChanges(kinds)) add(touched, column(key));
   else add(`(${touched} or rtrim(root, '/') || '/' || path = ?)`, column(key), column(key));
 }

@@ -24,6 +24,11 @@ const MIGRATIONS: readonly string[] = [
      checkpoint_seq integer not null, checkpoint_hash text not null
    );
    insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
+  // Each index ends with the row's number, so it also gives the order. Reads, nearly all entries, are in the first one only.
+  `create index entries_of_session on entries (session);
+   create index entries_of_change on entries (change) where change is not null;
+   create index change_entries on entries (kind) where kind = 'change';
+   create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
 ];
 
 /** Brings the database to the newest version, in one transaction. Refuses newer databases and other programs'. */

@@ -14,10 +14,27 @@ import {
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { loadSqlite } from './driver.ts';
+import { entriesQuery } from './entry-rows.ts';
 import { migrate } from './schema.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));
+
+describe('queries of a long journal', () => {
+  it.each([
+    ['of one session', { session: 's' }, 'entries_of_session'],
+    ['of one change', { change: 'c' }, 'entries_of_change'],
+    ['changes of one session', { session: 's', kinds: ['change'], limit: 10 }, 'entries_of_session'],
+    ['all changes', { kinds: ['change'], order: 'oldest' }, 'change_entries'],
+  ] as const)('%s use an index', async (_what, filter, index) => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    const { sql, values } = entriesQuery(filter);
+    const plan = (await rawDatabase(path)).prepare(`explain query plan ${sql}`).all(...values);
+    expect(JSON.stringify(plan)).toContain(index);
+    await store.close();
+  });
+});
 
 describe('the database file', () => {
   it('is made for its owner alone, with the folders on the way', async () => {
@@ -135,7 +152,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 1.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 2.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 

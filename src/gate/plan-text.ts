@@ -6,6 +6,7 @@ import type { MatchTier } from '../model/results.ts';
 import type { Change } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { insertAfterLine } from '../text/insert.ts';
+import type { FoldTier } from '../text/match.ts';
 import { hasCurlyQuotes, straightenQuotes } from '../text/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
@@ -41,7 +42,7 @@ export type PlanFailure =
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],
-  options: Style & { readonly loosest: MatchTier; readonly matching: Policy['matching'] },
+  options: Style & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
   // An anchor with such quotes shows that the file uses them on purpose.
   const straighten =

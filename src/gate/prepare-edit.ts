@@ -191,7 +191,9 @@ function stepFor(touching: Touching, notices: readonly Notice[]): Step {
 function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
   const { replaced, inserted } = planned;
   if (intent.kind === 'insert') return inserted && { inserted };
-  return intent.withDiff === true ? { replaced, diff: diffOf(world, view, planned) } : { replaced };
+  const tier = planned.tier === 'exact' ? {} : { tier: planned.tier };
+  const diff = intent.withDiff === true ? { diff: diffOf(world, view, planned) } : {};
+  return { replaced, ...tier, ...diff };
 }
 
 /** What the session knows of the new bytes. All that stands in a file that was empty is its own, as after a write. */

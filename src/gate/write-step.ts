@@ -11,7 +11,7 @@ import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
-import type { Notice } from '../model/results.ts';
+import type { MatchTier, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { unifiedDiff } from '../text/unified.ts';
@@ -39,6 +39,7 @@ export interface NewBytes {
   readonly more?:
     | {
         readonly replaced?: number;
+        readonly tier?: MatchTier;
         readonly inserted?: { from: number; to: number };
         readonly diff?: string;
       }

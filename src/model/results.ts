@@ -35,7 +35,18 @@ export type Notice =
   | { readonly kind: 'recreated' };
 
 /** How an anchor was found, strictest first. */
-export type MatchTier = 'exact' | 'line-endings' | 'trailing-space' | 'punctuation';
+export const MATCH_TIERS = [
+  'exact',
+  'line-endings',
+  'trailing-space',
+  'punctuation',
+  'line-numbers',
+  'indentation',
+  'blank-lines',
+  'inner-spacing',
+  'escapes',
+] as const;
+export type MatchTier = (typeof MATCH_TIERS)[number];
 
 export interface ReadResult {
   /** As the caller wrote it. */
@@ -76,6 +87,8 @@ export interface ChangeResult {
   readonly revision?: string;
   /** Occurrences replaced, for edits. */
   readonly replaced?: number;
+  /** How the text of an edit was found, if not exactly. */
+  readonly tier?: MatchTier;
   /** Lines inserted, for inserts. */
   readonly inserted?: LineRange;
   /** Bounded unified diff of this change, for edits and dry runs. */

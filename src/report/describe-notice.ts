@@ -75,6 +75,12 @@ const TIERS: Readonly<Record<MatchTier, string>> = {
   'line-endings': 'The text was found after taking all line endings as one.',
   'trailing-space': 'The text was found after leaving out spaces at the ends of lines.',
   punctuation: 'The text was found after taking quotes and dashes of any style as one.',
+  'line-numbers': 'The line numbers of a read were taken off the text; leave them out.',
+  indentation: 'The text was found with another indentation; the new text was indented as the file is.',
+  'blank-lines':
+    'The text was found with one blank line more or less; the blank lines of the file were kept.',
+  'inner-spacing': 'The text was found with other spaces inside its lines; those of the file were kept.',
+  escapes: 'The text was escaped once too often; old and new text were unescaped.',
 };
 
 function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>): string {

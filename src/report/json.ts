@@ -1,4 +1,4 @@
-import type { ApplyResult, Notice } from '../model/results.ts';
+import type { ApplyResult, MatchTier, Notice } from '../model/results.ts';
 import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { quotation } from './bounded.ts';
 
@@ -25,6 +25,8 @@ export interface SuccessOutcome {
   readonly changed?: boolean;
   /** Journal id. */
   readonly change?: string;
+  /** How the text of an edit was found, if not exactly. */
+  readonly tier?: MatchTier;
   readonly notice?: readonly Notice[];
   /** Of a listing that was cut: whether more follows. */
   readonly more?: boolean;
@@ -48,7 +50,7 @@ export function refusalOutcome(refusal: Refusal): RefusalOutcome {
 
 /** Picks the outcome's fields from a result; everything else of it is in the text. */
 export function successOutcome(result: Shown = {}): SuccessOutcome {
-  const { path, revision, complete, created, changed, change, notices, more } = result;
+  const { path, revision, complete, created, changed, change, tier, notices, more } = result;
   // Filled step by step: copying parts together costs more than a small read's whole answer.
   const outcome: { -readonly [K in keyof SuccessOutcome]: SuccessOutcome[K] } = { ok: true };
   if (path !== undefined) outcome.path = path;
@@ -58,6 +60,7 @@ export function successOutcome(result: Shown = {}): SuccessOutcome {
   if (changed !== undefined) outcome.changed = changed;
   if (change !== undefined) outcome.change = change;
   if (more !== undefined) outcome.more = more;
+  if (tier !== undefined) outcome.tier = tier;
   if (notices !== undefined && notices.length > 0) outcome.notice = notices.map(boundedNotice);
   return outcome;
 }

@@ -2,7 +2,7 @@ import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
 /** A tier that compares something other than the characters themselves. */
-export type TolerantTier = Exclude<MatchTier, 'exact'>;
+export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
  * A text with what a tier ignores taken out, and the way back.
@@ -28,6 +28,16 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
   '\u2026': '...',
 };
 const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
+
+/** The text with typographic characters as a keyboard has them; `like`: only those whose kind this text has, too. */
+export function asTyped(text: string, like?: string): string {
+  const kinds =
+    like === undefined ? undefined : new Set([...like].map((character) => PUNCTUATION[character]));
+  return text.replace(new RegExp(FOLDABLE, 'g'), (character) => {
+    const typed = PUNCTUATION[character] ?? character;
+    return kinds === undefined || kinds.has(typed) ? typed : character;
+  });
+}
 
 /**
  * Folds a text for a tier: `line-endings` drops the `\r` of `\r\n`, `trailing-space` also spaces and tabs before

@@ -1,11 +1,13 @@
-import type { MatchTier } from '../model/results.ts';
 import { fold, sourceSpan, type TolerantTier } from './fold.ts';
 import type { Span } from './lines.ts';
 import { indexOfLinear } from './search.ts';
 
+/** Tiers that compare folded texts; the others are in tiers/. */
+export type FoldTier = 'exact' | TolerantTier;
+
 /** Where an anchor stands, at the strictest tier that finds it. */
 export interface Found {
-  readonly tier: MatchTier;
+  readonly tier: FoldTier;
   /** In the text as it is. All of them when `all` was asked for, else at most {@link MAX_SPANS}. */
   readonly spans: readonly Span[];
   readonly count: number;
@@ -13,7 +15,7 @@ export interface Found {
 
 export interface FindOptions {
   /** The loosest tier allowed; default `punctuation`. A file that changed since it was seen allows none below `line-endings`. */
-  readonly loosest?: MatchTier;
+  readonly loosest?: FoldTier;
   /** Every occurrence that does not overlap the one before, for replacing them all. */
   readonly all?: boolean;
 }
@@ -22,7 +24,7 @@ export interface FindOptions {
 const MAX_SPANS = 11;
 /** Characters that hits of a folded text may cost which turn out to be none; only contrived texts get there. */
 const REJECTION_LIMIT = 16_000_000;
-const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
+const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
 
 /** A text to search and how to get back from it to the original. */
 interface Haystack {

@@ -1,7 +1,7 @@
-import type { MatchTier } from '../model/results.ts';
 import { endingUsed, withEnding } from './endings.ts';
-import { fold, foldedOffset, sourceSpan } from './fold.ts';
+import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { type Ending, toLf } from './lines.ts';
+import type { FoldTier } from './match.ts';
 import { type EqualRun, equalRuns } from './myers.ts';
 
 /** Comparisons a replacement may cost; beyond, only the parts before and after the change keep the file's style. */
@@ -16,7 +16,7 @@ export type Restyle = (region: string, neighbour: Ending | undefined) => string;
  * tolerant tier, or the region mixes endings, whatever is the same in anchor and replacement is taken from the
  * file: its quotes, dashes, trailing space and endings stay, and only what the caller changed is the caller's.
  */
-export function restyler(anchor: string, replacement: string, tier: MatchTier): Restyle {
+export function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
   let parts: readonly Part[] | undefined;
   return (region, neighbour) => {
     const used = endingUsed(region);
@@ -35,7 +35,7 @@ interface Place {
   readonly region: string;
   readonly anchor: string;
   readonly neighbour: Ending | undefined;
-  readonly tier: MatchTier;
+  readonly tier: FoldTier;
 }
 
 /** Undefined when anchor and region do not fold to the same, and so cannot be laid side by side. */
@@ -45,11 +45,12 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
   const region = fold(place.region, tier);
   if (anchor.text !== region.text) return undefined;
   const first = /\r?\n/.exec(place.region)?.[0];
+  const own = ownStyle(place, tier);
   let ending: Ending | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
   let out = '';
   for (const part of parts) {
     if ('own' in part) {
-      out += withEnding(part.own, ending);
+      out += withEnding(own(part.own), ending);
       continue;
     }
     const start = foldedOffset(anchor, part.start);
@@ -63,6 +64,12 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
     ending = lastEnding(kept) ?? ending;
   }
   return out;
+}
+
+/** A model that typed quotes which the file does not use typed them in the new text, too: they become the file's. */
+function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
+  const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
+  return (text) => (foreign ? asTyped(text, anchor) : text);
 }
 
 /** A line ending that stays, stays whole: folding has left the return before the newline out. */

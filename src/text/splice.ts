@@ -1,13 +1,15 @@
 import type { Edit } from '../model/intent.ts';
-import type { MatchTier } from '../model/results.ts';
+import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
 import { neighbourEndings } from './endings.ts';
 import type { Span } from './lines.ts';
-import { type Found, findAnchor } from './match.ts';
+import { type FoldTier, type Found, findAnchor } from './match.ts';
 import { nearestText } from './nearest.ts';
 import { placesOf } from './places.ts';
 import { restyler } from './restyle.ts';
+import { landLoosely, landOnFound } from './tiers/land.ts';
+import type { Landing, Rivals } from './tiers/landing.ts';
 
 export interface EditsApplied {
   readonly ok: true;
@@ -41,14 +43,13 @@ export interface EditFailure {
 
 export interface EditOptions {
   /** The loosest tier allowed; default `punctuation`. */
-  readonly loosest?: MatchTier;
+  readonly loosest?: FoldTier;
   /** `exact`: no whole-line deletion, no final newline that the file lacks; default `safe`. */
   readonly matching?: 'exact' | 'safe';
 }
 
 /** Longest result, in characters; a string much longer cannot exist. */
 const MAX_RESULT_CHARS = 1 << 28;
-const TIERS: readonly MatchTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
 
 /**
  * Applies edits in order, each to the result of those before it, all or none.
@@ -89,22 +90,39 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   if (edit.oldString === edit.newString) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
   const all = edit.replaceAll === true;
-  const safe = options.matching !== 'exact';
   const found = findAnchor(text, edit.oldString, { ...options, all });
-  const last = safe && found === undefined ? atUnendedEnd(text, edit) : undefined;
-  if (last !== undefined) return replaceSpans(text, last.edit, last.found);
-  if (found === undefined) {
-    const nearest = nearestText(text, edit.oldString);
-    return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
-  }
+  if (found === undefined) return applyLoosely(text, edit, options);
   const wanted = all ? edit.occurrences : 1;
   if (wanted !== undefined && found.count !== wanted)
     return { kind: 'ambiguous', count: found.count, places: placesOf(text, found.spans) };
-  if (safe && deletesLines(edit)) {
-    const spans = found.spans.map((span) => withLineEnding(text, span));
-    return replaceSpans(text, edit, { ...found, spans });
-  }
-  return replaceSpans(text, edit, found);
+  const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
+  if (onLines !== undefined) return landOrRefuse(text, onLines);
+  if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
+  const spans = found.spans.map((span) => withLineEnding(text, span));
+  return replaceSpans(text, edit, { ...found, spans });
+}
+
+/** The edit by what is safe to look past, if the options allow it; a text that changed since it was seen allows nothing. */
+function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Failure {
+  const safe = options.matching !== 'exact';
+  const last = safe ? atUnendedEnd(text, edit) : undefined;
+  if (last !== undefined) return replaceSpans(text, last.edit, last.found);
+  const loosely = safe && edit.replaceAll !== true && (options.loosest ?? 'punctuation') === 'punctuation';
+  const landed = loosely ? landLoosely(text, edit) : undefined;
+  if (landed !== undefined) return landOrRefuse(text, landed);
+  const nearest = nearestText(text, edit.oldString);
+  return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
+}
+
+function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
+  if ('spans' in landed)
+    return { kind: 'ambiguous', count: landed.spans.length, places: placesOf(text, landed.spans) };
+  const { span, replacement, tier } = landed;
+  return {
+    text: join(text, [span], [replacement]),
+    changes: changesOf([span], [replacement.length]),
+    tier,
+  };
 }
 
 /** A deletion whose text ends inside a line; where that is a whole line, its ending goes too. */
@@ -169,5 +187,5 @@ function join(text: string, spans: readonly Span[], replacements: readonly strin
 }
 
 function looser(a: MatchTier, b: MatchTier): MatchTier {
-  return TIERS.indexOf(a) >= TIERS.indexOf(b) ? a : b;
+  return MATCH_TIERS.indexOf(a) >= MATCH_TIERS.indexOf(b) ? a : b;
 }

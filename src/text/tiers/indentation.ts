@@ -1,0 +1,84 @@
+/** Turns the indentation that a model wrote into the file's; undefined for one that the rule does not cover. */
+export type Reindent = (indent: string) => string | undefined;
+
+/** The indentation of a line as the model wrote it, and as the file has it. */
+export interface IndentPair {
+  readonly written: string;
+  readonly there: string;
+}
+
+const MAX_TAB_WIDTH = 8;
+
+/**
+ * The one rule that explains all pairs: a shift that adds or takes away the same white space, or one width of tabs against
+ * spaces. Undefined if there is no such rule, or nothing to explain.
+ */
+export function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  if (pairs.every(({ written, there }) => written === there)) return undefined;
+  return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs) ?? spaceRule(pairs);
+}
+
+/** Spaces after tabs, or the other way round, would be neither the file's style nor the model's. */
+function joined(shift: string, indent: string): string | undefined {
+  const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');
+  return mixed ? undefined : shift + indent;
+}
+
+function addedShift(pairs: readonly IndentPair[]): Reindent | undefined {
+  const [first] = pairs;
+  if (first === undefined || !first.there.endsWith(first.written)) return undefined;
+  const shift = first.there.slice(0, first.there.length - first.written.length);
+  if (shift === '' || !pairs.every(({ written, there }) => shift + written === there)) return undefined;
+  return (indent) => joined(shift, indent);
+}
+
+function removedShift(pairs: readonly IndentPair[]): Reindent | undefined {
+  const [first] = pairs;
+  if (first === undefined || !first.written.startsWith(first.there)) return undefined;
+  const shift = first.written.slice(0, first.written.length - first.there.length);
+  if (shift === '' || !pairs.every(({ written, there }) => shift + there === written)) return undefined;
+  return (indent) => (indent.startsWith(shift) ? indent.slice(shift.length) : undefined);
+}
+
+/**
+ * Tabs where the model wrote so many spaces each, or the other way round. One space more is the alignment of a block
+ * comment's stars, and stays.
+ */
+function tabRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  for (let width = 1; width <= MAX_TAB_WIDTH; width += 1) {
+    for (const rule of [toTabs(width), toSpaces(width)])
+      if (pairs.every(({ written, there }) => rule(written) === there)) return rule;
+  }
+  return undefined;
+}
+
+function toTabs(width: number): Reindent {
+  return (indent) => {
+    const rest = indent.length % width;
+    if (!/^ *$/.test(indent) || rest > 1) return undefined;
+    return '\t'.repeat((indent.length - rest) / width) + ' '.repeat(rest);
+  };
+}
+
+function toSpaces(width: number): Reindent {
+  return (indent) => {
+    const [, tabs = '', rest = ''] = /^(\t*)( ?)$/.exec(indent) ?? [];
+    return tabs + rest === indent ? ' '.repeat(tabs.length * width) + rest : undefined;
+  };
+}
+
+function isMultiple(indent: string, width: number): boolean {
+  return /^ *$/.test(indent) && indent.length % width === 0;
+}
+
+/** Another width of spaces per level: two where the model wrote four, say. Two levels must show it. */
+function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
+  const levels = new Map(pairs.map(({ written, there }) => [written.length, there.length]));
+  const unit = Math.min(...[...levels.keys()].filter((length) => length > 0));
+  const target = levels.get(unit);
+  if (target === undefined || target === 0 || levels.size < 2) return undefined;
+  const convert = (length: number): number => (length / unit) * target;
+  if (!pairs.every(({ written, there }) => convert(written.length) === there.length)) return undefined;
+  return (indent) => (isMultiple(indent, unit) ? ' '.repeat(convert(indent.length)) : undefined);
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { applyEdits } from '../splice.ts';
+
+/** The resulting text and the tier, or the kind of failure. */
+function edited(text: string, oldString: string, newString: string): [string, string] {
+  const applied = applyEdits(text, [{ oldString, newString }]);
+  return applied.ok ? [applied.text, applied.tier] : ['', applied.kind];
+}
+
+describe('each mistake is looked past by its own tier', () => {
+  it.each<[string, string, string, string, [string, string]]>([
+    [
+      'a shift',
+      'a\n    b {\n      c\n    }\n',
+      'b {\n  c\n}',
+      'b {\n  d\n}',
+      ['a\n    b {\n      d\n    }\n', 'indentation'],
+    ],
+    ['tabs', 'x\n\tb\n\t\tc\n', '  b\n    c', '  b\n    d', ['x\n\tb\n\t\td\n', 'indentation']],
+    ['CRLF', 'x\r\n  b\r\n  c\r\n', '    b\n    c', '    b\n    d', ['x\r\n  b\r\n  d\r\n', 'indentation']],
+    ['numbers', 'a\nb\nc\n', '2\tb\n3\tc', '2\tb\n3\td', ['a\nb\nd\n', 'line-numbers']],
+    ['numbers of the old text only', 'a\nb\nc\n', '     2→b', 'x\n3:y', ['a\nx\n3:y\nc\n', 'line-numbers']],
+    ['a blank line missing', 'a\n\nb\nc\n', 'a\nb\nc', 'a\nb\nd', ['a\n\nb\nd\n', 'blank-lines']],
+    ['a blank line added', 'a1\nb1\nc1\n', 'a1\n\nb1\nc1', 'a1\n\nb1\nd1', ['a1\nb1\nd1\n', 'blank-lines']],
+    ['blank lines around', 'a1\nb1\nc1\n', '\nb1\n\n', '\nb2\n\n', ['a1\nb2\nc1\n', 'blank-lines']],
+    [
+      'spaces inside',
+      'x\nlet a   = 1;\n',
+      'let a = 1;',
+      'let a = 2;',
+      ['x\nlet a   = 2;\n', 'inner-spacing'],
+    ],
+    ['escaped quotes', 'say("hi");\n', 'say(\\"hi\\");', 'say(\\"ho\\");', ['say("ho");\n', 'escapes']],
+    ['entities', 'a < b && c\n', 'a &lt; b &amp;&amp; c', 'a &gt; b', ['a > b\n', 'escapes']],
+    ['escaped newlines', 'a\nb\nc\n', 'a\\nb', 'a\\nd', ['a\nd\nc\n', 'escapes']],
+  ])('%s', (_what, text, oldString, newString, expected) => {
+    expect(edited(text, oldString, newString)).toEqual(expected);
+  });
+});
+
+describe('an edit is refused', () => {
+  it.each<[string, string, string, string, string]>([
+    ['in two places', '  b {\n  }\n    b {\n    }\n', 'b {\n}', 'x', 'ambiguous'],
+    ['at two shifts', 'if\n  a1\n     b1\n', 'a1\nb1', 'x', 'no-match'],
+    ['if the new text cannot be shifted', '  aa\n  bb\n', '    aa\n    bb', ' cc', 'no-match'],
+    ['at numbers that are not true', 'a\nb\n', '7\tb', '7\tc', 'no-match'],
+    ['at numbers that would choose', 'b\na\nb\n', '3\tb', '3\tc', 'ambiguous'],
+    ['with two blank lines', 'a1\n\n\nb1\n', 'a1\nb1', 'x', 'no-match'],
+    ['where a blank line may belong to either side', 'a1\n\nb1\n', 'a1\nb1', 'a1\nnew\nb1', 'no-match'],
+    ['with other spaces in a string', 'say("a  b");\n', 'say("a b");', 'x', 'no-match'],
+    ['if the new text is there already', 'a1\nb1\nc1\n', '\na1\n', '\na1\nb1\n', 'no-match'],
+    ['with other words', '  let alpha = 1;\n', 'let beta = 1;', 'x', 'no-match'],
+    [
+      'if new escapes show that are not in the old',
+      'say("hi");\n',
+      'say(\\"hi\\");',
+      "say(\\'hi\\');",
+      'no-match',
+    ],
+  ])('%s', (_what, text, oldString, newString, kind) => {
+    expect(edited(text, oldString, newString)).toEqual(['', kind]);
+  });
+
+  it('on a file that changed, at every loose tier', () => {
+    const options = { loosest: 'line-endings' } as const;
+    expect(applyEdits('  a1\n  b1\n', [{ oldString: 'a1\nb1', newString: 'x' }], options)).toMatchObject({
+      ok: false,
+    });
+  });
+});

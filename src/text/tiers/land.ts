@@ -1,0 +1,39 @@
+import type { Span } from '../lines.ts';
+import type { Found } from '../match.ts';
+import { type Block, blocksLike } from './block.ts';
+import { landEscaped } from './escapes.ts';
+import type { Landing, Rivals, Texts } from './landing.ts';
+import { landNumbered } from './line-numbers.ts';
+import { landOnBlock } from './lines.ts';
+
+/**
+ * Finds the one place for an edit whose text is not in the file exactly, by looking past one kind of small mistake: copied
+ * line numbers, indentation, a blank line, spaces inside lines, escaping. Tried in this order, each on its own. Never the
+ * first of several places, never a measure of similarity: {@link Rivals} if more than one place is like the text.
+ */
+export function landLoosely(text: string, texts: Texts): Landing | Rivals | undefined {
+  const numbered = landNumbered(text, texts);
+  if (numbered !== undefined) return numbered;
+  const blocks = blocksLike(text, texts.oldString.split(/\r?\n/));
+  if (blocks.length > 1) return { spans: blocks.map(spanOf) };
+  const [block] = blocks;
+  const landed = block === undefined ? undefined : landOnBlock(text, texts, block);
+  return landed ?? landEscaped(text, texts);
+}
+
+/**
+ * The landing on whole lines that were found but for spaces at their ends: those that the edit leaves alone keep the
+ * file's, and the new ones do not carry the model's. Undefined where the text begins or ends inside a line.
+ */
+export function landOnFound(text: string, texts: Texts, found: Pick<Found, 'spans'>): Landing | undefined {
+  const [span] = found.spans;
+  const block = blocksLike(text, texts.oldString.split(/\r?\n/)).find(({ lines: [first] }) => {
+    return first !== undefined && span !== undefined && first.start >= span.start && first.start < span.end;
+  });
+  const landed = block === undefined ? undefined : landOnBlock(text, texts, block);
+  return landed?.tier === 'trailing-space' ? landed : undefined;
+}
+
+function spanOf({ lines }: Block): Span {
+  return { start: lines[0]?.start ?? 0, end: lines.at(-1)?.end ?? 0 };
+}

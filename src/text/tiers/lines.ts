@@ -1,0 +1,321 @@
+import type { MatchTier } from '../../model/results.ts';
+import { endingUsed } from '../endings.ts';
+import { equalRuns } from '../myers.ts';
+import { type Block, type FileLine, lineAfter, lineBefore } from './block.ts';
+import { type Reindent, reindentRule } from './indentation.ts';
+import type { Landing, Texts } from './landing.ts';
+import { collapsed, onlyWidens, respaced } from './spacing.ts';
+
+const MAX_EDGE_BLANKS = 2;
+
+/**
+ * The landing of an edit on the only block of lines like its anchor, if one kind of mistake explains every difference:
+ * indentation by one rule, one blank line, or the width of spaces inside lines. White space at the ends of lines may
+ * differ besides. Lines that the edit leaves alone stay as the file has them; its own lines are corrected by the same rule.
+ */
+export function landOnBlock(
+  text: string,
+  { oldString, newString }: Texts,
+  block: Block,
+): Landing | undefined {
+  const anchor = linesOf(oldString);
+  const wanted = linesOf(newString);
+  const paired = pairUp(text, anchor.lines, block);
+  if (paired === undefined) return undefined;
+  const mistake = explain(paired);
+  if (mistake === undefined) return undefined;
+  // Blank lines around the anchor may be how the model asks for what is there already.
+  if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
+  const lines = rewritten(paired, wanted.lines, mistake);
+  if (lines === undefined) return undefined;
+  const first = paired.file[0];
+  const last = paired.file.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  return {
+    tier: mistake.tier,
+    ...withEnds(text, { start: first.start, end: last.end }, { lines, anchor, wanted }),
+  };
+}
+
+interface Lines {
+  readonly lines: readonly string[];
+  /** The text ends with a newline. */
+  readonly ended: boolean;
+}
+
+function linesOf(text: string): Lines {
+  if (text === '') return { lines: [], ended: false };
+  const ended = text.endsWith('\n');
+  const lines = text.split(/\r?\n/);
+  return { lines: ended ? lines.slice(0, -1) : lines, ended };
+}
+
+/** The anchor's lines beside the file's. */
+interface Paired {
+  readonly anchor: readonly string[];
+  readonly file: readonly FileLine[];
+  /** For each line of the anchor, the index of the file's line; undefined for a blank line that the file lacks. */
+  readonly at: readonly (number | undefined)[];
+  /** Blank lines inside that one side has and the other lacks. */
+  readonly blankDifference: number;
+  /** Blank lines at the ends of the anchor that the file lacks. */
+  readonly edgeBlanks: number;
+}
+
+function pairUp(text: string, anchor: readonly string[], block: Block): Paired | undefined {
+  const filled = anchor.flatMap((line, index) => (line.trim() === '' ? [] : [index]));
+  const firstFilled = filled[0];
+  const lastFilled = filled.at(-1);
+  if (firstFilled === undefined || lastFilled === undefined) return undefined;
+  const { file, lead } = withEdges(text, block, { lead: firstFilled, trail: anchor.length - 1 - lastFilled });
+  const at: (number | undefined)[] = anchor.map(() => undefined);
+  let difference = 0;
+  let position = lead - 1;
+  let previous: number | undefined;
+  for (const index of filled) {
+    const next = nextFilled(file, position + 1);
+    if (next === undefined) return undefined;
+    const blanks = previous === undefined ? 0 : index - previous - 1;
+    const there = previous === undefined ? 0 : next - position - 1;
+    if (previous !== undefined) {
+      for (let i = 0; i < Math.min(blanks, there); i += 1) at[previous + 1 + i] = position + 1 + i;
+      difference += Math.abs(blanks - there);
+    }
+    at[index] = next;
+    position = next;
+    previous = index;
+  }
+  const edges = edgePairs(at, { lead, firstFilled, lastFilled, file, position });
+  return { anchor, file, at, blankDifference: difference, edgeBlanks: edges };
+}
+
+/** Pairs blank lines at the ends of the anchor with the file's; returns how many the file lacks. */
+function edgePairs(
+  at: (number | undefined)[],
+  ends: {
+    lead: number;
+    firstFilled: number;
+    lastFilled: number;
+    file: readonly FileLine[];
+    position: number;
+  },
+): number {
+  let missing = 0;
+  for (let i = 0; i < ends.firstFilled; i += 1) {
+    const index = ends.lead - (ends.firstFilled - i);
+    if (index >= 0) at[i] = index;
+    else missing += 1;
+  }
+  for (let i = ends.lastFilled + 1; i < at.length; i += 1) {
+    const index = ends.position + (i - ends.lastFilled);
+    if (index < ends.file.length) at[i] = index;
+    else missing += 1;
+  }
+  return missing;
+}
+
+/** The block with as many blank lines of the file before and after it as the anchor has. */
+function withEdges(
+  text: string,
+  block: Block,
+  wanted: { readonly lead: number; readonly trail: number },
+): { readonly file: readonly FileLine[]; readonly lead: number } {
+  const file = [...block.lines];
+  let lead = 0;
+  for (; lead < wanted.lead; lead += 1) {
+    const line = lineBefore(text, file[0]);
+    if (line === undefined || line.text.trim() !== '') break;
+    file.unshift(line);
+  }
+  for (let trail = 0; trail < wanted.trail; trail += 1) {
+    const line = lineAfter(text, file.at(-1));
+    if (line === undefined || line.text.trim() !== '') break;
+    file.push(line);
+  }
+  return { file, lead };
+}
+
+function nextFilled(file: readonly FileLine[], from: number): number | undefined {
+  for (let i = from; i < file.length; i += 1) if (file[i]?.text.trim() !== '') return i;
+  return undefined;
+}
+
+/** The one kind of mistake that explains how the anchor differs from the file. */
+interface Mistake {
+  readonly tier: MatchTier;
+  readonly reindent?: Reindent;
+  /** The model put white space at the ends of lines where the file has none. */
+  readonly trailing: boolean;
+}
+
+function explain({ anchor, file, at, blankDifference, edgeBlanks }: Paired): Mistake | undefined {
+  const pairs = anchor.flatMap((line, index) => {
+    const there = file[at[index] ?? -1]?.text;
+    return there === undefined || line.trim() === '' ? [] : [{ written: line, there }];
+  });
+  const trailing = pairs.some(({ written, there }) => /\s$/.test(written) && !/\s$/.test(there));
+  const sameEnds = pairs.map(({ written, there }) => ({
+    written: written.trimEnd(),
+    there: there.trimEnd(),
+  }));
+  const same = sameEnds.every(({ written, there }) => written === there);
+  const blanks = blankDifference + edgeBlanks;
+  if (blanks > 0)
+    return same && blankDifference <= 1 && edgeBlanks <= MAX_EDGE_BLANKS && blankDifference * edgeBlanks === 0
+      ? { tier: 'blank-lines', trailing }
+      : undefined;
+  if (same) return { tier: 'trailing-space', trailing };
+  if (sameEnds.every(({ written, there }) => written.trimStart() === there.trimStart())) {
+    const reindent = reindentRule(
+      sameEnds.map(({ written, there }) => ({ written: indentOf(written), there: indentOf(there) })),
+    );
+    return reindent === undefined ? undefined : { tier: 'indentation', reindent, trailing };
+  }
+  const spaced = sameEnds.every(
+    ({ written, there }) => indentOf(written) === indentOf(there) && collapsed(written) === collapsed(there),
+  );
+  return spaced ? { tier: 'inner-spacing', trailing } : undefined;
+}
+
+function indentOf(line: string): string {
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}
+
+/** The lines to write: the file's own where the edit keeps them, the model's by the rule of the mistake where not. */
+function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): string[] | undefined {
+  const ends = (line: string): string => line.trimEnd();
+  const runs = equalRuns(paired.anchor.map(ends), wanted.map(ends));
+  if (runs === undefined) return undefined;
+  const out: string[] = [];
+  let anchorAt = 0;
+  let wantedAt = 0;
+  for (const run of [...runs, { before: paired.anchor.length, after: wanted.length, length: 0 }]) {
+    const gap = { from: anchorAt, to: run.before, lines: wanted.slice(wantedAt, run.after) };
+    const own = ownLines(paired, gap, mistake);
+    if (own === undefined) return undefined;
+    out.push(...own);
+    out.push(...keptLines(paired, run));
+    anchorAt = run.before + run.length;
+    wantedAt = run.after + run.length;
+  }
+  return out;
+}
+
+/** A stretch of the anchor that is replaced: its lines `from` to `to`, `to` not included, and the new ones. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefined {
+  const missed = missedBlanks(paired, gap);
+  if (missed === undefined) return undefined;
+  const removed = paired.anchor.slice(gap.from, gap.to);
+  const lines: string[] = [];
+  for (const [index, line] of gap.lines.entries()) {
+    const bare = mistake.trailing ? line.trimEnd() : line;
+    const counterpart = removed.length === gap.lines.length ? gap.from + index : undefined;
+    const corrected = correct(paired, { line: bare, counterpart }, mistake);
+    if (corrected === undefined) return undefined;
+    lines.push(corrected);
+  }
+  return [...missed.before, ...lines, ...missed.after];
+}
+
+interface OwnLine {
+  readonly line: string;
+  /** The line of the anchor that it replaces, where as many are replaced as are written. */
+  readonly counterpart: number | undefined;
+}
+
+function correct(paired: Paired, own: OwnLine, mistake: Mistake): string | undefined {
+  const { line, counterpart } = own;
+  if (mistake.tier === 'indentation') {
+    if (line.trim() === '') return '';
+    const indent = mistake.reindent?.(indentOf(line));
+    return indent === undefined ? undefined : indent + line.slice(indentOf(line).length);
+  }
+  if (mistake.tier !== 'inner-spacing') return line;
+  if (onlyWidened(paired)) return indentOf(line) + collapsed(line.trimStart());
+  const written = counterpart === undefined ? undefined : paired.anchor[counterpart];
+  const there = counterpart === undefined ? undefined : paired.file[paired.at[counterpart] ?? -1]?.text;
+  if (written !== undefined && there !== undefined) return respaced({ written, there, wanted: line });
+  return undefined;
+}
+
+/** Whether the model only doubled single spaces: then its new lines have them too, and they can be undone. */
+function onlyWidened({ anchor, file, at }: Paired): boolean {
+  return anchor.every((written, index) => {
+    const there = file[at[index] ?? -1]?.text.trimEnd();
+    return (
+      there === undefined ||
+      (collapsed(there.trimStart()) === there.trimStart() &&
+        onlyWidens({ written: written.trimEnd(), there }))
+    );
+  });
+}
+
+/** The file's lines for a stretch of the anchor that is kept, with blank ones between them that the model overlooked. */
+function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): string[] {
+  const out: string[] = [];
+  let previous: number | undefined;
+  for (let i = run.before; i < run.before + run.length; i += 1) {
+    const index = paired.at[i];
+    if (index === undefined) continue;
+    for (let between = (previous ?? index) + 1; between < index; between += 1)
+      out.push(paired.file[between]?.text ?? '');
+    out.push(paired.file[index]?.text ?? '');
+    previous = index;
+  }
+  return out;
+}
+
+/**
+ * Blank lines of the file that the model overlooked beside what it replaces: they stay before or after the new lines.
+ * Undefined where nobody can tell on which side.
+ */
+function missedBlanks(paired: Paired, gap: Gap): { before: string[]; after: string[] } | undefined {
+  const { at, file } = paired;
+  const replaced = at.slice(gap.from, gap.to).filter((index) => index !== undefined);
+  const above = gap.from === 0 ? undefined : at.slice(0, gap.from).findLast((index) => index !== undefined);
+  const below = at.slice(gap.to).find((index) => index !== undefined);
+  const first = replaced[0];
+  const last = replaced.at(-1);
+  if (first === undefined || last === undefined) {
+    const between = above !== undefined && below !== undefined ? below - above - 1 : 0;
+    return between > 0 && gap.lines.length > 0
+      ? undefined
+      : { before: blanks(file, above, below), after: [] };
+  }
+  const before = blanks(file, above, first);
+  const after = blanks(file, last, below);
+  const inside = last - first + 1 - replaced.length;
+  if (inside > 0 || (gap.lines.length === 0 && before.length + after.length > 0)) return undefined;
+  return { before, after };
+}
+
+function blanks(file: readonly FileLine[], above: number | undefined, below: number | undefined): string[] {
+  if (above === undefined || below === undefined) return [];
+  return file.slice(above + 1, below).map((line) => line.text);
+}
+
+/** The lines joined with the file's own endings, and the span they replace, both with or without the last ending. */
+function withEnds(
+  text: string,
+  span: { readonly start: number; readonly end: number },
+  { lines, anchor, wanted }: { lines: readonly string[]; anchor: Lines; wanted: Lines },
+): Pick<Landing, 'span' | 'replacement'> {
+  const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
+  const ending = used === '\r\n' ? '\r\n' : '\n';
+  const next = /\r?\n/y;
+  next.lastIndex = span.end;
+  const own = next.exec(text)?.[0] ?? '';
+  const whole = anchor.ended || lines.length === 0;
+  const joined = lines.join(ending);
+  const closes = whole && own !== '' && lines.length > 0 && (wanted.ended || !anchor.ended);
+  return {
+    span: { start: span.start, end: whole ? span.end + own.length : span.end },
+    replacement: closes ? joined + own : joined,
+  };
+}

@@ -99,6 +99,7 @@ async function planOf(
       ...(policyFile === undefined ? {} : { policyFile }),
       ...(request.readOnly ? { policy: { readOnly: true } } : {}),
     },
+    rootsFrom: request.folders.length === 0 ? 'client' : 'workspace',
     dialect,
     readOnly: policyOf(surroundings, request).readOnly,
     commands: request.allowCommands,

@@ -5,7 +5,7 @@ import { isSessionId } from '../model/session-id.ts';
 
 /** What `lookfirst serve` was asked for. */
 export interface ServeRequest {
-  /** As typed; none: the current folder. */
+  /** As typed; none: the roots of the client, else the current folder. */
   readonly folders: readonly string[];
   readonly dialect: DialectName;
   readonly preset?: PresetName;
@@ -28,7 +28,7 @@ export type ServeProblem =
 
 export const SERVE_HELP: string = `Usage: lookfirst serve [DIR...] [options]
 
-MCP server on the given folders (default: the current one), over stdio.
+MCP server on the given folders, over stdio (default: the roots of the client, else the current folder).
 
   --dialect NAME   names and arguments of the tools: ${DIALECT_NAMES.join(', ')}
   --preset NAME    ${PRESET_NAMES.join(', ')}

@@ -7,6 +7,7 @@ import type { Sessions } from '../session/sessions.ts';
 /** A workspace and how to serve it, in the words of whoever serves; `main.ts` brings the two together. */
 export interface ServePlan {
   readonly workspace: WorkspaceOptions;
+  readonly rootsFrom: 'workspace' | 'client';
   readonly dialect: DialectName;
   readonly readOnly: boolean;
   readonly commands: boolean;

@@ -4,8 +4,17 @@ import { isRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type Caller, Calls } from './calls.ts';
+import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
-import { isRequestId, type Message, type Request, type RequestId, readLine, readMessage } from './message.ts';
+import {
+  isRequestId,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+  readLine,
+  readMessage,
+} from './message.ts';
 import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
 import type { Implementation } from './protocol.ts';
 import {
@@ -35,6 +44,14 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
 ]);
 
+export interface ConnectionOptions {
+  readonly host: ToolHost;
+  readonly send: (parts: Parts) => void;
+  readonly log: (line: string) => void;
+  /** Where the roots of the client go, if the server wants them. */
+  readonly roots?: ClientRoots | undefined;
+}
+
 /**
  * The protocol on one stream, both eras. The first request decides the era for good: one that carries the envelope of
  * 2026-07-28 makes it modern (a `server/discover` alone does not yet: clients probe with it), any other makes it
@@ -49,10 +66,12 @@ export class Connection {
   #version: LegacyVersion | undefined;
   #clientInfo: Implementation | undefined;
   readonly #subscriptions = new Set<RequestId>();
+  readonly #roots: RootsDialogue | undefined;
 
   /** `send` gets whole messages without a newline; `log` gets what went wrong inside, for people. */
-  constructor(io: { host: ToolHost; send: (parts: Parts) => void; log: (line: string) => void }) {
+  constructor(io: ConnectionOptions) {
     this.#host = io.host;
+    this.#roots = io.roots && new RootsDialogue(io.roots, io.send);
     this.#send = io.send;
     this.#log = io.log;
     this.#calls = new Calls(io);
@@ -117,14 +136,19 @@ export class Connection {
       // In the official server's words, for whoever looks for them in its log.
       this.#log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
-    } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
-      const { requestId, reason } = message.params;
+    } else if (message.kind === 'response') this.#roots?.answered(message.id, message.result);
+    else return this.#notified(message);
+  }
+
+  #notified({ method, params }: Notification): Awaitable<void> {
+    if (method === 'notifications/cancelled') {
+      const { requestId, reason } = params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
       this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
-    } else if (message.kind === 'notification' && message.method === COMPACTED_METHOD) {
-      const meta = { ...metaOf(message.params), [CONTEXT_KEY]: 'compacted' };
+    } else if (method === COMPACTED_METHOD) {
+      const meta = { ...metaOf(params), [CONTEXT_KEY]: 'compacted' };
       return this.#host.report?.({ meta, sessionHint: undefined });
-    }
+    } else this.#roots?.notified(method);
   }
 
   #answer(request: Request): Awaitable<Parts | undefined> {
@@ -170,6 +194,7 @@ export class Connection {
   #legacy(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     switch (request.method) {
       case 'tools/call':
+        this.#roots?.legacyCall();
         return this.#calls.run(request, caller);
       case 'tools/list':
         return resultMessage(request.id, { tools: this.#host.tools() });
@@ -193,6 +218,7 @@ export class Connection {
     const version = LEGACY_VERSIONS.find((known) => known === requested) ?? LEGACY_VERSIONS[0];
     this.#version = version;
     this.#clientInfo = implementationOf(params['clientInfo']);
+    this.#roots?.initialize(params['capabilities']);
     const { info, instructions } = this.#host;
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
@@ -201,7 +227,7 @@ export class Connection {
     const { id, method, params } = request;
     switch (method) {
       case 'tools/call':
-        return this.#calls.run(request, caller);
+        return this.#askingForRoots(request) ?? this.#calls.run(request, caller);
       case 'tools/list':
         return resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED }));
       case 'server/discover': {
@@ -225,6 +251,13 @@ export class Connection {
     this.#subscriptions.add(id);
     const acknowledged = { notifications: {}, _meta: { [SUBSCRIPTION_ID_KEY]: id } };
     return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
+  }
+
+  /** The result that asks a modern client for its roots before its first call is made, if it has any. */
+  #askingForRoots({ id, params }: Request): Parts | undefined {
+    const inputRequests = this.#roots?.modernCall(params);
+    if (inputRequests === undefined) return undefined;
+    return resultMessage(id, { ...this.#modernResult({ inputRequests }), resultType: 'input_required' });
   }
 
   #modernResult(result: JsonRecord): JsonRecord {

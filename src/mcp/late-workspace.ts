@@ -4,6 +4,9 @@ import type { Sessions } from '../session/sessions.ts';
 
 export interface LateOptions {
   readonly workspace: WorkspaceOptions;
+  /** The roots, if they are not those of `workspace`: asked for at every opening. */
+  readonly roots?: (() => Promise<readonly string[]>) | undefined;
+  readonly log: (line: string) => void;
   /** Called with the open workspace before anyone else gets it; what it throws counts as a failure to open. */
   readonly opened?: (sessions: Sessions) => void;
 }
@@ -29,17 +32,35 @@ export class LateWorkspace {
   }
 
   open(): Promise<Sessions> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
+    this.#opening ??= this.#watched(this.#open());
+    return this.#opening;
+  }
+
+  #watched(opening: Promise<Sessions>): Promise<Sessions> {
+    return opening.catch((error: unknown) => {
       if (!isOfTheState(error)) this.#fail(error);
       else this.#opening = undefined;
       throw nothingChanged(error);
     });
-    return this.#opening;
   }
 
   /** Opens it for those who will need it later; `failed` tells if that went wrong. */
   begin(): void {
     this.open().catch(() => {});
+  }
+
+  /** Closes the workspace, if it was ever opened, and opens it anew: its roots have changed. */
+  renew(): void {
+    const before = this.#opening;
+    if (before === undefined) return;
+    const reopened = async (): Promise<Sessions> => {
+      const sessions = await before.catch(() => undefined);
+      await sessions?.close();
+      return this.#open();
+    };
+    this.#opening = this.#watched(reopened());
+    // Whoever calls next learns of it.
+    this.#opening.catch(() => {});
   }
 
   /** Closes it, if it was ever opened. */
@@ -50,7 +71,12 @@ export class LateWorkspace {
 
   async #open(): Promise<Sessions> {
     const { Sessions } = await import('../session/sessions.ts');
-    const sessions = await Sessions.open(this.#options.workspace);
+    const { workspace, log } = this.#options;
+    const roots = await this.#options.roots?.();
+    const sessions =
+      roots === undefined
+        ? await Sessions.open(workspace)
+        : await openUsable((list) => Sessions.open({ ...workspace, roots: list }), { roots, workspace, log });
     try {
       this.#options.opened?.(sessions);
       return sessions;
@@ -63,4 +89,30 @@ export class LateWorkspace {
 
 function isOfTheState(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED';
+}
+
+/**
+ * Opens the roots that a client named. One that cannot be opened is left out with a line in the log; if none is left, the
+ * workspace has its own.
+ */
+async function openUsable(
+  open: (roots: readonly string[]) => Promise<Sessions>,
+  { roots, workspace, log }: Pick<LateOptions, 'workspace' | 'log'> & { readonly roots: readonly string[] },
+): Promise<Sessions> {
+  try {
+    return await open(roots);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') throw error;
+    const usable: string[] = [];
+    for (const root of roots) {
+      try {
+        await (await open([root])).close();
+        usable.push(root);
+      } catch (reason) {
+        if (!(reason instanceof Fault)) throw reason;
+        log(`left out a root of the client: ${reason.message} [${reason.code}]`);
+      }
+    }
+    return open(usable.length === 0 ? workspace.roots : usable);
+  }
 }

@@ -26,8 +26,12 @@ describe('readLine', () => {
       '{"jsonrpc":"2.0","id":1,"method":"m","extra":true}',
       { kind: 'request', id: 1, method: 'm', params: {} },
     ],
-    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { kind: 'response' }],
-    ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}', { kind: 'response' }],
+    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { kind: 'response', id: 1, result: {} }],
+    [
+      'an error',
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}',
+      { kind: 'response', id: 1, result: undefined },
+    ],
     ['a batch', '[1,{}]', { kind: 'batch', members: [1, {}] }],
   ])('reads %s', (_what, text, expected) => {
     expect(read(text)).toEqual(expected);

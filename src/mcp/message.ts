@@ -12,7 +12,7 @@ export interface Request {
   readonly params: JsonRecord;
 }
 
-interface Notification {
+export interface Notification {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonRecord;
@@ -22,8 +22,8 @@ interface Notification {
 export type Message =
   | Request
   | Notification
-  /** An answer to a request; we send none, so nobody waits for it. */
-  | { readonly kind: 'response' }
+  /** An answer to a request of ours; `result` is undefined for an error. */
+  | { readonly kind: 'response'; readonly id: unknown; readonly result: unknown }
   | { readonly kind: 'invalid'; readonly id: RequestId | null; readonly error: RpcError };
 
 /** One line of input: a message, or the members of a JSON-RPC batch. */
@@ -50,7 +50,8 @@ export function readMessage(value: unknown): Message {
   const { id, method, params } = value;
   const known = isRequestId(id) ? id : null;
   if (value['jsonrpc'] !== '2.0') return invalid(known, invalidRequest('jsonrpc must be "2.0"'));
-  if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+  if (method === undefined && ('result' in value || 'error' in value))
+    return { kind: 'response', id, result: value['result'] };
   if (typeof method !== 'string') return invalid(known, invalidRequest('method must be a string'));
   if ('id' in value && known === null)
     return invalid(null, invalidRequest('id must be a string or a number'));

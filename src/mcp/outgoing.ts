@@ -25,6 +25,10 @@ export function errorMessage(id: RequestId | null, error: RpcError): Parts {
   return [`${head(id)}"error":${JSON.stringify({ code, message, data })}}`];
 }
 
+export function requestMessage(id: RequestId, method: string): Parts {
+  return [JSON.stringify({ jsonrpc: '2.0', id, method })];
+}
+
 export function notificationMessage(method: string, params: JsonRecord): Parts {
   return [JSON.stringify({ jsonrpc: '2.0', method, params })];
 }

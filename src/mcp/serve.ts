@@ -8,12 +8,15 @@ import type { Sessions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
 import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
+import { ClientRoots } from './client-roots.ts';
 import { LateWorkspace } from './late-workspace.ts';
 import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
 
 /** A workspace and how it is served. */
 export interface ServeOptions {
   readonly workspace: WorkspaceOptions;
+  /** `client`: over stdio, the roots that the client names come first, and those of `workspace` if it names none. */
+  readonly rootsFrom?: 'workspace' | 'client' | undefined;
   readonly dialect: DialectName;
   /** Names the session of every call that does not name its own. */
   readonly session?: string | undefined;
@@ -46,9 +49,17 @@ export interface ServeStdioOptions extends ServeOptions {
  */
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
-  const workspace = new LateWorkspace(options);
+  const roots = options.rootsFrom === 'client' ? clientRoots(options, () => renew()) : undefined;
+  const workspace = new LateWorkspace({
+    ...options,
+    roots: roots === undefined ? undefined : () => roots.known(),
+  });
   // A copy: every call asks for some, and the process answers slowly.
   const host = await hostFor(options, { env: { ...env }, nameless: 'process' }, workspace);
+  const renew = (): void => {
+    workspace.renew();
+    host.renew?.();
+  };
   const tools = (): ReturnType<ToolHost['tools']> => {
     // After the answer has left.
     setImmediate(() => workspace.begin());
@@ -56,15 +67,21 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   };
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
-    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log });
+    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
+    roots?.none();
     // Nobody needed it, but a mistake in its options is worth telling.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
     clearTimeout(latest);
+    roots?.none();
     await workspace.close();
   }
+}
+
+function clientRoots({ workspace, log }: ServeOptions, changed: () => void): ClientRoots {
+  return new ClientRoots({ fallback: workspace.roots, changed, log });
 }
 
 /** A call that waited for the workspace is told before the server ends. */

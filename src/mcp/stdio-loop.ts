@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { LineFrames } from '../text/frame.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
+import type { ClientRoots } from './client-roots.ts';
 import { Connection } from './connection.ts';
 import { Output } from './output.ts';
 
@@ -13,6 +14,8 @@ export interface StdioOptions {
   readonly host: ToolHost;
   readonly input: Readable;
   readonly output: Writable;
+  /** Where the roots of the client go, if the server wants them. */
+  readonly roots?: ClientRoots | undefined;
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
   /** For people; never the protocol's stream. */
@@ -36,7 +39,12 @@ const MAX_WAITING_BYTES = 16 << 20;
 export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
-  const connection = new Connection({ host, send: (parts) => output.send(parts), log });
+  const connection = new Connection({
+    host,
+    send: (parts) => output.send(parts),
+    log,
+    roots: options.roots,
+  });
   const frames = new LineFrames({
     maxBytes: maxMessageBytes,
     onLine: (line) => connection.receive(line),

@@ -45,6 +45,8 @@ export interface ToolHost {
   call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
   /** Applies what the `_meta` of a notification, or of a request other than a tool call, says about its session. */
   report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
+  /** The workspace was opened anew: later calls use it. */
+  renew?(): void;
   /** A transport session ended or expired: nothing will come from this `sessionHint` again. */
   sessionEnded?(sessionHint: string): void;
 }
@@ -74,17 +76,20 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const definitions = tools.map(definitionOf);
   let served: Awaitable<Served> | undefined;
   let unsaid: readonly string[] = [];
-  const open = async (): Promise<Served> => {
-    try {
-      const opened = await serve(options);
-      served = opened;
-      unsaid = opened.warnings;
-      return opened;
-    } catch (error) {
-      // The next call tries again.
-      served = undefined;
-      throw error;
-    }
+  const open = (): Promise<Served> => {
+    const opening: Promise<Served> = serve(options).then(
+      (opened) => {
+        if (served === opening) served = opened;
+        unsaid = opened.warnings;
+        return opened;
+      },
+      (error: unknown) => {
+        // The next call tries again.
+        if (served === opening) served = undefined;
+        throw error;
+      },
+    );
+    return opening;
   };
   /** What went wrong at the start is said once, in the first answer. */
   const withWarnings = (answer: ToolAnswer): ToolAnswer => {
@@ -125,6 +130,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
       served ??= open();
       return andThen(served, ({ pool }) => pool.before(choice, events.apply));
+    },
+    renew: () => {
+      served = undefined;
     },
     sessionEnded: (hint) => {
       if (served === undefined) return;

@@ -1,0 +1,144 @@
+import { fileURLToPath } from 'node:url';
+import { isRecord, type JsonRecord } from '../model/record.ts';
+import { metaOf } from './envelope.ts';
+import { type Parts, requestMessage } from './outgoing.ts';
+import { CLIENT_CAPABILITIES_KEY } from './protocol.ts';
+
+/** A client that was asked for its roots and does not answer in this time has none. */
+const ANSWER_MS = 5000;
+
+export interface ClientRootsOptions {
+  /** The roots of a client that names none. */
+  readonly fallback: readonly string[];
+  /** Called when the client names other roots than before. */
+  readonly changed: () => void;
+  /** For people. */
+  readonly log: (line: string) => void;
+}
+
+/** The folders that a client wants served, for a server that was given none. */
+export class ClientRoots {
+  readonly #options: ClientRootsOptions;
+  #roots: readonly string[] | undefined;
+  #waiting: ((roots: readonly string[]) => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ClientRootsOptions) {
+    this.#options = options;
+  }
+
+  /** True once the client has answered, or is known to have no roots. */
+  get isKnown(): boolean {
+    return this.#roots !== undefined;
+  }
+
+  /** The roots, as soon as they are known. */
+  async known(): Promise<readonly string[]> {
+    return this.#roots ?? new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** A request for the roots was sent: the client has a while to answer. */
+  asked(): void {
+    if (this.isKnown) return;
+    this.#timer ??= setTimeout(() => {
+      this.#options.log('the client does not say which folders to serve; serving the current one');
+      this.none();
+    }, ANSWER_MS);
+  }
+
+  /** The client has no roots, or does not say; those that are known stay. */
+  none(): void {
+    if (!this.isKnown) this.#settle(this.#options.fallback);
+  }
+
+  /** Takes the result of `roots/list`. An empty list counts as none. */
+  take(result: unknown): void {
+    const listed = isRecord(result) && Array.isArray(result['roots']) ? result['roots'] : [];
+    const folders = listed.filter(isRecord).flatMap((root) => this.#folderOf(root));
+    this.#settle(folders.length === 0 ? this.#options.fallback : folders);
+  }
+
+  #folderOf({ uri }: JsonRecord): string[] {
+    try {
+      return [fileURLToPath(String(uri))];
+    } catch {
+      this.#options.log(`left out a root of the client that is no folder here: ${JSON.stringify(uri)}`);
+      return [];
+    }
+  }
+
+  #settle(roots: readonly string[]): void {
+    clearTimeout(this.#timer);
+    const before = this.#roots;
+    this.#roots = roots;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve(roots);
+    if (before !== undefined && before.join('\n') !== roots.join('\n')) this.#options.changed();
+  }
+}
+
+/** The ids of our own requests begin with this. */
+const OWN_ID = 'lookfirst-';
+/** The name of our question in a result that asks the client for input. */
+const ROOTS_INPUT = 'roots';
+
+/** Asks the client of one connection for its roots: by a request, or in the modern era in the result of its first call. */
+export class RootsDialogue {
+  readonly #roots: ClientRoots;
+  readonly #send: (parts: Parts) => void;
+  #capable = false;
+  #requests = 0;
+
+  constructor(roots: ClientRoots, send: (parts: Parts) => void) {
+    this.#roots = roots;
+    this.#send = send;
+  }
+
+  /** A legacy client says what it can do. */
+  initialize(capabilities: unknown): void {
+    this.#capable = hasRoots(capabilities);
+  }
+
+  notified(method: string): void {
+    if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') this.#ask();
+  }
+
+  /** A legacy client calls a tool: one that never said it was ready is asked now. */
+  legacyCall(): void {
+    if (!this.#roots.isKnown && this.#requests === 0) this.#ask();
+  }
+
+  /** An answer to a request of ours; only that to the newest question counts. */
+  answered(id: unknown, result: unknown): void {
+    if (id !== `${OWN_ID}${this.#requests}`) return;
+    if (result === undefined) this.#roots.none();
+    else this.#roots.take(result);
+  }
+
+  /** Takes the roots from a modern call that carries them; returns what to ask the client before the call can be made. */
+  modernCall(params: JsonRecord): JsonRecord | undefined {
+    if (this.#roots.isKnown) return undefined;
+    const { inputResponses } = params;
+    if (isRecord(inputResponses) && ROOTS_INPUT in inputResponses)
+      this.#roots.take(inputResponses[ROOTS_INPUT]);
+    else if (hasRoots(metaOf(params)[CLIENT_CAPABILITIES_KEY]))
+      return { [ROOTS_INPUT]: { method: 'roots/list' } };
+    else this.#roots.none();
+    return undefined;
+  }
+
+  #ask(): void {
+    if (!this.#capable) {
+      this.#roots.none();
+      return;
+    }
+    this.#requests += 1;
+    this.#send(requestMessage(`${OWN_ID}${this.#requests}`, 'roots/list'));
+    this.#roots.asked();
+  }
+}
+
+function hasRoots(capabilities: unknown): boolean {
+  return isRecord(capabilities) && isRecord(capabilities['roots']);
+}

@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratch } from '../support/tree.ts';
+
+const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
+
+type Era = 'legacy' | 'modern';
+
+/** A server started without a folder, in `cwd`, for a client with these roots. */
+async function connect(
+  era: Era,
+  roots: { list: readonly string[] } | undefined,
+  args: readonly string[] = [],
+) {
+  const { base, home } = scratch();
+  const folder = (name: string): string => {
+    const path = join(base, name);
+    mkdirSync(path, { recursive: true });
+    writeFileSync(join(path, 'where.txt'), `${name}\n`);
+    return path;
+  };
+  for (const name of ['one', 'two']) folder(name);
+  const cwd = folder('cwd');
+  const client = new Client(
+    { name: 'test', version: '1' },
+    {
+      capabilities: roots === undefined ? {} : { roots: { listChanged: true } },
+      versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } },
+    },
+  );
+  if (roots !== undefined)
+    client.setRequestHandler('roots/list', () => ({
+      roots: roots.list.map((name) => ({
+        uri: name.includes(':') ? name : pathToFileURL(join(base, name)).href,
+      })),
+    }));
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [COMMAND, 'serve', ...args],
+      cwd,
+      env: { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: 'memory:' } as Record<string, string>,
+      stderr: 'ignore',
+    }),
+  );
+  onTestFinished(() => client.close());
+  const read = async (path = 'where.txt') => {
+    const result = await client.callTool({ name: 'read_file', arguments: { path } });
+    return (result.content as { text: string }[])[0]?.text ?? '';
+  };
+  return { client, read, base };
+}
+
+describe.each<Era>(['legacy', 'modern'])('a server without folders, for a %s client', (era) => {
+  it('serves the roots of the client', async () => {
+    const roots = { list: ['one', 'two'] };
+    const { read, base } = await connect(era, roots);
+    expect(await read()).toContain('1\tone');
+    expect(await read(join(base, 'two/where.txt'))).toContain('1\ttwo');
+    expect(await read(join(base, 'cwd/where.txt'))).toContain('OUTSIDE_WORKSPACE');
+  });
+
+  it.each<[string, { list: string[] } | undefined]>([
+    ['has no roots', undefined],
+    ['has an empty list of roots', { list: [] }],
+    ['names nothing that is here', { list: ['https://example.org/', 'missing'] }],
+  ])('serves the current folder if the client %s', async (_what, roots) => {
+    const { read } = await connect(era, roots);
+    expect(await read()).toContain('1\tcwd');
+  });
+
+  it('does not ask if a folder was named', async () => {
+    const { read } = await connect(era, { list: ['one'] }, ['.']);
+    expect(await read()).toContain('1\tcwd');
+  });
+});
+
+it('follows the roots of a client when they change', async () => {
+  const roots = { list: ['one'] };
+  const { client, read } = await connect('legacy', roots);
+  expect(await read()).toContain('1\tone');
+  roots.list = ['two'];
+  await client.sendRootsListChanged();
+  await expect.poll(read).toContain('1\ttwo');
+});

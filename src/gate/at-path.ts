@@ -2,13 +2,13 @@ import { type Conflict, conflict } from '../disk/replace.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import type { World } from './world.ts';
 
-/** Does something at a path found by walking to it anew; a conflict if the way there is no longer open. */
+/** Does something at a path that was vetted before, found by walking to it anew; a conflict if the way there is no longer open. */
 export async function atPath<T>(
   world: World,
   path: ResolvedPath,
   work: (place: Place) => T | Promise<T>,
 ): Promise<T | Conflict> {
-  const outcome = world.workspace.locate(path.absolute, 'delete', 'parents');
+  const outcome = world.workspace.locate(path.absolute, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
   const { place } = outcome.located;
   try {

@@ -106,8 +106,9 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 export function sightingsOf(
   world: World,
   step: UndoStep,
-  { known, moving = [] }: RestoreContext,
+  { known, moving = [], shown }: RestoreContext,
 ): Sighting[] {
+  if (shown !== undefined) return [...shown];
   const { key, restore: after, from } = step;
   if (from !== undefined) return movedSightings(moving, { from: from.key, to: key });
   if (known !== undefined) return [{ ...known, stamp: undefined, racy: true }];

@@ -1,17 +1,15 @@
-import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
+import { inOrder } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import type { RunResult } from '../../model/results.ts';
-import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip } from '../../report/bounded.ts';
 import { carryOut } from '../carry-out.ts';
-import { keepImages } from '../keep-images.ts';
 import { lockKeys } from '../recover.ts';
-import { restoreStep } from '../restore-step.ts';
-import type { Displaced, Step } from '../step.ts';
+import { type Located, restoreSteps } from '../restore-steps.ts';
+import { worldFor } from '../run-steps.ts';
 import type { World } from '../world.ts';
 import { type ShownWrites, showWrites } from './shown-writes.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
@@ -27,6 +25,7 @@ import {
 /** A program that changes a file in the moment of the commit is met by comparing once more. */
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
+const MAX_REMEMBERED_BYTES = 64 << 10;
 
 /** A layer whose command has ended, and what is to become of it. */
 export interface LayerCommit {
@@ -98,8 +97,9 @@ async function commitLocked(
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted.refusals);
   const shown = await showWrites(world, ledger, vetted.written);
-  const outcome = await carryOut(world, ledger, {
-    steps: stepsOf(world, vetted, shown),
+  const several = await worldFor(world, vetted.written.length);
+  const outcome = await carryOut(several, ledger, {
+    steps: restoreSteps(several, itemsOf(world, vetted, shown)),
     locked: commit.keys,
     command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS) },
   });
@@ -113,42 +113,26 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
   return { leftOut: leftOut.map(({ path, kind }) => `${path} (${kind})`), droppedBits };
 }
 
-function stepsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Step[] {
-  const steps = written.map((each) => ({ written: each, step: undoStepOf(each) }));
-  return steps
-    .sort((a, b) => inOrder(a.step, b.step))
-    .map(({ written: each }) => commitStep(world, each, sightings.get(each.path.key)));
+/** Makes every path what the layer has there. It is an undo in reverse: expect this side, make it that side. */
+function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Located[] {
+  return written
+    .map((each): Located => {
+      const { path, before, after, bytes } = each;
+      const shown = sightings.get(path.key);
+      const read = bytes === undefined ? {} : { bytes: async () => remembered(world, each, bytes()) };
+      return {
+        step: { key: path.key, relative: path.relative, expect: before, restore: after },
+        context: { path, action: 'run', shown: shown === undefined ? [] : [shown], ...read },
+      };
+    })
+    .sort((a, b) => inOrder(a.step, b.step));
 }
 
-function undoStepOf({ path, before, after }: Written): UndoStep {
-  return { key: path.key, relative: path.relative, expect: before, restore: after };
-}
-
-/** Makes one path what the layer has there. It is an undo in reverse: expect this side, make it that side. */
-function commitStep(world: World, written: Written, sighting: Sighting | undefined): Step {
-  const step = restoreStep(world, undoStepOf(written), { path: written.path });
-  let displaced: readonly Displaced[] = [];
-  return {
-    ...step,
-    action: 'run',
-    run: async () => {
-      const { after, bytes } = written;
-      const content = after.kind === 'file' && bytes !== undefined ? bytes() : undefined;
-      if (after.kind === 'file' && content !== undefined) {
-        await world.images.keepBytes(content, after.fingerprint, 'none');
-        if (sighting !== undefined) world.baselines.remember(after.fingerprint, content);
-      }
-      const outcome = await step.run();
-      if (!outcome.ok) return outcome;
-      displaced = outcome.displaced;
-      return { ...outcome, sightings: sighting === undefined ? [] : [sighting] };
-    },
-    revert: async () => {
-      // What was displaced comes back from among the images.
-      await keepImages(world, displaced);
-      return step.revert();
-    },
-  };
+/** What a session has seen is kept for later diffs; so is what its own command left, which it must not lose unseen. */
+function remembered(world: World, { after }: Written, bytes: Buffer): Buffer {
+  if (after.kind === 'file' && bytes.byteLength <= MAX_REMEMBERED_BYTES)
+    world.baselines.remember(after.fingerprint, bytes);
+  return bytes;
 }
 
 /** One refusal that names every refused file. */

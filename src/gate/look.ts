@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { fingerprintOf } from '../disk/hash.ts';
 import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
@@ -15,6 +16,11 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
+
+/** A file that became empty within this time may be in the middle of a save. */
+const JUST_MS = 500;
+const LOOK_AGAIN_MS = 10;
+const MAX_LOOKS = 15;
 
 /** What is at a path now, and what the session knows of it. The holder closes `located.place.dir`. */
 export interface View {
@@ -47,7 +53,7 @@ export async function look(
   ledger: Ledger,
   request: LookRequest,
 ): Promise<Outcome<{ view: View }>> {
-  const outcome = world.workspace.locate(request.path, request.action, request.links);
+  const outcome = await locateSettled(world, request);
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
@@ -58,6 +64,24 @@ export async function look(
     located.place.dir.close();
     throw error;
   }
+}
+
+/**
+ * Locates a path. A file that was emptied a moment ago is looked at again, for a bounded time: an editor that saves by
+ * truncating is about to write.
+ */
+async function locateSettled(world: World, request: LookRequest): Promise<Outcome<{ located: Located }>> {
+  for (let looks = 1; ; looks += 1) {
+    const outcome = world.workspace.locate(request.path, request.action, request.links);
+    if (!outcome.ok || looks === MAX_LOOKS || !isJustEmptied(outcome.located)) return outcome;
+    outcome.located.place.dir.close();
+    await setTimeout(LOOK_AGAIN_MS);
+  }
+}
+
+function isJustEmptied(located: Located): boolean {
+  if (!located.exists || !located.stats.isFile() || located.stats.size !== 0n) return false;
+  return Math.abs(Date.now() - Number(located.stats.mtimeMs)) < JUST_MS;
 }
 
 export interface Looking<Where extends Located> {

@@ -26,7 +26,7 @@ describe('licences', () => {
     ['an empty file, edited unseen', { ...unseen, action: 'edit', target: EMPTY }, 'empty'],
     ['an empty file, inserted into unseen', { ...unseen, action: 'insert', target: EMPTY }, 'empty'],
     ['an empty file, deleted unseen', { ...unseen, action: 'delete', target: EMPTY }, 'empty'],
-    ['a file emptied since it was seen', { target: EMPTY, freshness: 'changed' }, 'empty'],
+    ['a file emptied since it was seen', { target: EMPTY, freshness: 'changed' }, 'STALE'],
     ['an overwrite of what was seen', {}, 'seen'],
     ['an edit of what was seen', { action: 'edit' }, 'seen'],
     ['an edit of what changed', { action: 'edit', freshness: 'changed' }, 'carry'],

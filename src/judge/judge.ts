@@ -101,9 +101,17 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
   // A link is deleted as a link: its target text goes into the journal whole.
   if (target.kind === 'link') return 'not-required';
   if (target.kind === 'directory' && facts.folder?.empty === true) return 'empty';
-  if (target.kind !== 'directory' && target.empty && policy.empty === 'exempt') return 'empty';
+  if (isEmptyAsKnown(facts) && policy.empty === 'exempt') return 'empty';
   if (facts.expectedRevision !== undefined) return 'revision';
   if (policy.seen === 'optional' && target.kind === 'file' && !knowledgeOf(facts).known)
     return 'not-required';
   return undefined;
+}
+
+/** An empty file of which the session has not seen other bytes: those may be on their way back, as when an editor saves. */
+function isEmptyAsKnown(facts: Facts): boolean {
+  const { target } = facts;
+  if (!target.exists || target.kind === 'directory' || !target.empty) return false;
+  const knowledge = knowledgeOf(facts);
+  return !knowledge.known || (knowledge.sighting.fingerprint?.size ?? 0) === 0;
 }

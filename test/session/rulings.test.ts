@@ -147,6 +147,9 @@ describe('overwrite', () => {
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await t.put('a', '');
+    // The bytes that were seen may be on their way back: an editor saves like this.
+    await refusal(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]), 'STALE');
+    await ok(t.session.read('a'));
     await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));
     await ok(t.session.write('a', 'y\n'));
   });

@@ -2,11 +2,13 @@ import { listNames } from '../disk/list.ts';
 import type { FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
+import type { Doomed } from './folder-out-step.ts';
 import { removeFolderStep } from './folder-step.ts';
 import { heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
@@ -53,7 +55,8 @@ async function judged(
   }
   if (!located.exists)
     return no({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
-  const prepared = await prepareGoing(world, { located, snapshot, folder, errno: view.facts.errno });
+  const seen = verdict.licence === 'seen' ? await seenFiles(world, ledger, folder) : NOTHING_SEEN;
+  const prepared = await prepareGoing(world, { located, snapshot, folder, errno: view.facts.errno, seen });
   return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
 }
 
@@ -61,11 +64,14 @@ interface Leaving extends Pick<View, 'snapshot'> {
   readonly located: Found;
   readonly folder: Inside | undefined;
   readonly errno: string | undefined;
+  /** What the session has seen of the files in a folder, by key, if they must be as it saw them. */
+  readonly seen: ReadonlyMap<string, Sighting>;
 }
 
-async function prepareGoing(world: World, { located, snapshot, folder, errno }: Leaving): Promise<Prepared> {
+async function prepareGoing(world: World, leaving: Leaving): Promise<Prepared> {
+  const { located, snapshot, folder, errno, seen } = leaving;
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
-  if (folder !== undefined) return prepareFolder(world, located, folder.nodes);
+  if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
   if (snapshot === undefined) return no(unverifiable(located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
 }
@@ -108,7 +114,39 @@ function listingFacts(
   };
 }
 
-async function prepareFolder(world: World, located: Found, nodes: readonly TreeNode[]): Promise<Prepared> {
+const NOTHING_SEEN: ReadonlyMap<string, Sighting> = new Map();
+
+async function seenFiles(
+  { policy }: World,
+  ledger: Ledger,
+  folder: Inside | undefined,
+): Promise<ReadonlyMap<string, Sighting>> {
+  if (folder === undefined || policy.staleness === 'off' || policy.staleness === 'warn') return NOTHING_SEEN;
+  const files = folder.nodes.filter((node) => node.kind === 'file');
+  return ledger.recallMany(files.map(({ path }) => path.key));
+}
+
+/** The first file that is not as the session saw it. One that was forgotten or deleted was not seen. */
+function changedMember(doomed: readonly Doomed[], seen: ReadonlyMap<string, Sighting>): Doomed | undefined {
+  return doomed.find(({ path, side, stamp }) => {
+    const sighting = seen.get(path.key);
+    if (side.kind !== 'file' || sighting === undefined || sighting.tombstone === true) return false;
+    if (sighting.fingerprint !== undefined) return !sameFingerprint(sighting.fingerprint, side.fingerprint);
+    // The pages of a huge file are known by its stamp alone.
+    return sighting.stamp !== undefined && stamp !== undefined && !sameStamp(sighting.stamp, stamp);
+  });
+}
+
+function changedRefusal(located: Found, { path }: Doomed): Refusal {
+  const reason = `it changed since it was read, and would be deleted with ${located.place.path.given}`;
+  return { code: 'STALE', action: 'delete', path: path.given, next: 'read_again', detail: { reason } };
+}
+
+async function prepareFolder(
+  world: World,
+  located: Found,
+  { nodes, seen }: Pick<Inside, 'nodes'> & Pick<Leaving, 'seen'>,
+): Promise<Prepared> {
   if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
   const { workspace } = world;
   const held = nodes.find(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
@@ -119,6 +157,8 @@ async function prepareFolder(world: World, located: Found, nodes: readonly TreeN
   if (other !== undefined) return no(otherRefusal(located, other));
   const doomed = await doom(world, nodes);
   if ('reason' in doomed) return no(unverifiable(located.place.path.given));
+  const changed = changedMember(doomed, seen);
+  if (changed !== undefined) return no(changedRefusal(located, changed));
   return { ok: true, step: removeTreeStep(world, located, doomed) };
 }
 

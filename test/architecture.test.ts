@@ -24,6 +24,8 @@ const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store', 'process']);
 const FS_EXCEPTIONS = new Set<string>([
   'cli/clients/config-file.ts',
   'cli/stage.ts',
+  // The script of hooks, in the state folder.
+  'cli/clients/hook-files.ts',
   // Sockets in the state folder.
   'hooks/resident/resident.ts',
   // Runs inside opencode, and only looks for its own script.

@@ -3,6 +3,8 @@ import type { Client, Places, Scope } from './client.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
 import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
 import type { Edited } from './edit.ts';
+import { HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
+import { addPieces, removePieces } from './hook-text.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
 
 export interface ConfigureRequest {
@@ -15,7 +17,16 @@ export interface ConfigureRequest {
   readonly scope?: Scope;
   /** Put our proxy before this server of the client's, instead of adding ours. */
   readonly proxy?: string;
+  /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
+  readonly hooks?: HookRequest;
   readonly dryRun: boolean;
+}
+
+/** What `init --hooks` needs to know. */
+export interface HookRequest {
+  readonly files: HookFiles;
+  /** Also deny the client's own edit tools. */
+  readonly only: boolean;
 }
 
 /** What was done to one file, or would be. */
@@ -58,6 +69,38 @@ interface Candidate {
 }
 
 /** The files in question, the likeliest first: of each scope the one that exists, or the one to create. */
+/** Adds our hooks to a client's settings, or takes them out of every scope. */
+export function configureHooks(
+  request: ConfigureRequest & { readonly hooks: HookRequest },
+): readonly ConfigureReport[] {
+  const { action, client, places, scope, hooks } = request;
+  const settings = HOOK_SETTINGS[client.name];
+  if (settings === undefined) {
+    const reason = `${client.title} has no hooks`;
+    return action === 'remove' ? [] : [{ ok: false, file: client.title, reason }];
+  }
+  const pieces = settings.pieces(hooks.files);
+  const denials = settings.only ?? [];
+  if (action === 'init') {
+    const file = settings.file(scope ?? settings.defaultScope, places);
+    const all = hooks.only ? [...pieces, ...denials] : pieces;
+    return [changeFile(request, file, (text) => addPieces(text, all, settings.header), settings.next)];
+  }
+  const scopes: readonly Scope[] = scope === undefined ? ['project', 'user'] : [scope];
+  return scopes
+    .map((each) => settings.file(each, places))
+    .map((file) => changeFile(request, file, (text) => removedHooks(text, [...pieces, ...denials]), ''))
+    .filter((report) => !report.ok || report.did !== 'nothing');
+}
+
+/** A file of which nothing is left was ours. */
+function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): Edited {
+  const rest = removePieces(text, pieces);
+  if (!rest.ok || rest.text === undefined || rest.text === text) return rest;
+  const left = rest.text.replace(/"version": 1\b/, '').replace(/\s+/g, '');
+  return left === '{}' ? { ok: true, text: undefined } : rest;
+}
+
 function candidatesOf(request: ConfigureRequest): Candidate[] {
   const { client, places } = request;
   return scopesOf(request).flatMap((scope) => {
@@ -79,20 +122,28 @@ function exists(path: string): boolean {
 }
 
 function configureFile(request: ConfigureRequest, candidate: Candidate): ConfigureReport {
-  const file = readConfig(candidate.path);
-  if ('reason' in file) return { ok: false, file: candidate.path, reason: file.reason };
-  const edit = editOf(request, candidate, file.text);
-  if (!edit.ok) return { ...edit, file: candidate.path };
-  if (edit.text !== file.text && file.isReadOnly)
-    return { ok: false, file: candidate.path, reason: 'it is read-only' };
-  if (edit.text !== file.text && !request.dryRun && !writeConfig(file, edit.text))
-    return { ok: false, file: candidate.path, reason: 'it was changed meanwhile; try again' };
+  return changeFile(request, candidate.path, (text) => editOf(request, candidate, text), request.client.next);
+}
+
+function changeFile(
+  { dryRun }: Pick<ConfigureRequest, 'dryRun'>,
+  path: string,
+  change: (text: string | undefined) => Edited,
+  next: string,
+): ConfigureReport {
+  const file = readConfig(path);
+  if ('reason' in file) return { ok: false, file: path, reason: file.reason };
+  const edit = change(file.text);
+  if (!edit.ok) return { ...edit, file: path };
+  if (edit.text !== file.text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
+  if (edit.text !== file.text && !dryRun && !writeConfig(file, edit.text))
+    return { ok: false, file: path, reason: 'it was changed meanwhile; try again' };
   return {
     ok: true,
-    file: candidate.path,
+    file: path,
     did: didOf(file, edit.text),
     diff: unifiedDiff(file.text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text,
-    next: request.client.next,
+    next,
   };
 }
 

@@ -2,10 +2,12 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { canonicalPath } from '../../records/canonical-path.ts';
+import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
-import { type ConfigureRequest, configureClient, reportText } from '../clients/configure.ts';
+import { type ConfigureRequest, configureClient, configureHooks, reportText } from '../clients/configure.ts';
+import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 
 interface Flags {
@@ -14,6 +16,8 @@ interface Flags {
   readonly proxy?: string;
   readonly root?: string;
   readonly json?: boolean;
+  readonly hooks?: boolean;
+  readonly only?: boolean;
 }
 
 /** `lookfirst init`: adds us to a client's configuration. */
@@ -24,6 +28,8 @@ export function defineInit(cli: Cli): Command {
       "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
     )
     .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
+    .option('--hooks', "also gate the client's own file and shell tools")
+    .option('--only', "with --hooks: also deny the client's own edit tools")
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => {
@@ -49,6 +55,7 @@ const INIT_EXAMPLES = `
 Examples:
   lookfirst init claude-code --dry-run            show what would change
   lookfirst init claude-desktop --root ~/project
+  lookfirst init claude-code --hooks              gate its own Edit, Write and Bash as well
   lookfirst init cursor --scope user
   lookfirst init vscode --proxy filesystem        keep that server, with the gate in front`;
 
@@ -85,7 +92,14 @@ async function configure(
     ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
   };
-  const reports = configureClient(request);
+  const { home } = placesOf(cli, {});
+  const hooks = { files: hookFiles(home), only: flags.only === true };
+  const wantsHooks = action === 'remove' || flags.hooks === true;
+  if (action === 'init' && wantsHooks && !request.dryRun) {
+    const [node = '', program = ''] = cli.self;
+    writeHookFiles({ home, node, program });
+  }
+  const reports = [...configureClient(request), ...(wantsHooks ? configureHooks({ ...request, hooks }) : [])];
   for (const report of reports) {
     if (flags.json === true) await cli.terminal.print(JSON.stringify({ dryRun: request.dryRun, ...report }));
     // The difference shows lines of a file that may have come with somebody else's project.

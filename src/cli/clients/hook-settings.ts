@@ -1,0 +1,215 @@
+import { type ClientName, joined, type Places, type Scope, xdgDir } from './client.ts';
+import type { JsonValue } from './json-style.ts';
+
+/** The files in the state folder that hooks run. */
+export interface HookFiles {
+  /** The script that answers one hook call. */
+  readonly script: string;
+  /** The plugin for opencode. */
+  readonly plugin: string;
+}
+
+/** A piece that `init --hooks` adds to a client's settings. */
+export interface HookPiece {
+  /** Where the list is that gets the item. */
+  readonly at: readonly string[];
+  readonly item: JsonValue;
+}
+
+/** Where a client keeps its hooks and what is added there. */
+export interface HookSettings {
+  readonly defaultScope: Scope;
+  file(scope: Scope, places: Places): string;
+  /** Members that a new file must begin with. */
+  readonly header?: Readonly<Record<string, JsonValue>>;
+  pieces(files: HookFiles): readonly HookPiece[];
+  /** Pieces that also deny the client's own edit tools (`--only`). */
+  readonly only?: readonly HookPiece[];
+  /** What the user must still do. */
+  readonly next: string;
+}
+
+const TIMEOUT_S = 10;
+
+/** Events of Claude Code without a matcher. */
+const CLAUDE_EVENTS = [
+  'UserPromptSubmit',
+  'SessionStart',
+  'SessionEnd',
+  'PostCompact',
+  'SubagentStart',
+  'SubagentStop',
+  'Stop',
+];
+
+const CLAUDE_CODE: HookSettings = {
+  defaultScope: 'project',
+  file: (scope, places) =>
+    scope === 'user'
+      ? joined(places, places.home, '.claude', 'settings.json')
+      : joined(places, places.project, '.claude', 'settings.local.json'),
+  pieces: ({ script }) => {
+    // The exec form: Claude Code quotes the whole line of a shell form in its errors.
+    const hook = (event: string, more: object = {}) => ({
+      type: 'command',
+      command: script,
+      args: ['claude-code', '--event', event],
+      timeout: TIMEOUT_S,
+      ...more,
+    });
+    const tools = 'Edit|MultiEdit|Write|NotebookEdit|Bash';
+    return [
+      {
+        at: ['hooks', 'PreToolUse'],
+        item: { matcher: tools, hooks: [hook('PreToolUse', { onFailure: 'block' })] },
+      },
+      ...['PostToolUse', 'PostToolUseFailure'].map((event) => ({
+        at: ['hooks', event],
+        item: { matcher: `Read|${tools}`, hooks: [hook(event)] },
+      })),
+      ...CLAUDE_EVENTS.map((event) => ({ at: ['hooks', event], item: { hooks: [hook(event)] } })),
+    ];
+  },
+  only: ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
+    at: ['permissions', 'deny'],
+    item: tool,
+  })),
+  next: 'Start Claude Code again in the project and trust the folder; /hooks shows the entries.',
+};
+
+/** Codex and Gemini run a call whose hook ends with any code but 0 and 2, also when the script is gone. */
+function failClosed(script: string, client: ClientName, event: string): string {
+  const reason = `Lookfirst did not answer. Ask the user to run: lookfirst remove ${client}`;
+  return `"${script}" ${client} --event ${event}; r=$?; [ $r = 0 ] || [ $r = 2 ] || { echo "${reason}" >&2; exit 2; }; exit $r`;
+}
+
+function failOpen(script: string, client: ClientName, event: string): string {
+  return `"${script}" ${client} --event ${event}`;
+}
+
+const CODEX: HookSettings = {
+  defaultScope: 'user',
+  file: (scope, places) =>
+    scope === 'user'
+      ? joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'hooks.json')
+      : joined(places, places.project, '.codex', 'hooks.json'),
+  pieces: ({ script }) => {
+    const hook = (command: string) => [{ type: 'command', command, timeout: TIMEOUT_S }];
+    const tools = 'apply_patch|Bash|shell|exec_command';
+    return [
+      {
+        at: ['hooks', 'PreToolUse'],
+        item: { matcher: tools, hooks: hook(failClosed(script, 'codex', 'PreToolUse')) },
+      },
+      {
+        at: ['hooks', 'PostToolUse'],
+        item: { matcher: tools, hooks: hook(failOpen(script, 'codex', 'PostToolUse')) },
+      },
+      ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'].map((event) => ({
+        at: ['hooks', event],
+        item: { hooks: hook(failOpen(script, 'codex', event)) },
+      })),
+    ];
+  },
+  next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped without a word.',
+};
+
+const GEMINI: HookSettings = {
+  defaultScope: 'project',
+  file: (scope, places) =>
+    joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
+  pieces: ({ script }) => {
+    // Gemini counts milliseconds.
+    const hook = (command: string) => [
+      { type: 'command', name: 'lookfirst', command, timeout: TIMEOUT_S * 1000 },
+    ];
+    return [
+      {
+        at: ['hooks', 'BeforeTool'],
+        item: {
+          matcher: 'write_file|replace|run_shell_command',
+          hooks: hook(failClosed(script, 'gemini', 'BeforeTool')),
+        },
+      },
+      {
+        at: ['hooks', 'AfterTool'],
+        item: {
+          matcher: 'read_file|read_many_files|write_file|replace|run_shell_command',
+          hooks: hook(failOpen(script, 'gemini', 'AfterTool')),
+        },
+      },
+      ...['BeforeAgent', 'AfterAgent', 'SessionStart', 'SessionEnd'].map((event) => ({
+        at: ['hooks', event],
+        item: { hooks: hook(failOpen(script, 'gemini', event)) },
+      })),
+    ];
+  },
+  next: 'Start Gemini CLI again and trust the folder; /hooks shows the entries.',
+};
+
+const CURSOR: HookSettings = {
+  defaultScope: 'project',
+  file: (scope, places) =>
+    joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'hooks.json'),
+  header: { version: 1 },
+  pieces: ({ script }) => {
+    const hook = (event: string, more: object = {}) => ({
+      command: failOpen(script, 'cursor', event),
+      timeout: TIMEOUT_S,
+      ...more,
+    });
+    const tools = 'Write|StrReplace|Edit|MultiEdit|EditNotebook|ApplyPatch|Delete|Shell';
+    return [
+      { at: ['hooks', 'preToolUse'], item: hook('preToolUse', { matcher: tools, failClosed: true }) },
+      ...['postToolUse', 'postToolUseFailure'].map((event) => ({
+        at: ['hooks', event],
+        item: hook(event, { matcher: `Read|${tools}` }),
+      })),
+      ...['beforeReadFile', 'beforeSubmitPrompt', 'sessionStart', 'sessionEnd', 'preCompact', 'stop'].map(
+        (event) => ({
+          at: ['hooks', event],
+          item: hook(event),
+        }),
+      ),
+    ];
+  },
+  next: 'Open the project in Cursor again; Settings > Hooks shows the entries.',
+};
+
+const VSCODE: HookSettings = {
+  defaultScope: 'project',
+  file: (scope, places) =>
+    scope === 'user'
+      ? joined(places, places.home, '.copilot', 'hooks', 'lookfirst.json')
+      : joined(places, places.project, '.github', 'hooks', 'lookfirst.json'),
+  pieces: ({ script }) => {
+    const line = (event: string) =>
+      event === 'PreToolUse' ? failClosed(script, 'vscode', event) : failOpen(script, 'vscode', event);
+    const events = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'PreCompact', 'Stop'];
+    return events.map((event) => ({
+      at: ['hooks', event],
+      item: { type: 'command', command: line(event), timeout: TIMEOUT_S },
+    }));
+  },
+  next: 'Reload the VS Code window; the agent view lists the hooks.',
+};
+
+const OPENCODE: HookSettings = {
+  defaultScope: 'project',
+  file: (scope, places) =>
+    scope === 'user'
+      ? joined(places, xdgDir(places), 'opencode', 'opencode.json')
+      : joined(places, places.project, 'opencode.json'),
+  pieces: ({ plugin }) => [{ at: ['plugin'], item: `file://${plugin}` }],
+  next: 'Start opencode again.',
+};
+
+/** Clients whose own tools can be gated by hooks. */
+export const HOOK_SETTINGS: Readonly<Partial<Record<ClientName, HookSettings>>> = {
+  'claude-code': CLAUDE_CODE,
+  codex: CODEX,
+  gemini: GEMINI,
+  cursor: CURSOR,
+  vscode: VSCODE,
+  opencode: OPENCODE,
+};

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import type { ClientName } from './client.ts';
+import { HOOK_SETTINGS, type HookSettings } from './hook-settings.ts';
+import { addPieces, removePieces } from './hook-text.ts';
+
+const FILES = { script: '/state/bin/lookfirst-hook', plugin: '/state/bin/lookfirst-opencode.js' };
+const CLIENTS = Object.entries(HOOK_SETTINGS) as [ClientName, HookSettings][];
+
+const EXISTING = [
+  [
+    'a file with other hooks',
+    '{\n  // mine\n  "hooks": {\n    "PreToolUse": [\n      { "matcher": "Bash", "hooks": [] }\n    ]\n  }\n}\n',
+  ],
+  ['lists on one line', '{"plugin": [ "a", "b" ], "hooks": {"BeforeTool": [{"x": 1}]}, "z": [1,2]}'],
+  [
+    'tabs and CRLF',
+    '{\r\n\t"model": "x",\r\n\t"permissions": {\r\n\t\t"deny": [\r\n\t\t\t"WebFetch"\r\n\t\t]\r\n\t}\r\n}\r\n',
+  ],
+  ['trailing commas', '{\n  "hooks": {\n    "PostToolUse": [\n      {"a": 1},\n    ],\n  },\n}\n'],
+] as const;
+
+describe.each(CLIENTS)('%s', (_name, settings) => {
+  const pieces = [...settings.pieces(FILES), ...(settings.only ?? [])];
+
+  it('makes a new file that JSON.parse reads, with every piece', () => {
+    const made = addPieces(undefined, pieces, settings.header);
+    if (!made.ok || made.text === undefined) throw new Error('not made');
+    const document = JSON.parse(made.text);
+    for (const { at, item } of pieces) {
+      const list = at.reduce((value, key) => value[key], document);
+      expect(list).toContainEqual(item);
+    }
+  });
+
+  it.each(EXISTING)('%s: adds every piece and gives the former bytes back', (_what, text) => {
+    const added = addPieces(text, pieces, settings.header);
+    if (!added.ok || added.text === undefined) throw new Error('not added');
+    expect(added.text).not.toBe(text);
+    for (const line of text.split(/\r?\n/).filter((each) => /\w/.test(each) && text.includes('\n')))
+      expect(added.text).toContain(line);
+    expect(removePieces(added.text, pieces)).toEqual({ ok: true, text });
+  });
+
+  it.each(EXISTING)('%s: adding twice is adding once', (_what, text) => {
+    const once = addPieces(text, pieces, settings.header);
+    if (!once.ok) throw new Error('not added');
+    expect(addPieces(once.text, pieces, settings.header)).toEqual(once);
+  });
+});
+
+it('leaves a file alone that is not JSON, and says where', () => {
+  expect(addPieces('{\n  "a": }', [])).toEqual({
+    ok: false,
+    reason: expect.stringContaining('JSON'),
+    line: 2,
+  });
+});
+
+it('does not take a value for a list', () => {
+  const pieces = [{ at: ['hooks', 'PreToolUse'], item: { x: 1 } }];
+  expect(addPieces('{"hooks": {"PreToolUse": "text"}}', pieces)).toMatchObject({ ok: false });
+});

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
+import { placesOf } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { CLIENT_NAMES, type ClientName, type Places, type Scope } from '../clients/client.ts';
+import { readConfig } from '../clients/config-file.ts';
+import { hookFiles, isCurrent } from '../clients/hook-files.ts';
+import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
+import type { Stage } from '../stage.ts';
+import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+
+const SESSION = 'lookfirst-doctor';
+
+/** The blind write of a file, as each client announces it to its hook. */
+const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: string) => BlindWrite>>> = {
+  'claude-code': (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }),
+  codex: (path, cwd) =>
+    before(cwd, 'apply_patch', { command: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n` }),
+  gemini: (path, cwd) => ({
+    event: 'BeforeTool',
+    payload: {
+      session_id: SESSION,
+      cwd,
+      hook_event_name: 'BeforeTool',
+      tool_name: 'write_file',
+      tool_input: { file_path: path, content: '' },
+    },
+  }),
+  cursor: (path, cwd) => ({
+    event: 'preToolUse',
+    payload: {
+      conversation_id: SESSION,
+      workspace_roots: [cwd],
+      hook_event_name: 'preToolUse',
+      tool_name: 'Write',
+      tool_input: { file_path: path, content: '' },
+      tool_use_id: 'doctor',
+    },
+  }),
+  vscode: (path, cwd) => before(cwd, 'create_file', { filePath: path, content: '' }),
+  opencode: (path, cwd) => ({
+    event: 'tool.execute.before',
+    payload: {
+      hook: 'tool.execute.before',
+      directory: cwd,
+      input: { tool: 'write', sessionID: SESSION, callID: 'doctor' },
+      output: { args: { filePath: path, content: '' } },
+    },
+  }),
+};
+
+interface BlindWrite {
+  readonly event: string;
+  readonly payload: object;
+}
+
+function before(cwd: string, tool_name: string, tool_input: object): BlindWrite {
+  const event = 'PreToolUse';
+  const payload = {
+    session_id: SESSION,
+    cwd,
+    hook_event_name: event,
+    tool_name,
+    tool_input,
+    tool_use_id: 'doctor',
+  };
+  return { event, payload };
+}
+
+/** For every client with our hooks: does the configured hook deny a blind write? */
+export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check> {
+  const { platform, env, cwd } = cli;
+  const places: Places = { platform, env, home: homedir(), project: cwd };
+  const { home } = placesOf(cli, {});
+  for (const name of CLIENT_NAMES) {
+    const settings = HOOK_SETTINGS[name];
+    const blindWrite = BLIND_WRITES[name];
+    if (settings === undefined || blindWrite === undefined) continue;
+    const scopes: readonly Scope[] = ['project', 'user'];
+    const file = scopes.map((scope) => settings.file(scope, places)).find(hasOurHooks);
+    if (file === undefined) continue;
+    const subject = `${name} hooks`;
+    try {
+      stage.put('hooked.txt', 'one\n');
+      const { workspace } = stage;
+      const { denied, ms } = await call(
+        hookFiles(home).script,
+        name,
+        blindWrite(`${workspace}/hooked.txt`, workspace),
+      );
+      if (!denied) yield fail(subject, `a blind write passed the hook configured in ${file}`);
+      else yield ok(subject, `a blind write was denied (${ms} ms) through ${file}`);
+    } catch (error) {
+      yield fail(subject, `the hook configured in ${file} cannot run: ${reasonOf(error)}`);
+    }
+    const [, program = ''] = cli.self;
+    if (!isCurrent({ home, program }))
+      yield warn(
+        subject,
+        `the hook calls another copy of Lookfirst; lookfirst init ${name} --hooks updates it`,
+      );
+  }
+}
+
+function hasOurHooks(path: string): boolean {
+  const file = readConfig(path);
+  return !('reason' in file) && /lookfirst-(?:hook|opencode)\b/.test(file.text ?? '');
+}
+
+function call(
+  script: string,
+  client: string,
+  { event, payload }: BlindWrite,
+): Promise<{ denied: boolean; ms: number }> {
+  const began = performance.now();
+  const {
+    CLAUDE_PROJECT_DIR: _claude,
+    GEMINI_PROJECT_DIR: _gemini,
+    CURSOR_PROJECT_DIR: _cursor,
+    ...env
+  } = process.env;
+  return new Promise((resolve, reject) => {
+    const child = spawn(script, [client, '--event', event], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    let stdout = '';
+    child.stdout.on('data', (part: Buffer) => {
+      stdout += part.toString('utf8');
+    });
+    child.stdin.on('error', () => undefined);
+    child.on('error', reject);
+    child.on('close', (code) =>
+      resolve({ denied: code === 2 || /"deny"/.test(stdout), ms: Math.round(performance.now() - began) }),
+    );
+    child.stdin.end(JSON.stringify(payload));
+  });
+}

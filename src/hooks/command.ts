@@ -4,7 +4,6 @@ import { namesOf } from '../dialect/calls/shell/names.ts';
 import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { ForeignIntent } from '../model/intent.ts';
-import type { Refusal } from '../model/verdict.ts';
 import type { HookEvent, Reply } from './event.ts';
 import { callId, denied, noticeText, pathOf, type Scene } from './scene.ts';
 
@@ -15,22 +14,17 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * tools; for everything else it may change, the bytes before are kept.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
+  const writes: string[] = [];
   for (const write of writesOf(run.command)) {
-    const refusal = await refusalOf(scene, run, write);
-    if (refusal !== undefined) return denied(scene, refusal);
+    const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
+    for (const intent of await intentsOf(scene, run, write)) {
+      const vetted = await scene.session.vetCommandWrite(intent, how);
+      if (!vetted.ok) return denied(scene, vetted.refusal);
+      writes.push(intent.kind === 'move' ? intent.destination : intent.path);
+    }
   }
-  await scene.session.announceCommand(run.command, { call: callId(event) });
+  await scene.session.announceCommand(run.command, { call: callId(event), writes });
   return { verdict: 'pass' };
-}
-
-/** Why a certain write must not be made; undefined if it may. */
-async function refusalOf(scene: Scene, run: RunTouch, write: ShellWrite): Promise<Refusal | undefined> {
-  const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-  for (const intent of await intentsOf(scene, run, write)) {
-    const vetted = await scene.session.vetCommandWrite(intent, how);
-    if (!vetted.ok) return vetted.refusal;
-  }
-  return undefined;
 }
 
 /** A write of the shell as changes that the gate can judge. */

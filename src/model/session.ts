@@ -98,6 +98,12 @@ export interface AnnounceOptions {
   readonly tell?: 'now' | 'settled';
 }
 
+/** A shell command that a host runs by itself. */
+export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
+  /** Files that the command writes for certain, also those that are not there yet. */
+  readonly writes?: readonly string[];
+}
+
 /**
  * `done`: what is on disk is recorded as this change, and the text the caller gave counts as seen, as far as it is there.
  * `failed` and `unknown`: what changed is recorded, and the session has seen nothing new. After `unknown` it must also read

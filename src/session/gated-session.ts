@@ -24,6 +24,7 @@ import type {
   AnnounceOptions,
   ChangeEnding,
   Command,
+  CommandOptions,
   EditOptions,
   FindOptions,
   InsertOptions,
@@ -215,7 +216,7 @@ export class GatedSession extends SessionLife implements Session {
   }
 
   /** A host is about to run a shell command without a layer. Keeps the bytes it may destroy; `settle` records what it did. */
-  announceCommand(command: string, options: Pick<AnnounceOptions, 'call'> = {}): Promise<string> {
+  announceCommand(command: string, options: CommandOptions = {}): Promise<string> {
     return this.during(() => this.gate.announcements.announceCommand(command, options));
   }
 

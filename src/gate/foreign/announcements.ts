@@ -3,7 +3,7 @@ import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
-import type { AnnounceOptions, ChangeEnding } from '../../model/session.ts';
+import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
@@ -74,12 +74,12 @@ export class Announcements {
   }
 
   /** A shell command is about to run without a layer: keeps the bytes that it may destroy. Nobody waits for it. */
-  async announceCommand(text: string, { call }: Pick<AnnounceOptions, 'call'>): Promise<string> {
+  async announceCommand(text: string, { call, writes = [] }: CommandOptions): Promise<string> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined) return known.change;
     const { world } = this.#scene;
     const change = newChangeId();
-    const kept = await keepBytesBefore(this.#scene, change);
+    const kept = await keepBytesBefore(this.#scene, { change, paths: writes });
     const pending = pendingCommand(this.#scene, { change, text, call, kept });
     await announce(world, pending);
     return change;

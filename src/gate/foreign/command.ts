@@ -38,14 +38,23 @@ export interface BytesBefore {
 }
 
 /**
- * Keeps the bytes that a command may destroy: of every file the session has seen, and of the rest of the work tree as far as
- * git can find it within the policy's time limit.
+ * Keeps the bytes that a command may destroy: of every file the session has seen, of `paths`, and of the rest of the work tree
+ * as far as git can find it within the policy's time limit.
  */
-export async function keepBytesBefore(scene: Scene, change: string): Promise<BytesBefore> {
+export async function keepBytesBefore(
+  scene: Scene,
+  { change, paths }: { readonly change: string; readonly paths: readonly string[] },
+): Promise<BytesBefore> {
   const { world } = scene;
   const effects = new Map<string, Effect>();
   const seen = await seenFiles(scene);
   for (const effect of seen) effects.set(effect.key, effect);
+  for (const path of paths) {
+    const effect = await effectAt(world, path);
+    if (effect === undefined || effects.has(effect.key)) continue;
+    await keepBefore(world, effect);
+    effects.set(effect.key, effect);
+  }
   const { snapshots, uncovered } = await takeSnapshots(world, change, effects);
   const command = uncovered === undefined ? { snapshots } : { snapshots, uncovered };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));

@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratch } from '../support/tree.ts';
+
+const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
+
+let root: string;
+let home: string;
+
+/** Runs the program without a resident: its state folder is given as a store. */
+function run(args: readonly string[], input = ''): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const env = {
+      ...process.env,
+      LOOKFIRST_HOME: home,
+      LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}`,
+    };
+    const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: root, env });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (part) => {
+      stdout += part;
+    });
+    child.stderr.on('data', (part) => {
+      stderr += part;
+    });
+    child.stdin.on('error', () => undefined);
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    child.stdin.end(input);
+  });
+}
+
+/** One neutral event. */
+async function send(event: object): Promise<{ verdict: string; reason?: string; context?: string }> {
+  const { stdout, stderr } = await run(
+    ['hook', 'generic'],
+    JSON.stringify({ session: 's', cwd: root, ...event }),
+  );
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+const before = (action: string, input: object, call = 'c1') => send({ event: 'before', action, input, call });
+const after = (action: string, input: object, more: object = {}) =>
+  send({ event: 'after', action, input, call: 'c1', ...more });
+
+/** A shell command as a host runs it: the event before, the command itself, the event after. */
+async function shell(command: string): Promise<{ verdict: string; reason?: string; context?: string }> {
+  const asked = await before('run', { command });
+  if (asked.verdict === 'deny') return asked;
+  const output = await new Promise<string>((resolve) => {
+    const child = spawn('sh', ['-c', command], { cwd: root });
+    let text = '';
+    child.stdout.on('data', (part) => {
+      text += part;
+    });
+    child.on('close', () => resolve(text));
+  });
+  return after('run', { command }, { output });
+}
+
+function put(name: string, text: string): void {
+  writeFileSync(join(root, name), text);
+}
+
+function text(name: string): string {
+  return readFileSync(join(root, name), 'utf8');
+}
+
+beforeEach(() => {
+  ({ root, home } = scratch());
+});
+
+describe('a conversation through hooks', () => {
+  it('a blind write is denied; read, write and undo work', async () => {
+    put('a.txt', 'one\n');
+    const blind = await before('write', { path: 'a.txt', content: 'two\n' });
+    expect(blind).toMatchObject({ verdict: 'deny', reason: expect.stringContaining('[NOT_READ]') });
+    await after('read', { path: 'a.txt' }, { output: 'one\n' });
+    expect(await before('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'two\n');
+    expect(await after('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
+    expect((await run(['undo'])).code).toBe(0);
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it('a change without its before-event is recorded as unjudged and licenses nothing', async () => {
+    put('a.txt', 'one\n');
+    const { context } = await after('write', { path: 'a.txt', content: 'one\n' });
+    expect(context).toContain('without being judged');
+    expect(await before('write', { path: 'a.txt', content: 'two\n' })).toMatchObject({ verdict: 'deny' });
+    expect((await run(['log'])).stdout).toContain('without being judged');
+  });
+
+  it('lines in the output of a command count as read', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await shell('head -n 2 a.txt');
+    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[PARTIALLY_READ]'),
+    });
+    await shell('cat a.txt | grep -v nothing');
+    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
+  });
+
+  it.each([
+    'echo x > a.txt',
+    'cat <<EOF > a.txt\nx\nEOF',
+    'echo x | tee a.txt',
+    'cp b.txt a.txt',
+    'mv b.txt a.txt',
+    "sed -i 's/one/two/' a.txt",
+  ])('a certain blind write of the shell is denied: %s', async (command) => {
+    put('a.txt', 'one\n');
+    put('b.txt', 'bee\n');
+    expect(await before('run', { command })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[NOT_READ]'),
+    });
+  });
+
+  it.each([
+    'git commit -m "echo x > a.txt"',
+    'echo "> a.txt"',
+    'ls -la',
+    'cat a.txt',
+    'echo x > new.txt',
+    'echo x > /dev/null',
+  ])('a command that overwrites nothing passes: %s', async (command) => {
+    put('a.txt', 'one\n');
+    expect(await before('run', { command })).toEqual({ verdict: 'pass' });
+  });
+
+  it('a command may write its own output file again', async () => {
+    expect(await shell('echo first > out.log')).toEqual({ verdict: 'pass' });
+    expect(await shell('echo second > out.log')).toEqual({ verdict: 'pass' });
+    expect(text('out.log')).toBe('second\n');
+  });
+
+  it('what a command changed in a seen file is one change that can be undone', async () => {
+    put('a.txt', 'one\ntwo\n');
+    await shell('cat a.txt');
+    expect(await shell("sed -i 's/one/ONE/' a.txt")).toEqual({ verdict: 'pass' });
+    expect(text('a.txt')).toBe('ONE\ntwo\n');
+    expect((await run(['undo'])).code).toBe(0);
+    expect(text('a.txt')).toBe('one\ntwo\n');
+  });
+
+  it('in a repository a command can be undone also for files nobody has seen', async () => {
+    put('a.txt', 'one\n');
+    put('b.txt', 'bee\n');
+    await shell('git init -q && git add -A && git -c user.name=a -c user.email=a@b.c commit -qm x');
+    await shell("python3 -c \"open('a.txt','w').write('z')\"; rm b.txt; mkdir d; echo n > d/new.txt");
+    expect(existsSync(join(root, 'b.txt'))).toBe(false);
+    expect((await run(['undo'])).code).toBe(0);
+    expect(text('a.txt')).toBe('one\n');
+    expect(text('b.txt')).toBe('bee\n');
+    expect(existsSync(join(root, 'd/new.txt'))).toBe(false);
+  });
+
+  it('a command that drops the change of someone else is named, with the way back', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await shell('cat a.txt');
+    const asked = await before('run', { command: 'python3 patch.py' });
+    expect(asked.verdict).toBe('pass');
+    await after('run', { command: 'python3 patch.py' }, { output: '' });
+    put('a.txt', 'one\ntwo, by hand\nthree\n');
+    await before('run', { command: 'python3 patch.py' }, 'c2');
+    put('a.txt', 'one\ntwo\nTHREE\n');
+    const ended = await send({
+      event: 'after',
+      action: 'run',
+      input: { command: 'python3 patch.py' },
+      call: 'c2',
+      output: '',
+    });
+    expect(ended.context).toContain('two, by hand');
+    expect(ended.context).toMatch(/undo c\w+/);
+  });
+
+  it('a command that keeps the change of someone else passes in silence', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await shell('cat a.txt');
+    put('a.txt', 'one\ntwo, by hand\nthree\n');
+    expect(await shell("sed -i 's/three/THREE/' a.txt")).toEqual({ verdict: 'pass' });
+    expect(text('a.txt')).toBe('one\ntwo, by hand\nTHREE\n');
+  });
+
+  it('compaction clears what was read', async () => {
+    put('a.txt', 'one\n');
+    await shell('cat a.txt');
+    await send({ event: 'compacted' });
+    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({ verdict: 'deny' });
+  });
+
+  it('observe lets everything pass and records what would have been refused', async () => {
+    put('a.txt', 'one\n');
+    writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ mode: 'observe' }));
+    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
+    expect((await run(['log'])).stdout).toContain('NOT_READ');
+  });
+});

@@ -42,13 +42,14 @@ async function send(event: object): Promise<{ verdict: string; reason?: string; 
   return JSON.parse(stdout);
 }
 
-const before = (action: string, input: object, call = 'c1') => send({ event: 'before', action, input, call });
-const after = (action: string, input: object, more: object = {}) =>
+const announced = (action: string, input: object, call = 'c1') =>
+  send({ event: 'before', action, input, call });
+const reported = (action: string, input: object, more: object = {}) =>
   send({ event: 'after', action, input, call: 'c1', ...more });
 
 /** A shell command as a host runs it: the event before, the command itself, the event after. */
 async function shell(command: string): Promise<{ verdict: string; reason?: string; context?: string }> {
-  const asked = await before('run', { command });
+  const asked = await announced('run', { command });
   if (asked.verdict === 'deny') return asked;
   const output = await new Promise<string>((resolve) => {
     const child = spawn('sh', ['-c', command], { cwd: root });
@@ -58,7 +59,7 @@ async function shell(command: string): Promise<{ verdict: string; reason?: strin
     });
     child.on('close', () => resolve(text));
   });
-  return after('run', { command }, { output });
+  return reported('run', { command }, { output });
 }
 
 function put(name: string, text: string): void {
@@ -76,33 +77,33 @@ beforeEach(() => {
 describe('a conversation through hooks', () => {
   it('a blind write is denied; read, write and undo work', async () => {
     put('a.txt', 'one\n');
-    const blind = await before('write', { path: 'a.txt', content: 'two\n' });
+    const blind = await announced('write', { path: 'a.txt', content: 'two\n' });
     expect(blind).toMatchObject({ verdict: 'deny', reason: expect.stringContaining('[NOT_READ]') });
-    await after('read', { path: 'a.txt' }, { output: 'one\n' });
-    expect(await before('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
+    await reported('read', { path: 'a.txt' }, { output: 'one\n' });
+    expect(await announced('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
     put('a.txt', 'two\n');
-    expect(await after('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
+    expect(await reported('write', { path: 'a.txt', content: 'two\n' })).toEqual({ verdict: 'pass' });
     expect((await run(['undo'])).code).toBe(0);
     expect(text('a.txt')).toBe('one\n');
   });
 
   it('a change without its before-event is recorded as unjudged and licenses nothing', async () => {
     put('a.txt', 'one\n');
-    const { context } = await after('write', { path: 'a.txt', content: 'one\n' });
+    const { context } = await reported('write', { path: 'a.txt', content: 'one\n' });
     expect(context).toContain('without being judged');
-    expect(await before('write', { path: 'a.txt', content: 'two\n' })).toMatchObject({ verdict: 'deny' });
+    expect(await announced('write', { path: 'a.txt', content: 'two\n' })).toMatchObject({ verdict: 'deny' });
     expect((await run(['log'])).stdout).toContain('without being judged');
   });
 
   it('lines in the output of a command count as read', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     await shell('head -n 2 a.txt');
-    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({
       verdict: 'deny',
       reason: expect.stringContaining('[PARTIALLY_READ]'),
     });
     await shell('cat a.txt | grep -v nothing');
-    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
   });
 
   it.each([
@@ -115,7 +116,7 @@ describe('a conversation through hooks', () => {
   ])('a certain blind write of the shell is denied: %s', async (command) => {
     put('a.txt', 'one\n');
     put('b.txt', 'bee\n');
-    expect(await before('run', { command })).toMatchObject({
+    expect(await announced('run', { command })).toMatchObject({
       verdict: 'deny',
       reason: expect.stringContaining('[NOT_READ]'),
     });
@@ -130,7 +131,7 @@ describe('a conversation through hooks', () => {
     'echo x > /dev/null',
   ])('a command that overwrites nothing passes: %s', async (command) => {
     put('a.txt', 'one\n');
-    expect(await before('run', { command })).toEqual({ verdict: 'pass' });
+    expect(await announced('run', { command })).toEqual({ verdict: 'pass' });
   });
 
   it('a command may write its own output file again', async () => {
@@ -163,11 +164,11 @@ describe('a conversation through hooks', () => {
   it('a command that drops the change of someone else is named, with the way back', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     await shell('cat a.txt');
-    const asked = await before('run', { command: 'python3 patch.py' });
+    const asked = await announced('run', { command: 'python3 patch.py' });
     expect(asked.verdict).toBe('pass');
-    await after('run', { command: 'python3 patch.py' }, { output: '' });
+    await reported('run', { command: 'python3 patch.py' }, { output: '' });
     put('a.txt', 'one\ntwo, by hand\nthree\n');
-    await before('run', { command: 'python3 patch.py' }, 'c2');
+    await announced('run', { command: 'python3 patch.py' }, 'c2');
     put('a.txt', 'one\ntwo\nTHREE\n');
     const ended = await send({
       event: 'after',
@@ -192,13 +193,13 @@ describe('a conversation through hooks', () => {
     put('a.txt', 'one\n');
     await shell('cat a.txt');
     await send({ event: 'compacted' });
-    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({ verdict: 'deny' });
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({ verdict: 'deny' });
   });
 
   it('observe lets everything pass and records what would have been refused', async () => {
     put('a.txt', 'one\n');
     writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ mode: 'observe' }));
-    expect(await before('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
     expect((await run(['log'])).stdout).toContain('NOT_READ');
   });
 });

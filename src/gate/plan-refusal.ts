@@ -1,4 +1,5 @@
-import type { Action, Refusal } from '../model/verdict.ts';
+import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
+import type { Nearest } from '../text/nearest.ts';
 import type { PlanFailure } from './plan-text.ts';
 
 /** Why a text change cannot be made, as a refusal. Called only after the gate has allowed looking at the content. */
@@ -32,12 +33,20 @@ export function planRefusal(failure: PlanFailure, action: Action, path: string):
     }
     case 'no-match': {
       const { nearest, index } = failure;
-      const detail = { count: 0, index, ...(nearest === undefined ? {} : { nearest }) };
+      const detail = { count: 0, index, ...(nearest === undefined ? {} : quoted(nearest)) };
       return { code: 'NO_MATCH', action, path, next: 'add_context', detail };
     }
     default:
       return failure satisfies never;
   }
+}
+
+function quoted({ shown, difference, anchor }: Nearest): RefusalDetail {
+  return {
+    nearest: shown,
+    ...(difference === undefined ? {} : { difference }),
+    ...(anchor === undefined ? {} : { anchor }),
+  };
 }
 
 function invalid(action: Action, path: string, reason: string): Refusal {

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
-import { NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
+import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { unifiedDiff } from '../text/unified.ts';
@@ -71,7 +71,19 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
 /** Nothing is told of contents before the gate has allowed it. */
 function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
-  return refusedAs(world, view, verdict.outcome === 'refuse' ? verdict.refusal : refusal);
+  if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
+  return refusedAs(world, view, hasSeenAll(view) ? refusal : withoutAnchor(refusal));
+}
+
+/** The session has every line of the file in view, as it is now. */
+function hasSeenAll({ sighting, facts }: View): boolean {
+  return facts.freshness === 'same' && sighting?.coverage.kind === 'whole' && showsAll(sighting.flags);
+}
+
+/** A session that has not seen the whole file has to read before it repeats the call. */
+function withoutAnchor(refusal: Refusal): Refusal {
+  const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
+  return refusal.detail === undefined ? refusal : { ...refusal, detail };
 }
 
 function appendsFreely(world: World, intent: TextIntent): boolean {

@@ -101,6 +101,10 @@ export interface RefusalDetail {
   readonly count?: number;
   /** Nearest text of a failed match, with visible white space and line numbers. */
   readonly nearest?: string;
+  /** What differs between the text sent and the nearest text, in a few words. */
+  readonly difference?: string;
+  /** The exact text to search for instead, where this session has seen it; see `nearest`. */
+  readonly anchor?: string;
   readonly limitBytes?: number;
   readonly sizeBytes?: number;
   /** The sibling session that changed the file, and when. */

@@ -20,7 +20,10 @@ export function quoted(detail: RefusalDetail): string[] {
   if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
   if (detail.output !== undefined && detail.output !== '')
     parts.push(`The command printed:\n${quotation(detail.output)}`);
-  if (detail.nearest !== undefined) parts.push(`The nearest text there is:\n${quotation(detail.nearest)}`);
+  if (detail.nearest !== undefined) {
+    const differs = detail.difference === undefined ? '' : ` (${phrase(detail.difference)})`;
+    parts.push(`The nearest text there is${differs}:\n${quotation(detail.nearest)}`);
+  }
   if (detail.places !== undefined && detail.places.length > 0) {
     const shown = detail.places.slice(0, MAX_PLACES);
     const more = Math.max(detail.count ?? 0, detail.places.length) - shown.length;

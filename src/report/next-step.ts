@@ -1,5 +1,5 @@
 import type { Refusal } from '../model/verdict.ts';
-import { clip } from './bounded.ts';
+import { clip, jsonText } from './bounded.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -149,6 +149,9 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
     const all = replaceAll === undefined ? '' : `, or set ${replaceAll} to change every one`;
     return `Next: repeat the call with more of the lines around the one you mean${all}.`;
   }
+  const { anchor } = refusal.detail ?? {};
+  if (anchor !== undefined)
+    return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${jsonText(anchor)}`;
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
 }
 

@@ -32,6 +32,8 @@ export interface ToolNames {
     readonly depth?: string;
     readonly revision?: string;
     readonly replaceAll?: string;
+    /** The text that an edit replaces; default `old_string`. */
+    readonly oldText?: string;
   };
 }
 

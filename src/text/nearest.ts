@@ -1,4 +1,5 @@
-import { type Span, splitLines, withoutEnding } from './lines.ts';
+import { asTyped } from './fold.ts';
+import { type Span, splitLines, toLf, withoutEnding } from './lines.ts';
 import { visibleLine } from './visible.ts';
 
 const MAX_LINES = 12;
@@ -12,11 +13,67 @@ const MAX_CANDIDATES = 12;
 /** Share of an anchor line's three-letter pieces that a place must have to be worth showing. */
 const MIN_LIKENESS = 0.4;
 
+/** Text of a file that is like an anchor which was not found. */
+export interface Nearest {
+  /** For reading: `N: text` with visible white space. */
+  readonly shown: string;
+  /** What differs, in a few words, if the anchor is like these very lines. */
+  readonly difference?: string;
+  /** The exact text to use as the anchor instead: it is there, once. */
+  readonly anchor?: string;
+}
+
+/** Share of an anchor's lines that must be like the file's before the file's are suggested in their place. */
+const MIN_SUGGESTED = 0.6;
+const MAX_SUGGESTED_CHARS = 2000;
+
+/** The region most like an anchor, see {@link nearestText}, with what differs and the anchor to repeat with. */
+export function nearest(text: string, anchor: string): Nearest | undefined {
+  const found = findNearest(text, anchor);
+  if (found === undefined) return undefined;
+  const { window, wanted, likeness } = found;
+  const shown = render(window);
+  const complete = splitLines(anchor).length === wanted.length && anchor.length <= MAX_ANCHOR_CHARS;
+  const lines = window.lines.slice(0, wanted.length);
+  const suggested = lines.join('\n');
+  const like = complete && lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
+  if (!like || suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };
+  return { shown, difference: differenceOf(wanted, lines, window.first), anchor: suggested };
+}
+
+function isOnce(text: string, part: string): boolean {
+  const at = text.indexOf(part);
+  return part !== '' && at !== -1 && text.indexOf(part, at + 1) === -1;
+}
+
+function differenceOf(wanted: readonly string[], lines: readonly string[], first: number): string {
+  const bare = (line: string): string => line.replace(/\s+/g, '');
+  const differing = wanted.flatMap((line, index) => (line === lines[index] ? [] : [index]));
+  if (differing.every((index) => bare(wanted[index] ?? '') === bare(lines[index] ?? '')))
+    return 'only white space differs';
+  if (differing.every((index) => bare(asTyped(wanted[index] ?? '')) === bare(asTyped(lines[index] ?? ''))))
+    return 'only white space and the style of quotes differ';
+  const numbers = differing.map((index) => first + index);
+  return `${numbers.length === 1 ? 'line' : 'lines'} ${numbers.join(', ')} of the file ${numbers.length === 1 ? 'differs' : 'differ'}`;
+}
+
 /**
  * The region most like an anchor that was not found: up to 12 lines and 1 KB, each `N: text` with visible white space;
  * undefined when nothing is like it. One pass over the text, whatever it is; white space does not count.
  */
 export function nearestText(text: string, anchor: string): string | undefined {
+  const found = findNearest(text, anchor);
+  return found && render(found.window);
+}
+
+interface FoundNearest {
+  readonly window: Window;
+  readonly wanted: readonly string[];
+  /** Sum over the anchor's lines, from 0 to 1 each. */
+  readonly likeness: number;
+}
+
+function findNearest(text: string, anchor: string): FoundNearest | undefined {
   const wanted = splitLines(anchor.slice(0, MAX_ANCHOR_CHARS)).slice(0, MAX_LINES).map(withoutEnding);
   const probes = probesOf(wanted);
   if (probes.length === 0) return undefined;
@@ -26,7 +83,7 @@ export function nearestText(text: string, anchor: string): string | undefined {
     const likeness = likenessOf(window.lines, wanted);
     if (best === undefined || likeness > best.likeness) best = { window, likeness };
   }
-  return best && render(best.window);
+  return best && { ...best, wanted };
 }
 
 /** A line of the anchor, and a table that knows its three-letter pieces by hash. */

@@ -122,7 +122,7 @@ describe('applyEdits', () => {
 
   it('shows the nearest text of an anchor that is not there', () => {
     const text = 'function total(items) {\n\treturn items.length\n}\n';
-    expect(failed(text, [edit('function totals(items) {\n  return items.size', 'x')]).nearest).toBe(
+    expect(failed(text, [edit('function totals(items) {\n  return items.size', 'x')]).nearest?.shown).toBe(
       '1: function total(items) {\n2: →return items.length',
     );
   });

@@ -5,7 +5,7 @@ import { type Change, changesOf, composeChanges } from './change.ts';
 import { neighbourEndings } from './endings.ts';
 import type { Span } from './lines.ts';
 import { type FoldTier, type Found, findAnchor } from './match.ts';
-import { nearestText } from './nearest.ts';
+import { type Nearest, nearest } from './nearest.ts';
 import { placesOf } from './places.ts';
 import { restyler } from './restyle.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
@@ -38,7 +38,7 @@ export interface EditFailure {
   /** Where, for `ambiguous`; the first ten. Lines are those of the text with the edits before this one applied. */
   readonly places: readonly MatchPlace[];
   /** Text like the anchor, for `no-match`, if there is any; see nearest.ts. */
-  readonly nearest?: string;
+  readonly nearest?: Nearest;
 }
 
 export interface EditOptions {
@@ -110,8 +110,8 @@ function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Fa
   const loosely = safe && edit.replaceAll !== true && (options.loosest ?? 'punctuation') === 'punctuation';
   const landed = loosely ? landLoosely(text, edit) : undefined;
   if (landed !== undefined) return landOrRefuse(text, landed);
-  const nearest = nearestText(text, edit.oldString);
-  return { kind: 'no-match', ...(nearest === undefined ? {} : { nearest }) };
+  const like = nearest(text, edit.oldString);
+  return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
 }
 
 function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {

@@ -384,6 +384,34 @@ describe('staleness', () => {
   });
 });
 
+describe('NO_MATCH', () => {
+  const edit = (oldString: string) => [{ oldString, newString: 'x' }];
+
+  it('says what differs and gives the text to repeat with, if the file was seen whole', async () => {
+    const t = await desk();
+    await t.put('a', 'first line\nconst value = compute(otter);\nlast line\n');
+    await ok(t.session.read('a'));
+    const refused = await refusal(t.session.edit('a', edit('const value = compute(other);')), 'NO_MATCH');
+    expect(refused.detail).toMatchObject({
+      difference: 'line 2 of the file differs',
+      anchor: 'const value = compute(otter);',
+    });
+    const text = explain(refused, { nowMs: 0 });
+    expect(text).toContain('old_string "const value = compute(otter);"');
+    expect(text).not.toContain('read_file');
+    await ok(t.session.edit('a', edit(refused.detail?.anchor ?? '')));
+  });
+
+  it('asks for a read of the rest if only a part was seen', async () => {
+    const t = await desk();
+    await t.put('a', 'first line\nconst value = compute(otter);\nlast line\n');
+    await ok(t.session.read('a', { limit: 2 }));
+    const refused = await refusal(t.session.edit('a', edit('const value = compute(other);')), 'NO_MATCH');
+    expect(refused.detail).not.toHaveProperty('anchor');
+    expect(explain(refused, { nowMs: 0 })).toContain('Next: read_file');
+  });
+});
+
 describe('bytes that come back', () => {
   it('count as seen: stash and pop, checkout and back', async () => {
     const t = await desk();

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { interleaved } from './measure.mjs';
-import { MIXES, transcriptLines, writeTranscript } from './transcripts.mjs';
+import { SHAPES, transcriptLines, writeTranscript } from './transcripts.mjs';
 
 const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
 
@@ -21,30 +21,19 @@ export async function rows({ lines = 100_000, rounds = 5 } = {}) {
   const parse = (file) => parseAll(openTranscript(file).chunks);
   const folder = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));
   const file = join(folder, 'transcript.jsonl');
-  const measured = async (mix, count, turns) => {
-    await writeTranscript(file, MIXES[mix], count);
+  const measured = async (shape) => {
+    await writeTranscript(file, SHAPES[shape], lines);
     const { sightings, skipped } = await derive(file);
-    if (sightings.length === 0 || skipped.count > 0) throw new Error(`${mix}: not what was expected`);
-    const [ours, theirs] = await interleaved([() => derive(file), () => parse(file)], {
-      rounds: turns,
-      warmup: 1,
-    });
+    if (sightings.length === 0 || skipped.count > 0) throw new Error(`${shape}: not what was expected`);
+    const [ours, theirs] = await interleaved([() => derive(file), () => parse(file)], { rounds, warmup: 1 });
     return ours / theirs;
   };
-  const size = (count) => count.toLocaleString('en');
-  const name = (mix, count) => `${size(count)} lines of Claude Code, ${mix} / JSON.parse of every line`;
   try {
     const results = [];
-    for (const count of [lines, 10 * lines]) {
-      const turns = count === lines ? rounds : Math.min(3, rounds);
-      results.push({
-        name: name('realistic', count),
-        ratio: await measured('realistic', count, turns),
-        bar: 0.6,
-      });
+    for (const shape of Object.keys(SHAPES)) {
+      const what = `${lines.toLocaleString('en')} lines of Claude Code, ${shape}, shaped like real ones`;
+      results.push({ name: `${what} / JSON.parse of every line`, ratio: await measured(shape), bar: 1 });
     }
-    for (const mix of Object.keys(MIXES).slice(1))
-      results.push({ name: name(mix, lines), ratio: await measured(mix, lines, rounds), bar: 1.1 });
     return [
       ...results,
       ...(await growing(HistoryIndex, lines, folder)),
@@ -80,7 +69,7 @@ function held(rest, more) {
 
 /** Twenty new lines at the end of a long transcript: to an index that is there, and to one that was saved to a file. */
 async function growing(HistoryIndex, lines, folder) {
-  const source = transcriptLines(MIXES.realistic);
+  const source = transcriptLines(SHAPES.main);
   const take = (count) =>
     Buffer.from(Array.from({ length: count }, () => `${source.next().value}\n`).join(''));
   const index = new HistoryIndex({ format: 'claude-code' });

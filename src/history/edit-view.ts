@@ -17,8 +17,10 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const after = new ComparedText(textAfter(edited));
   const { totalLines } = after;
   const { seen, roots } = seenOf(before, latest);
-  const isEmpty = before.totalLines === 0;
-  const ranges = isEmpty ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
+  const isSeen = seen.length === 1 && seen[0]?.from === 1 && seen[0].to === before.totalLines;
+  // All of what an edit makes of a file that was seen in one piece is known; only parts must be carried over it.
+  const isKnown = isSeen || before.totalLines === 0;
+  const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
@@ -28,7 +30,9 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
   if (coverage.kind !== 'whole') return { view, roots };
-  const { sha256, size } = shownText(after.text, { from: 1, to: totalLines });
+  const [only] = shown;
+  const isAll = shown.length === 1 && only?.from === 1 && only.to === totalLines;
+  const { sha256, size } = isAll ? only : shownText(after.text, { from: 1, to: totalLines });
   return { view: { ...view, fingerprint: { sha256, size } }, roots };
 }
 
@@ -47,6 +51,7 @@ function seenOf(
     known = more;
     seen.push(...ranges);
     used.push(entry);
+    if (linesIn(more) === before.totalLines) break;
   }
   return { seen, roots: rootsOf(used) };
 }

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { viewOf } from '../text/buffer-view.ts';
@@ -155,7 +156,8 @@ export class HistoryIndex {
   }
 
   #tryLine(line: Buffer): boolean {
-    const text = line.toString('utf8');
+    // Most lines are ASCII, of which a string is made in half the time.
+    const text = line.toString(isAscii(line) ? 'latin1' : 'utf8');
     if (text.trim() === '') return true;
     const record = parseJson(text);
     if (record === undefined) return false;

@@ -35,7 +35,8 @@ export function whereIs({ item }: Scope, name: string): readonly (string | numbe
 /** The first name of an argument that the call gives; null counts as not given. */
 export function givenName(scope: Arguments, name: ArgumentName): string | undefined {
   if (typeof name === 'string') return isGiven(lookUp(scope, name)) ? name : undefined;
-  return name.find((one) => isGiven(lookUp(scope, one)));
+  for (const one of name) if (isGiven(lookUp(scope, one))) return one;
+  return undefined;
 }
 
 /** The value of an argument; undefined if the call does not give it. */
@@ -67,8 +68,12 @@ export function itemsOf(value: unknown): readonly unknown[] {
 }
 
 function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
-  if (rule.when !== undefined && !holds(rule.when, args, item)) return false;
-  return ![rule.unless ?? []].flat().some((condition) => holds(condition, args, item));
+  const { when, unless } = rule;
+  if (when !== undefined && !holds(when, args, item)) return false;
+  if (unless === undefined) return true;
+  return 'argument' in unless
+    ? !holds(unless, args, item)
+    : !unless.some((condition) => holds(condition, args, item));
 }
 
 function within(args: Arguments, item: unknown): Arguments {

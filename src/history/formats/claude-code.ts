@@ -83,14 +83,16 @@ class ClaudeReader implements Reader {
   }
 
   skim(bytes: Buffer, start: number, end: number): boolean {
-    const line = skimClaude(bytes, start, end);
+    const line = skimClaude(bytes, start, end, this);
     if (line === undefined) return true;
     if (line === 'nameless' || !this.#isOurs(line.side) || this.#chain.knows(line.key)) return false;
-    const { callId } = line;
-    // A second result of a call may be what is left of the first.
-    if (callId !== undefined && (this.#fold.awaits(callId) || this.#fold.hasShown(callId))) return true;
     this.#linkTo(line.parent, line.kind, line.key);
     return false;
+  }
+
+  /** A second result of a call may be what is left of the first. */
+  matters(callId: string): boolean {
+    return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
   }
 
   state(): unknown {
@@ -137,8 +139,10 @@ class ClaudeReader implements Reader {
   #result(block: JsonRecord, record: JsonRecord, place: BlockPlace): void {
     const result = resultOf(block, place);
     if (result === undefined) return;
-    const { failed, ...detail } = claudeDetail(record['toolUseResult'], result.text);
-    this.#fold.result({ ...result, ...detail, ok: result.ok && !failed, countsEmptyEnd: true });
+    const { failed, page, edited, views } = claudeDetail(record['toolUseResult'], result.text);
+    const { id, text, flagged, atMs, message } = result;
+    const ok = result.ok && !failed;
+    this.#fold.result({ id, ok, flagged, text, countsEmptyEnd: true, page, edited, views, atMs, message });
   }
 
   /** Files that the host itself shows: those the user named, and those shown again after a compaction. */

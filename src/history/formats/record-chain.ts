@@ -16,6 +16,8 @@ export class RecordChain {
   isAdrift = false;
   readonly #log = new BranchLog();
   readonly #places = new NameTable();
+  /** The name of the record at the tip: most records follow it, and need no search. */
+  #tipKey: NameKey | undefined;
   /** Beginning of the run of results at the end: parallel results name different parents and belong together. */
   #runStart = 0;
 
@@ -36,6 +38,7 @@ export class RecordChain {
     this.isAdrift = false;
     const place = this.#link(parent, kind);
     this.#places.set(key, place);
+    if (place === this.#log.tip) this.#tipKey = key;
     return place;
   }
 
@@ -46,6 +49,7 @@ export class RecordChain {
     this.#moved('message');
     for (const other of keys) this.#places.set(other, place);
     this.#places.set(key, place);
+    this.#tipKey = key;
   }
 
   state(): ChainState {
@@ -56,10 +60,12 @@ export class RecordChain {
     this.#log.restore(state.log);
     this.#places.restore(state.places);
     this.#runStart = state.runStart;
+    this.#tipKey = undefined;
   }
 
   #link(parent: NameKey | null, kind: LinkKind): number {
     if (parent === null) return this.#begin(kind);
+    if (parent === this.#tipKey) return this.#follow(kind);
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);

@@ -19,5 +19,5 @@ export function isBlanked(text: string): boolean {
   const lastLine = trimmed.lastIndexOf('\n') + 1;
   if (lastLine === 0 && NOTE.test(trimmed)) return true;
   if (lastLine > 0 && NOTE_BELOW.test(trimmed.slice(lastLine))) return true;
-  return TAGS.some((tag) => trimmed.startsWith(tag)) || CUT.test(trimmed);
+  return TAGS.some((tag) => trimmed.startsWith(tag)) || (trimmed.includes('truncated') && CUT.test(trimmed));
 }

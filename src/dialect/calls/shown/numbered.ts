@@ -6,33 +6,54 @@ export interface NumberedText {
   readonly text: string;
 }
 
-const NUMBERED = /^ {0,12}(\d{1,12})(?:\t|→)/;
+const SPACE = 32;
+const TAB = 9;
+const ARROW = 0x2192;
+const ZERO = 48;
+const MAX_SPACES = 12;
+const MAX_DIGITS = 12;
 
 /**
  * Reads lines of the form `N<TAB>text` (also padded, also with an arrow), numbered without a gap.
  * Undefined as soon as one line is not: then this is no such view.
  */
 export function parseNumbered(text: string): NumberedText | undefined {
-  const first = NUMBERED.exec(text);
-  if (first === null) return undefined;
-  const from = Number(first[1]);
+  const first = numberAt(text, 0);
+  if (first === undefined) return undefined;
   const lines: string[] = [];
   let start = 0;
   while (start <= text.length) {
-    const newline = text.indexOf('\n', start);
+    const number = start === 0 ? first : numberAt(text, start);
+    if (number === undefined || number.value !== first.value + lines.length) return undefined;
+    const newline = text.indexOf('\n', number.end);
     const end = newline === -1 ? text.length : newline;
-    const line = numberedLine(text.slice(start, end), from + lines.length);
-    if (line === undefined) return undefined;
-    lines.push(line);
+    lines.push(text.slice(number.end, end));
     start = end + 1;
     // A newline after the last line ends it; it does not begin another.
     if (start === text.length) break;
   }
-  return { from, to: from + lines.length - 1, text: lines.join('\n') };
+  return { from: first.value, to: first.value + lines.length - 1, text: lines.join('\n') };
 }
 
-function numberedLine(line: string, number: number): string | undefined {
-  const match = NUMBERED.exec(line);
-  if (match === null || Number(match[1]) !== number) return undefined;
-  return line.slice(match[0].length);
+/** The number that a line begins with, and where its text begins. */
+function numberAt(text: string, start: number): { readonly value: number; readonly end: number } | undefined {
+  let at = start;
+  while (text.charCodeAt(at) === SPACE && at - start < MAX_SPACES) at += 1;
+  const digits = at;
+  let value = 0;
+  for (
+    let digit = digitAt(text, at);
+    digit !== undefined && at - digits < MAX_DIGITS;
+    digit = digitAt(text, at)
+  ) {
+    value = value * 10 + digit;
+    at += 1;
+  }
+  const mark = text.charCodeAt(at);
+  return at > digits && (mark === TAB || mark === ARROW) ? { value, end: at + 1 } : undefined;
+}
+
+function digitAt(text: string, at: number): number | undefined {
+  const digit = text.charCodeAt(at) - ZERO;
+  return digit >= 0 && digit <= 9 ? digit : undefined;
 }

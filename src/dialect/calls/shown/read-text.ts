@@ -159,15 +159,20 @@ function isRanged(touch: ReadTouch): boolean {
   return from !== 1 || to !== undefined;
 }
 
+/** `[lines 1-20 of 300; …]` below a page. */
+const PAGE_NOTE = /\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/;
+
 /** Takes off a heading and the reminders that some hosts put around numbered lines. */
 function undecorated(body: string): string {
   const lines = body.startsWith("Here's the ") ? body.slice(body.indexOf('\n') + 1) : body;
-  let text = lines.replace(/\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/, '');
+  let text = lines.endsWith(']') ? lines.replace(PAGE_NOTE, '') : lines;
   for (let trimmed = text.trimEnd(); trimmed.endsWith('</system-reminder>'); trimmed = text.trimEnd()) {
     const start = trimmed.lastIndexOf('<system-reminder>');
     if (start === -1) break;
     // Newlines only: the last line shown may end in the tab after its number.
-    text = trimmed.slice(0, start).replace(/\n+$/, '');
+    let end = start;
+    while (trimmed[end - 1] === '\n') end -= 1;
+    text = trimmed.slice(0, end);
   }
   return text;
 }

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { skimClaude } from '../../src/history/formats/claude-skim.ts';
+import { HistoryIndex } from '../../src/history/history-index.ts';
+import type { JsonRecord } from '../../src/model/record.ts';
+
+interface Generator {
+  readonly SHAPES: Readonly<Record<'main' | 'sub-agent', object>>;
+  transcriptLines(shape: object, seed: number): Iterable<string>;
+}
+
+const { SHAPES, transcriptLines }: Generator = await import(
+  new URL('../../bench/transcripts.mjs', import.meta.url).href
+);
+
+/** What may befall a line on its way into a real transcript. */
+const BEFALL = {
+  nothing: (line) => [line],
+  'is written twice': (line) => [line, line],
+  'is lost': () => [],
+  'has its keys in another order': (line) => [
+    JSON.stringify(Object.fromEntries(Object.entries(parsed(line)).reverse())),
+  ],
+  'is written with spaces': (line) => [JSON.stringify(parsed(line), null, 1).replaceAll('\n', ' ')],
+  'continues an earlier record': (line, parents) => {
+    const parentUuid = parents.at(-7) ?? null;
+    return [JSON.stringify({ ...parsed(line), parentUuid })];
+  },
+  'comes again, emptied': (line) => [line, again(line, '[Old tool result content cleared]')],
+  'is an error': (line) => [line.replace('"type":"tool_result",', '"type":"tool_result","is_error":true,')],
+  'belongs to a sub-agent': (line) => [line.replace('"isSidechain":false', '"isSidechain":true')],
+  'is followed by a summary': (line) => [
+    line,
+    JSON.stringify({ ...parsed(line), uuid: uuid(), type: 'user', message: {}, isCompactSummary: true }),
+  ],
+} satisfies Record<string, (line: string, parents: readonly unknown[]) => readonly string[]>;
+
+const HAPPENINGS = fc.array(fc.tuple(fc.nat(299), fc.constantFrom(...Object.values(BEFALL))), {
+  maxLength: 12,
+});
+
+it.each(['main', 'sub-agent'] as const)(
+  'skimming a %s transcript gives what parsing every line gives',
+  (shape) => {
+    fc.assert(
+      fc.property(fc.nat(1000), HAPPENINGS, (seed, happenings) => {
+        const lines = transcript(SHAPES[shape], seed + 1, happenings);
+        const skimmed = new HistoryIndex({ format: 'claude-code' });
+        skimmed.feed(Buffer.from(lines.map((line) => `${line}\n`).join('')));
+        const read = new HistoryIndex({ format: 'claude-code' });
+        for (const line of lines) read.add(parsed(line));
+        expect(skimmed.sightings()).toEqual(read.sightings());
+        expect(skimmed.records).toBe(read.records);
+        expect(skimmed.skipped).toEqual(read.skipped);
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
+
+it('skims most lines of such transcripts', () => {
+  const lines = transcript(SHAPES.main, 7, []);
+  const skipped = lines.filter((line) => {
+    const bytes = Buffer.from(line);
+    return skimClaude(bytes, 0, bytes.length, { matters: () => false }) !== undefined;
+  });
+  expect(skipped.length / lines.length).toBeGreaterThan(0.9);
+});
+
+function transcript(
+  shape: object,
+  seed: number,
+  happenings: readonly (readonly [at: number, befall: (typeof BEFALL)[keyof typeof BEFALL]])[],
+): readonly string[] {
+  const lines: string[] = [];
+  const parents: unknown[] = [];
+  for (const line of transcriptLines(shape, seed)) {
+    const happening = happenings.find(([at]) => at === parents.length)?.[1] ?? BEFALL.nothing;
+    lines.push(...happening(line, parents));
+    parents.push(parsed(line)['uuid']);
+    if (parents.length === 300) return lines;
+  }
+  return lines;
+}
+
+function parsed(line: string): JsonRecord {
+  return JSON.parse(line);
+}
+
+let named = 0;
+
+/** A name that no record has yet. */
+function uuid(): string {
+  named += 1;
+  return `ffffffff-0000-4000-8000-${named.toString(16).padStart(12, '0')}`;
+}
+
+/** The same record with another name and another result. */
+function again(line: string, content: string): string {
+  const record = parsed(line);
+  const results = line.match(/"tool_use_id":"([^"]+)","type":"tool_result"/);
+  const message = { role: 'user', content: [{ tool_use_id: results?.[1], type: 'tool_result', content }] };
+  return JSON.stringify(
+    results === null ? record : { ...record, uuid: uuid(), parentUuid: record['uuid'], message },
+  );
+}

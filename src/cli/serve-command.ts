@@ -98,6 +98,9 @@ async function planOf(
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
       ...(request.readOnly ? { policy: { readOnly: true } } : {}),
+      ...(request.readOnlyRoots === undefined
+        ? {}
+        : { readOnlyRoots: request.readOnlyRoots.map((dir) => resolve(surroundings.cwd, expandHome(dir))) }),
     },
     rootsFrom: request.folders.length === 0 ? 'client' : 'workspace',
     dialect,

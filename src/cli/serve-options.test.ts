@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { parseServe } from './serve-options.ts';
 
-const DEFAULTS = { folders: [], dialect: 'lookfirst', readOnly: false, showConfig: false };
+const DEFAULTS = {
+  folders: [],
+  dialect: 'lookfirst',
+  readOnly: false,
+  allowCommands: false,
+  showConfig: false,
+};
 
 describe('parseServe', () => {
   it.each([
@@ -20,6 +26,7 @@ describe('parseServe', () => {
     [['--http=0'], { http: { port: 0 } }],
     [['--', '--dialect', '-x'], { folders: ['--dialect', '-x'] }],
     [['--session', 'a', '--session', 'b'], { session: 'b' }],
+    [['--read-only-root', 'a', '--read-only-root=b'], { readOnlyRoots: ['a', 'b'] }],
   ])('reads %j', (args, request) => {
     expect(parseServe(args)).toEqual({ ...DEFAULTS, ...request });
   });

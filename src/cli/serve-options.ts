@@ -13,6 +13,8 @@ export interface ServeRequest {
   readonly store?: string;
   readonly policy?: string;
   readonly readOnly: boolean;
+  /** As typed. */
+  readonly readOnlyRoots?: readonly string[];
   readonly allowCommands: boolean;
   /** Serve HTTP instead of stdio, on this port or any free one. */
   readonly http?: { readonly port?: number };
@@ -36,6 +38,7 @@ MCP server on the given folders, over stdio (default: the roots of the client, e
   --session ID     the session of every call that names none
   --store URL      memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)
   --read-only      offer no tool that changes files
+  --read-only-root DIR  a folder that may be read and not changed (repeatable)
   --allow-commands offer the tool that runs commands, in a sandbox
   --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed
   --show-config    with --http: print what to paste into each client's configuration
@@ -59,6 +62,10 @@ const VALUED: Readonly<Record<string, Take>> = {
   '--session': (values, value) => {
     values.session = value;
     return isSessionId(value) ? undefined : '--session takes up to 200 printable characters';
+  },
+  '--read-only-root': (values, value) => {
+    values.readOnlyRoots = [...(values.readOnlyRoots ?? []), value];
+    return undefined;
   },
   '--store': (values, value) => {
     values.store = value;

@@ -174,7 +174,8 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
 
 function askHuman({ code, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
-  if (code === 'READ_ONLY' && detail?.reason !== 'session') return `${none} to make the file writable.`;
+  const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
+  if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
   return `${none}.`;

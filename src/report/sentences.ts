@@ -51,6 +51,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   },
   READ_ONLY: ({ detail }) => {
     if (detail?.reason === 'session') return 'this session is read-only';
+    if (detail?.reason === 'root') return 'its folder is read-only here';
     return detail?.kind === 'directory' ? phrase(detail.reason ?? '') : 'the file is read-only';
   },
   NOT_FOUND: ({ action, detail }) =>

@@ -21,6 +21,8 @@ import { Workspace } from '../workspace/workspace.ts';
 
 export interface WorldOptions {
   readonly roots: readonly string[];
+  /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
+  readonly readOnlyRoots?: readonly string[];
   /** `memory:`, or `sqlite:/absolute/file.db`; default: SQLite in the state folder, shared by all processes. */
   readonly store?: string;
   /** Our state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
@@ -61,6 +63,7 @@ async function assemble(
   const workspace = Workspace.open(options.roots, {
     protect: policy.protected,
     protectFolders: [home],
+    ...(options.readOnlyRoots === undefined ? {} : { readOnlyRoots: options.readOnlyRoots }),
     releaseForCommands: [...GIT_FOLDERS, ...policy.commands.trust],
     ...(options.require === undefined ? {} : { require: options.require }),
   });

@@ -16,6 +16,7 @@ export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
 
 const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
   roots: true,
+  readOnlyRoots: true,
   store: true,
   home: true,
   preset: true,

@@ -1,18 +1,15 @@
-import { type BigIntStats, realpathSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import type { BigIntStats } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, refused } from '../model/verdict.ts';
 import { type Folding, foldPath, platformFolding } from './fold.ts';
 import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
-import { readPath } from './lexical.ts';
-import { readWindowsPath } from './lexical-windows.ts';
 import { Naming } from './naming.ts';
-import { HeldDirectory, NamedDirectory } from './pinned.ts';
 import { Protection } from './protection.ts';
+import { ReadOnlyFolders } from './read-only-folders.ts';
 import { refusalOf } from './refusals.ts';
-import { StandingFolders, whereIs } from './standing.ts';
+import { type OpenedRoots, openRoots } from './roots.ts';
+import { StandingFolders } from './standing.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceOptions {
@@ -22,6 +19,8 @@ export interface WorkspaceOptions {
   readonly protectFolders?: readonly string[];
   /** Globs of protected paths that only commands, and undoing what they did, may reach; they are vetted in another way. */
   readonly releaseForCommands?: readonly string[];
+  /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
+  readonly readOnlyRoots?: readonly string[];
   /** Refuse to open with anything weaker. */
   readonly require?: Guarantee;
   /** Use this guarantee although a stronger one may be had; for tests of the weaker tier. */
@@ -58,15 +57,17 @@ export class Workspace {
   readonly #naming: Naming;
   readonly #sealed: readonly string[];
   readonly #released: Protection;
+  readonly #readOnly: ReadOnlyFolders;
   readonly #standing = new StandingFolders();
 
-  private constructor(roots: readonly Root[], guarantee: Guarantee, options: WorkspaceOptions) {
+  private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceOptions) {
     this.#roots = roots;
     this.guarantee = guarantee;
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
     this.#protection = new Protection(options.protect ?? [], folders);
     this.#sealed = folders;
+    this.#readOnly = new ReadOnlyFolders(readOnly.map((folder) => foldPath(folder, this.#folding)));
     this.#released = new Protection(options.releaseForCommands ?? [], []);
     this.#naming = new Naming(roots, this.#folding, this.#protection);
   }
@@ -84,14 +85,7 @@ export class Workspace {
       const message = `this machine gives the guarantee "${guarantee}", "${options.require}" was asked for`;
       throw new Fault('CONFIG_INVALID', message, { reason: 'guarantee' });
     }
-    const roots: Root[] = [];
-    try {
-      for (const path of paths) roots.push(openRoot(path, guarantee));
-    } catch (error) {
-      for (const root of roots) root.dir.close();
-      throw error;
-    }
-    return new Workspace(roots, guarantee, options);
+    return new Workspace(openRoots(paths, options.readOnlyRoots ?? [], guarantee), guarantee, options);
   }
 
   /** Canonical paths of the roots, in the order given; relative paths belong to the first. */
@@ -131,7 +125,17 @@ export class Workspace {
       walked.dir.close();
       return refused({ code: 'PROTECTED', action, path: input, next: 'ask_human', detail: { reason: glob } });
     }
+    if (this.#readOnly.forbids(path, action)) {
+      walked.dir.close();
+      const detail = { reason: 'root' };
+      return refused({ code: 'READ_ONLY', action, path: input, next: 'ask_human', detail });
+    }
     return { ok: true, located: locatedOf(walked, path) };
+  }
+
+  /** True if a file may be read and not changed because of the folder it is in. */
+  isReadOnly(key: string): boolean {
+    return this.#readOnly.includes(key);
   }
 
   /** Where a path leads, as a name only. What is there may be another file a moment later. */
@@ -224,49 +228,6 @@ function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: Reso
     place: { path, dir: walked.dir, name: walked.parts.at(-1) ?? '.' },
     stats: walked.stats,
   };
-}
-
-function openRoot(given: string, guarantee: Guarantee): Root {
-  if (typeof given !== 'string' || !isAbsolute(given)) {
-    throw new Fault('CONFIG_INVALID', `a workspace root must be an absolute path: ${given}`, {
-      path: given,
-      reason: 'relative',
-    });
-  }
-  let canonical: string;
-  try {
-    canonical = slashes(realpathSync.native(given));
-    if (!statSync(canonical).isDirectory()) {
-      throw new Fault('CONFIG_INVALID', `the workspace root is not a folder: ${given}`, {
-        path: given,
-        reason: 'not-a-directory',
-      });
-    }
-    const root = { canonical, given: trimmed(given) };
-    if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
-    const dir = HeldDirectory.open(canonical);
-    // A kernel that names it otherwise from the beginning cannot be asked later.
-    return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    const message = isMissing(error)
-      ? `the workspace root does not exist: ${given}`
-      : `the workspace root cannot be opened (${errnoOf(error) ?? String(error)}): ${given}`;
-    throw new Fault('CONFIG_INVALID', message, {
-      cause: error,
-      path: given,
-      reason: isMissing(error) ? 'missing' : 'unreadable',
-    });
-  }
-}
-
-function trimmed(path: string): string {
-  const clean = process.platform === 'win32' ? readWindowsPath(path) : readPath(path);
-  return clean.kind === 'absolute' ? clean.path : slashes(path);
-}
-
-function slashes(path: string): string {
-  return process.platform === 'win32' ? path.replaceAll('\\', '/') : path;
 }
 
 function printable(input: unknown): string {

@@ -16,6 +16,7 @@ import { accessibleFolders } from '../serve-folders.ts';
 
 interface ProxyFlags extends StateFlags {
   readonly root?: readonly string[];
+  readonly readOnlyRoot?: readonly string[];
   readonly url?: string;
   readonly header?: Readonly<Record<string, string>>;
   /** True: any free port. */
@@ -54,6 +55,7 @@ export function defineProxy(cli: Cli): Command {
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
     .option('--read-only', 'refuse every change')
+    .option('--read-only-root <dir>', 'a folder that may be read and not changed (repeatable)', gather)
     .addHelpText('after', EXAMPLES);
   return command.action(async (words: readonly string[], flags: ProxyFlags) => {
     const problem = problemOf(words, flags);
@@ -96,6 +98,9 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
       ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
+      ...(flags.readOnlyRoot === undefined
+        ? {}
+        : { readOnlyRoots: flags.readOnlyRoot.map((dir) => resolve(cli.cwd, dir)) }),
     },
     opened: (sessions) => {
       if (flags.policy !== undefined) keepOutOfReach(sessions, resolve(cli.cwd, flags.policy));

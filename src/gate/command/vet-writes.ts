@@ -69,6 +69,7 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
 /** Read-only sessions and files. Git itself makes and removes read-only files all the time. */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
+  if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
   if (written.readOnly && !isInGit(written)) return refusal(written, 'READ_ONLY');
   return undefined;
 }

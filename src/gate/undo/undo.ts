@@ -72,7 +72,17 @@ async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promi
       : { ok: true as const, target: sinceTurn(world, rewind) };
   if (!target.ok) return target;
   const entries = await entriesForUndo(world.store, target.target);
-  return planUndo(entries, target.target, { merge: selection.merge === true });
+  const planned = planUndo(entries, target.target, { merge: selection.merge === true });
+  const fixed = planned.ok ? readOnlyStep(world, planned) : undefined;
+  return fixed === undefined ? planned : refused(fixed);
+}
+
+/** The refusal for a step that would change something in a read-only folder. */
+function readOnlyStep({ workspace }: World, { plan }: UndoPlans): Refusal | undefined {
+  const keys = plan.steps.flatMap(({ key, from }) => (from === undefined ? [key] : [key, from.key]));
+  const key = keys.find((each) => workspace.isReadOnly(each));
+  if (key === undefined) return undefined;
+  return { code: 'READ_ONLY', action: 'undo', path: key, next: 'ask_human', detail: { reason: 'root' } };
 }
 
 /** What the steps touch, and the folders that have to be made for them. */

@@ -1,3 +1,4 @@
+import { asOf } from '../ledger/as-of.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
@@ -65,8 +66,11 @@ export class Gate {
     return refusal === undefined ? { ok: true, notices } : refused(refusal);
   }
 
-  /** Judges every change, then does all of them or none, under the locks of all their files. */
-  async perform(intent: Intent): Promise<Outcome<ApplyResult>> {
+  /**
+   * Judges every change, then does all of them or none, under the locks of all their files. What was shown since
+   * `arrivedAt`, when the caller's call arrived, licenses nothing.
+   */
+  async perform(intent: Intent, arrivedAt: number = Number.POSITIVE_INFINITY): Promise<Outcome<ApplyResult>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     const changes = changesOf(intent);
@@ -77,7 +81,9 @@ export class Gate {
       const release = await lockKeys(this.#world, locked, this.#ledger);
       if (release === undefined) break;
       try {
-        const outcome = await this.#performLocked(intent, changes, locked);
+        const outcome = await asOf(this.#ledger, arrivedAt, () =>
+          this.#performLocked(intent, changes, locked),
+        );
         if (!('needs' in outcome)) return outcome;
         locked = [...locked, ...outcome.needs];
       } finally {

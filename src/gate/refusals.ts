@@ -38,7 +38,13 @@ export class Refusals {
       code: refusal.code,
       ...textOf(refusal),
     };
-    await this.#ledger.record(item.credit === undefined ? [] : [item.credit], { entries: [entry] });
+    const { credit } = item;
+    if (credit !== undefined) {
+      // The refusal is about to be answered: calls that are here already do not know what it shows.
+      const by = { answeredAt: performance.now() };
+      this.#ledger.views.add(credit.key, { by, before: await this.#ledger.recall(credit.key) });
+    }
+    await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
     return { refusal };
   }
 

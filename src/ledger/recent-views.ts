@@ -31,28 +31,27 @@ export class RecentViews {
     if (this.#views.size > MAX_FILES && oldest !== undefined) this.#views.delete(oldest);
   }
 
-  /**
-   * The sightings by which a call is judged that arrived at this moment, of those files of which more was shown since. A
-   * session's own changes count whenever they were made.
-   */
-  before(
-    arrivedAt: number,
-    keys: readonly string[],
-    now: ReadonlyMap<string, Sighting>,
-  ): ReadonlyMap<string, Sighting | undefined> {
-    const past = new Map<string, Sighting | undefined>();
-    for (const key of keys) {
-      const known = now.get(key);
-      const later = this.#views.get(key)?.find(({ by }) => by.answeredAt >= arrivedAt);
-      if (later !== undefined && known !== undefined && SHOWN.has(known.how)) past.set(key, later.before);
-    }
-    return past;
+  /** The files of which something was shown at or after a moment; nearly always none. */
+  shownSince(moment: number): readonly string[] {
+    const keys: string[] = [];
+    for (const [key, views] of this.#views)
+      if (views.some(({ by }) => by.answeredAt >= moment)) keys.push(key);
+    return keys;
   }
 
-  /** True if nothing was shown since a moment: the common case, which needs no other look. */
-  isQuietSince(arrivedAt: number): boolean {
-    for (const views of this.#views.values())
-      if (views.some(({ by }) => by.answeredAt >= arrivedAt)) return false;
-    return true;
+  /**
+   * The sightings by which a call is judged that arrived at a moment, of those files of which more was shown since. A session's
+   * own changes count whenever they were made; `now` holds what is known by now.
+   */
+  before(moment: number, now: ReadonlyMap<string, Sighting>): ReadonlyMap<string, Sighting | undefined> {
+    const past = new Map<string, Sighting | undefined>();
+    for (const [key, { how }] of now) {
+      if (!SHOWN.has(how)) continue;
+      for (const { by, before } of this.#views.get(key)?.toReversed() ?? []) {
+        if (by.answeredAt < moment) break;
+        past.set(key, before);
+      }
+    }
+    return past;
   }
 }

@@ -1,4 +1,5 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
 import { unknownTool } from '../tools/call-tool.ts';
@@ -25,6 +26,8 @@ export class Calls {
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
   readonly #running = new Map<RequestId, RunningCall>();
+  /** When the bytes of the present messages came in, on the clock of `performance.now()`; undefined: now. */
+  arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   #count = 0;
   #waiting: (() => void)[] = [];
@@ -39,7 +42,10 @@ export class Calls {
   run(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     const { tool, args } = this.#target(request.params);
     const { name } = tool;
-    const call = new RunningCall(request, caller, (parts) => this.#tell(request.id, parts));
+    const call = new RunningCall(request, caller, {
+      tell: (parts) => this.#tell(request.id, parts),
+      arrivedAt: this.arrivedAt ?? performance.now(),
+    });
     this.#running.set(request.id, call);
     this.#count += 1;
     let answer: Awaitable<ToolAnswer>;
@@ -56,6 +62,7 @@ export class Calls {
     const { id } = call.request;
     try {
       if (call.cancelled) return undefined;
+      call.times.answeredAt = performance.now();
       return toolMessage(id, result, { era: call.era, info: this.#host.info });
     } finally {
       // A client that used one id twice must not lose the newer call's handle.
@@ -115,17 +122,23 @@ class RunningCall implements ToolContext {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint = undefined;
+  readonly times: CallTimes;
   readonly #tell: (parts: Parts) => void;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #done = Number.NEGATIVE_INFINITY;
 
-  constructor(request: Request, { era, clientInfo }: Caller, tell: (parts: Parts) => void) {
+  constructor(
+    request: Request,
+    { era, clientInfo }: Caller,
+    { tell, arrivedAt }: { readonly tell: (parts: Parts) => void; readonly arrivedAt: number },
+  ) {
     this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
     this.clientInfo = clientInfo;
     this.#tell = tell;
+    this.times = { arrivedAt, answeredAt: Number.POSITIVE_INFINITY };
   }
 
   get signal(): AbortSignal {

@@ -77,6 +77,11 @@ export class Connection {
     this.#calls = new Calls(io);
   }
 
+  /** Bytes have come in: the calls in them know nothing of answers that go out later. */
+  arrived(): void {
+    this.#calls.arrivedAt = performance.now();
+  }
+
   /** Takes one line of input; answers go to `send`, now or later. Never throws, whatever the line holds. */
   receive(line: Buffer): void {
     const lost = (error: unknown): void => this.#log(`a message was lost: ${String(error)}`);

@@ -51,6 +51,7 @@ export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
     onTooLong: () => connection.refuseLine(maxMessageBytes),
   });
   const onData = (chunk: Buffer): void => {
+    connection.arrived();
     frames.push(chunk);
     if (output.waitingBytes > MAX_WAITING_BYTES) input.pause();
   };

@@ -52,6 +52,8 @@ import { status } from './status.ts';
 /** A session over a gate: every operation is a few lines that hand on to the one place that does it. */
 export class GatedSession extends SessionLife implements Session {
   readonly #pageEnds: PageEnds = new Map();
+  /** When the call arrived whose change begins right now; Infinity: it knows all that was shown. */
+  #arrivedAt = Number.POSITIVE_INFINITY;
 
   /** The workspace's roots, canonical; relative paths start at the first. */
   get roots(): readonly string[] {
@@ -201,7 +203,8 @@ export class GatedSession extends SessionLife implements Session {
   }
 
   perform(intent: Intent): Promise<Outcome<ApplyResult>> {
-    return this.during(() => this.gate.perform(intent));
+    const arrivedAt = this.#arrivedAt;
+    return this.during(() => this.gate.perform(intent, arrivedAt));
   }
 
   announce(
@@ -233,6 +236,19 @@ export class GatedSession extends SessionLife implements Session {
   /** Settles changes that this session announced without a lock and that nobody settled, by comparing bytes. */
   settleLeft(): Promise<void> {
     return this.during(() => this.gate.announcements.settleLeft());
+  }
+
+  /**
+   * Makes a change for a call that arrived at a moment, on the clock of `performance.now()`: what was shown since does not
+   * license it. `change` must call the session before it first waits for anything.
+   */
+  asOf<T>(arrivedAt: number, change: () => Promise<T>): Promise<T> {
+    this.#arrivedAt = arrivedAt;
+    try {
+      return change();
+    } finally {
+      this.#arrivedAt = Number.POSITIVE_INFINITY;
+    }
   }
 
   /** This session, for a proxy: another server makes its reads and changes. */

@@ -70,6 +70,8 @@ function readLocated(
       if ('code' in shown) return refused(shown);
       return unlessStoreFails(
         () => {
+          const { times } = watching;
+          if (times !== undefined) ledger.views.add(shown.sighting.key, { by: times, before: earlier });
           const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
           return andThen(noted, (known) => readResult(reading, shown, known));
         },

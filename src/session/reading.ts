@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -28,7 +29,10 @@ export interface Reading {
 }
 
 /** How a long read is watched and cancelled; asked for by those only. */
-export type Watching = Pick<ReadOptions, 'signal' | 'onProgress'>;
+export type Watching = Pick<ReadOptions, 'signal' | 'onProgress'> & {
+  /** The call in whose answer the file is shown; absent if calls and answers come one after the other. */
+  readonly times?: CallTimes | undefined;
+};
 
 /** What was read, before it is recorded. `text` and what follows from it is made when someone looks at it. */
 export interface Shown {

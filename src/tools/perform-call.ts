@@ -3,6 +3,7 @@ import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -20,7 +21,7 @@ export interface Performing {
   readonly session: GatedSession;
   readonly context: RenderContext;
   /** How the caller watches and cancels. */
-  readonly watch: Pick<ToolContext, 'signal' | 'progress'>;
+  readonly watch: Pick<ToolContext, 'signal' | 'progress' | 'times'>;
   /** `bytes`: text of files may be given as escaped bytes, for a transport that writes JSON. */
   readonly form: 'bytes' | 'text';
 }
@@ -85,7 +86,9 @@ async function performLater(
     default:
       // Whoever took the call back before its turn came does not want the change.
       watch.signal.throwIfAborted();
-      return performChange(call, session, context);
+      return session.asOf(watch.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
+        performChange(call, session, context),
+      );
   }
 }
 
@@ -129,6 +132,10 @@ class Watching {
     return this.#watch.signal;
   }
 
+  get times(): CallTimes | undefined {
+    return this.#watch.times;
+  }
+
   get onProgress(): ReturnType<typeof paced> {
     return paced(this.#watch.progress);
   }
@@ -144,7 +151,7 @@ async function readMany(
   const { signal, progress } = performing.watch;
   const note = paced(progress);
   // What is told is how many files are done, not how far into one of them.
-  const within = { ...performing, watch: { signal, progress: () => {} } };
+  const within = { ...performing, watch: { ...performing.watch, signal, progress: () => {} } };
   for (const [index, path] of paths.entries()) {
     signal.throwIfAborted();
     note(index, paths.length);

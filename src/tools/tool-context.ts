@@ -1,3 +1,4 @@
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 
 /** One call's surroundings. */
@@ -10,6 +11,8 @@ export interface ToolContext {
   readonly clientInfo: { readonly name: string; readonly version: string } | undefined;
   /** The transport's own session: the id of a legacy HTTP session, undefined elsewhere. Scope, not authority. */
   readonly sessionHint: string | undefined;
+  /** When the call arrived and was answered; absent if calls and answers come one after the other. */
+  readonly times?: CallTimes | undefined;
   /** Reports how far the work is; does nothing if the client did not ask, or if `done` did not grow. */
   progress(done: number, total?: number, message?: string): void;
 }

@@ -1,3 +1,4 @@
+import { asOf } from '../../ledger/as-of.ts';
 import type { PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
@@ -108,8 +109,11 @@ export class Announcements {
   ): Promise<Announced | { readonly needs: readonly string[] }> {
     let isHeld = false;
     try {
-      const judged = await this.#judge(intents, { locked, times: options.times });
-      if (!judged.ok) return await this.#refuse(judged.denied, options.times);
+      const { ledger } = this.#scene;
+      const judged = await asOf(ledger, options.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
+        judgeAll(this.#scene, intents),
+      );
+      if (!judged.ok) return await this.#refuse(judged.denied);
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
@@ -156,31 +160,7 @@ export class Announcements {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
 
-  /** Judges by what was shown when the call arrived. */
-  async #judge(
-    intents: readonly ForeignIntent[],
-    { locked, times }: { readonly locked: readonly string[]; readonly times: CallTimes | undefined },
-  ): ReturnType<typeof judgeAll> {
-    const { ledger } = this.#scene;
-    if (times === undefined || ledger.views.isQuietSince(times.arrivedAt))
-      return judgeAll(this.#scene, intents);
-    const past = ledger.views.before(times.arrivedAt, locked, await ledger.recallMany(locked));
-    const unhold = ledger.fetched.hold([...past.keys()], past);
-    try {
-      return await judgeAll(this.#scene, intents);
-    } finally {
-      unhold();
-    }
-  }
-
-  async #refuse(
-    denied: readonly Pick<Denied, 'refusal' | 'credit'>[],
-    times?: CallTimes,
-  ): Promise<Announced> {
-    const { ledger } = this.#scene;
-    for (const { credit } of times === undefined ? [] : denied)
-      if (credit !== undefined && times !== undefined)
-        ledger.views.add(credit.key, { by: times, before: await ledger.recall(credit.key) });
+  async #refuse(denied: readonly Pick<Denied, 'refusal' | 'credit'>[]): Promise<Announced> {
     const refusals: Refusal[] = [];
     for (const each of denied) refusals.push((await this.#refusals.record(each)).refusal);
     const [first] = refusals;

@@ -58,6 +58,7 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
     await keepImages(world, displaced);
     const gone = await ledger.tombstoneWrites(tombstones, world.now());
     await ledger.record(sightings, joinWrites(journal, gone));
+    world.images.makePrivate(displaced.map(({ sha256 }) => sha256));
     return announced;
   } catch (error) {
     return goOnUnrecorded(world, error);

@@ -7,4 +7,5 @@ export async function keepImages(world: World, displaced: readonly Displaced[]):
     await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
     world.baselines.kept(sha256);
   }
+  if (world.policy.durability === 'full') await world.images.sync(displaced.map(({ sha256 }) => sha256));
 }

@@ -23,6 +23,13 @@ export interface Images {
    * the file has no other name. `adopt` then only has to sync it. Absent where images are not files of this machine.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
+  /** Brings kept bytes and their names to the disk, so that they survive a power cut. Missing ones are left out. */
+  sync(hashes: readonly string[]): Promise<void>;
+  /**
+   * Closes adopted files (0600) to everybody but their owner. Call it once their change is settled: until then a failure
+   * puts the very file back, with the mode it had.
+   */
+  makePrivate(hashes: readonly string[]): void;
   has(sha256: string): Promise<boolean>;
   /**
    * Exactly the bytes that were kept, or a Fault: the digest is checked. What a late writer appended is left out;

@@ -29,7 +29,7 @@ export interface StateOptions {
 
 /** Opens what a URL names, `memory:` or `sqlite:/absolute/file.db`; another URL is a Fault CONFIG_INVALID. */
 export async function openState(url: string, { home, durability }: StateOptions): Promise<State> {
-  const store = await openStore(url, { damaged: 'set-aside' });
+  const store = await openStore(url, { damaged: 'set-aside', durability });
   try {
     const shared = url !== 'memory:';
     const owner = localOwner();

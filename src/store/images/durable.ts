@@ -1,4 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { isMissing } from '../../model/errno.ts';
 
 /** Brings a file's bytes, or a folder's list of names, safely to the disk. */
 export function sync(path: string): void {
@@ -7,5 +9,21 @@ export function sync(path: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** The same without holding up other work; false if nothing has this name. */
+export async function syncIfThere(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
   }
 }

@@ -87,6 +87,14 @@ export class FileImages implements Images {
     });
   }
 
+  sync(hashes: readonly string[]): Promise<void> {
+    return this.#attempt('sync', hashes[0] ?? '', () => this.#folder.syncAll(hashes));
+  }
+
+  makePrivate(hashes: readonly string[]): void {
+    for (const sha256 of hashes) this.#folder.makePrivate(sha256);
+  }
+
   async has(sha256: string): Promise<boolean> {
     return this.#attempt('look for', sha256, async () => this.#find(sha256) !== undefined);
   }

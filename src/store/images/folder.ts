@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -17,10 +18,12 @@ import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
-import { sync } from './durable.ts';
+import { sync, syncIfThere } from './durable.ts';
 
 /** Only our own copies have it; a retained inode keeps the mode it had in the workspace. */
 export const COPY_MODE = 0o400;
+
+const OPEN_TO_OTHERS = 0o077;
 
 /** What `link` answers where it cannot or may not: other file system, not our file, too many names, no such thing here. */
 const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
@@ -103,6 +106,29 @@ export class ImageFolder {
     if (this.#synced.has(shard)) return;
     sync(this.path);
     this.#synced.add(shard);
+  }
+
+  /** Files first, then the folders that name them: several at once, and each folder once. */
+  async syncAll(hashes: readonly string[]): Promise<void> {
+    const images = [...new Set(hashes)].map((sha256) => this.image(sha256));
+    const shards = [...new Set(images.map(dirname))];
+    await Promise.all(images.map(syncIfThere));
+    await Promise.all(shards.map(syncIfThere));
+    if (shards.every((shard) => this.#synced.has(shard))) return;
+    await syncIfThere(this.path);
+    for (const shard of shards) this.#synced.add(shard);
+  }
+
+  makePrivate(sha256: string): void {
+    const image = this.image(sha256);
+    const stats = statsOf(image);
+    if (stats === undefined || (stats.mode & OPEN_TO_OTHERS) === 0) return;
+    try {
+      chmodSync(image, 0o600);
+    } catch (error) {
+      // Another process may have moved it, or it is another user's: the folder around it is private anyway.
+      if (errnoOf(error) === undefined) throw error;
+    }
   }
 
   /** All names of each image; only of those in these shards, if given. */

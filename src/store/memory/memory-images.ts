@@ -35,6 +35,11 @@ export class MemoryImages implements Images {
     return known ? 'shared' : 'copied';
   }
 
+  /** Nothing in memory outlives the process. */
+  async sync(): Promise<void> {}
+
+  makePrivate(): void {}
+
   async has(sha256: string): Promise<boolean> {
     return this.#images.has(sha256);
   }

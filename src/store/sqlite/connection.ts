@@ -1,18 +1,22 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../model/fault.ts';
+import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../make-folder.ts';
 import { openDatabase } from './database.ts';
 import { loadSqlite, type SqliteDatabase, type SqliteLoader, type SqliteStatement } from './driver.ts';
 import { isDamage, storeFault } from './fault.ts';
 import { FileGuard } from './file-guard.ts';
 import { HeadFile } from './head-file.ts';
+import { LogSync } from './log-sync.ts';
 import { setAside } from './set-aside.ts';
 import { Users } from './users.ts';
 
 export interface OpenOptions {
   /** `set-aside`: a damaged database that no other process uses gets another name, and an empty one takes its place. */
   readonly damaged: 'fail' | 'set-aside';
+  /** `full`: an announced change is on the disk before `record` resolves. Default: a power cut may take it back. */
+  readonly durability?: Durability;
 }
 
 /** Opens a database file for one store, made if missing. */
@@ -65,6 +69,7 @@ function replaceDamaged(file: string, load: SqliteLoader): Opened {
 export class Connection {
   readonly file: string;
   readonly head: HeadFile;
+  readonly log: LogSync;
   readonly aside: string | undefined;
   readonly #db: SqliteDatabase;
   readonly #users: Users;
@@ -75,6 +80,7 @@ export class Connection {
   constructor(load: SqliteLoader, { file, users, db, aside }: Opened & { file: string; users: Users }) {
     this.file = file;
     this.head = new HeadFile(file);
+    this.log = new LogSync(file);
     this.aside = aside;
     this.#db = db;
     this.#users = users;
@@ -141,6 +147,7 @@ export class Connection {
     this.#statements.clear();
     this.#db.close();
     this.head.close();
+    this.log.close();
     this.#users.leave();
   }
 

@@ -1,4 +1,5 @@
 import type { Entry, PendingChange } from '../../model/entry.ts';
+import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { linkAfter } from '../chain.ts';
@@ -25,6 +26,7 @@ import {
   SELECT_ENTRY,
   touchedKeys,
 } from './entry-rows.ts';
+import { storeFault } from './fault.ts';
 import { Recalled } from './recalled.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
@@ -41,7 +43,7 @@ export async function openSqliteStore(
   file: string,
   options: OpenOptions = { damaged: 'fail' },
 ): Promise<Store> {
-  const store = new SqliteStore(await openConnection(file, options));
+  const store = new SqliteStore(await openConnection(file, options), options.durability);
   await store.begin();
   return new LateNotes(store, { peers: peersOn(file) });
 }
@@ -64,10 +66,12 @@ class SqliteStore implements Store {
   readonly url: string;
   readonly warnings: readonly string[];
   readonly #db: Connection;
+  readonly #durability: Durability;
   readonly #recalled: Recalled;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, durability: Durability = 'none') {
     this.#db = db;
+    this.#durability = durability;
     this.url = `sqlite:${db.file}`;
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
@@ -127,6 +131,8 @@ class SqliteStore implements Store {
     });
     if (isChange) this.#db.noteInPlace();
     if (head !== undefined) this.#db.head.write(head);
+    // Only announcements: with them and its before-images, a change that was made before a power cut can be settled after it.
+    if (writes.announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
   note(notes: Notes): Promise<void> {
@@ -201,6 +207,14 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#db.close();
+  }
+
+  async #syncLog(): Promise<void> {
+    try {
+      await this.#db.log.sync();
+    } catch (error) {
+      throw storeFault(error, this.#db.file);
+    }
   }
 
   #drop({ dropSession, forget }: Writes): void {

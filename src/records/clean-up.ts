@@ -4,9 +4,11 @@ import { oldLeftovers } from '../gate/leftovers.ts';
 import type { World } from '../gate/world.ts';
 import { collectGarbage, type GcProgress } from '../journal/gc.ts';
 import { type GcLimits, planGc } from '../journal/gc-plan.ts';
+import { purgeImages } from '../journal/purge.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { ImageUsage } from '../store/images.ts';
+import { canonicalPath } from './canonical-path.ts';
 import { type StateSize, stateSize } from './state-size.ts';
 
 export interface CleanUpRequest {
@@ -76,4 +78,24 @@ async function leftoversOf(
 
 function usageOf(files: readonly RetainedFile[]): ImageUsage {
   return { count: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0) };
+}
+
+/** What a purge of one file removed, or would remove. */
+export interface PurgeReport {
+  readonly path: string;
+  readonly images: ImageUsage;
+}
+
+/** Removes every kept image of files or folders, wherever they are, and says so in the journal. */
+export async function purge(
+  { world }: Sessions,
+  request: { readonly cwd: string; readonly paths: readonly string[]; readonly dryRun: boolean },
+): Promise<readonly PurgeReport[]> {
+  const reports: PurgeReport[] = [];
+  for (const path of request.paths) {
+    const { key } = canonicalPath(request.cwd, path);
+    const images = await purgeImages(world, { key, nowMs: world.now(), dryRun: request.dryRun });
+    reports.push({ path: key, images });
+  }
+  return reports;
 }

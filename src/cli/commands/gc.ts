@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type CleanUpReport, cleanUp } from '../../records/clean-up.ts';
+import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
 import type { StateSize } from '../../records/state-size.ts';
 import { pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import { openWorkspace } from '../../session/configured.ts';
+import type { Sessions } from '../../session/sessions.ts';
 import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -17,6 +18,7 @@ interface GcFlags extends StateFlags {
   readonly dryRun?: boolean;
   readonly olderThan?: number;
   readonly quota?: number;
+  readonly purge?: readonly string[];
 }
 
 /** `lookfirst gc`: what is too old or too much goes, of every workspace on this machine. */
@@ -30,6 +32,7 @@ export function defineGc(cli: Cli): Command {
     .option('--dry-run', 'say what would go and remove nothing')
     .option('--older-than <time>', "retention instead of the policy file's, as in 30d", ageParser)
     .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)
+    .option('--purge <path...>', 'remove every kept image of these files instead, and say so in the journal')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: GcFlags) => cli.end(await gc(cli, flags)));
 }
@@ -38,7 +41,8 @@ const EXAMPLES = `
 Examples:
   lookfirst gc --dry-run
   lookfirst gc --older-than 7d
-  lookfirst gc --quota 200MB --json`;
+  lookfirst gc --quota 200MB --json
+  lookfirst gc --purge .env`;
 
 function sizeParser(text: string): number {
   const bytes = parseBytes(text);
@@ -61,6 +65,7 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   for (const warning of sessions.world.store.warnings) cli.terminal.tell(`lookfirst: ${warning}`);
   const progress = new Progress(cli.terminal);
   try {
+    if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });
     const report = await cleanUp(sessions, {
       retentionMs: flags.olderThan,
       quotaBytes: flags.quota,
@@ -75,6 +80,21 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
     progress.end();
     await sessions.close();
   }
+}
+
+async function purgePaths(
+  cli: Cli,
+  sessions: Sessions,
+  flags: GcFlags & { readonly purge: readonly string[] },
+): Promise<ExitCode> {
+  const dryRun = flags.dryRun === true;
+  const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
+  const lines = purged.map(
+    ({ path, images }) =>
+      `${dryRun ? 'would remove' : 'removed'} ${count(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,
+  );
+  await cli.terminal.print(flags.json === true ? JSON.stringify({ dryRun, purged }) : lines.join('\n'));
+  return EXIT.done;
 }
 
 function reportText({ dryRun, removed, before, after, late }: CleanUpReport): string {

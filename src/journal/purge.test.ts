@@ -1,0 +1,35 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { desk, ok, refusal } from '../../test/support/desk.ts';
+import { openState } from '../store/open-state.ts';
+import { purgeImages } from './purge.ts';
+
+it('purges every image of one file, before-images and shown bytes alike, and journals it', async () => {
+  const t = await desk({ session: 'ann' });
+  await t.put('secret.env', 'key=1\n');
+  await t.put('other.txt', 'other\n');
+  for (const name of ['secret.env', 'other.txt']) {
+    await ok(t.session.read(name));
+    await ok(t.session.write(name, `${name} two\n`));
+    await ok(t.session.write(name, `${name} three\n`));
+  }
+  const held = (): string[] => readdirSync(join(t.home, 'images'), { recursive: true }).map(String);
+  const before = held().filter((name) => /[0-9a-f]{64}/.test(name)).length;
+  const state = await openState(`sqlite:${join(t.home, 'lookfirst.db')}`, {
+    home: t.home,
+    durability: 'none',
+  });
+  const request = { key: join(t.root, 'secret.env'), nowMs: 5, dryRun: false };
+  const planned = await purgeImages(state, { ...request, dryRun: true });
+  expect(planned.count).toBeGreaterThanOrEqual(2);
+  expect(await purgeImages(state, request)).toMatchObject({ count: planned.count });
+  expect(held().filter((name) => /[0-9a-f]{64}/.test(name))).toHaveLength(before - planned.count);
+  expect(await state.store.entries({ key: request.key, kinds: ['notice'] })).toMatchObject([
+    { text: expect.stringContaining('purged'), atMs: 5 },
+  ]);
+  await state.close();
+  await ok(t.session.undo({}));
+  expect(t.text('other.txt')).toBe('other.txt two\n');
+  await refusal(t.session.undo({ path: 'secret.env' }), 'NOT_FOUND');
+});

@@ -1,0 +1,62 @@
+import type { Effect } from '../model/entry.ts';
+import type { Images, ImageUsage } from '../store/images.ts';
+import type { Store } from '../store/store.ts';
+import type { GcSetting } from './gc-plan.ts';
+import { imagesOfPending } from './image-use.ts';
+import { walkEntries } from './journal.ts';
+
+export interface PurgeRequest {
+  /** A file, or a folder with everything in it, whether it still exists or not. */
+  readonly key: string;
+  readonly nowMs: number;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Removes every kept image of a file and says so in the journal. Equal bytes are kept once, so the same content of other
+ * files goes with it. The changes of the file can no longer be undone; one that is under way keeps its images.
+ */
+export async function purgeImages({ store, images }: GcSetting, request: PurgeRequest): Promise<ImageUsage> {
+  const hashes = await hashesOf(store, request.key);
+  if (request.dryRun) return usageOf(images, hashes);
+  const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
+  const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}: earlier changes cannot be undone`;
+  // A root that every workspace lies in, so that every log of that file shows it.
+  const about = { root: '/', path: request.key.replace(/^\//, '') };
+  const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;
+  await store.record({ entries: [entry] });
+  return removed;
+}
+
+/** The contents that the file is known to have had: changed to, changed from, or shown. */
+async function hashesOf(store: Store, key: string): Promise<ReadonlySet<string>> {
+  const hashes = new Set<string>();
+  for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
+    for (const sha256 of effects.filter((effect) => isWithin(effect.key, key)).flatMap(sidesOf))
+      hashes.add(sha256);
+  for (const { id } of await store.sessions()) {
+    const seen = (await store.sightings(id)).filter((sighting) => isWithin(sighting.key, key));
+    for (const { fingerprint } of seen) hashes.add(fingerprint?.sha256 ?? '');
+  }
+  for await (const { sha256 = '' } of walkEntries(store, { key, kinds: ['read'] })) hashes.add(sha256);
+  hashes.delete('');
+  return hashes;
+}
+
+function sidesOf({ before, after }: Effect): string[] {
+  return [before, after].flatMap((side) => (side.kind === 'file' ? [side.fingerprint.sha256] : []));
+}
+
+function isWithin(key: string, folder: string): boolean {
+  return key === folder || key.startsWith(`${folder}/`);
+}
+
+async function usageOf(images: Images, hashes: ReadonlySet<string>): Promise<ImageUsage> {
+  let [count, bytes] = [0, 0];
+  for await (const image of images.list()) {
+    if (!hashes.has(image.sha256)) continue;
+    count += 1;
+    bytes += image.bytes;
+  }
+  return { count, bytes };
+}

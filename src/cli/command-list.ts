@@ -84,6 +84,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/rewind.ts')).defineRewind,
   },
   {
+    name: 'allow',
+    usage: 'allow PATH',
+    summary: 'lets sessions change a path without having read it',
+    load: async () => (await import('./commands/allow.ts')).defineAllow,
+  },
+  {
     name: 'sessions',
     usage: 'sessions [forget ID | compacted ID]',
     summary: 'who works here; forgets one, or notes that its context was summarised',

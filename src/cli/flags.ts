@@ -13,6 +13,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   session: true,
   bypass: true,
   turn: true,
+  grant: true,
 };
 const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem'];
 

@@ -33,7 +33,7 @@ export const MEANINGS: Meanings = {
   hardLinks: 'writing a file that has other names: break and report, or refuse',
   durability: 'what is synced before a change is acknowledged',
   auditFailure: 'the journal cannot be written: refuse the change, or allow it unrecorded',
-  bypass: 'what the operator exempts from having been read; every use is journalled',
+  bypass: 'what the operator exempts from having been read: globs, or rules with paths, tools, sessions',
   hugeBytes: 'files over this size are read by pages',
   maxEditBytes: 'files over this size are not edited or overwritten',
   maxReadLines: 'lines that one read shows at most',

@@ -1,4 +1,10 @@
-import { type CommandPolicy, type HookPolicy, type Policy, PRESET_NAMES } from '../model/policy.ts';
+import {
+  type BypassRule,
+  type CommandPolicy,
+  type HookPolicy,
+  type Policy,
+  PRESET_NAMES,
+} from '../model/policy.ts';
 
 /** What one field of a policy file may hold. */
 export type Field =
@@ -6,9 +12,14 @@ export type Field =
   | { readonly kind: 'boolean' }
   | { readonly kind: 'integer'; readonly min: number }
   | { readonly kind: 'globs' }
+  /** Globs, and objects of globs by what they match. */
+  | { readonly kind: 'bypass' }
   /** A list whose members whoever uses it checks. */
   | { readonly kind: 'list' }
   | { readonly kind: 'object'; readonly fields: Readonly<Record<string, Field>> };
+
+/** What a rule of `bypass` may name. */
+export const BYPASS_PARTS: readonly (keyof BypassRule)[] = ['paths', 'tools', 'sessions'];
 
 const AMOUNT: Field = { kind: 'integer', min: 0 };
 const POSITIVE: Field = { kind: 'integer', min: 1 };
@@ -38,7 +49,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   hardLinks: choice('break', 'refuse'),
   durability: choice('full', 'file', 'none'),
   auditFailure: choice('refuse', 'allow'),
-  bypass: GLOBS,
+  bypass: { kind: 'bypass' },
   hugeBytes: POSITIVE,
   maxEditBytes: POSITIVE,
   maxReadLines: POSITIVE,

@@ -43,8 +43,14 @@ describe('a policy file', () => {
     ['{"ttlMs":1.5}', 'lookfirst.json: "ttlMs" must be a whole number of at least 0, not 1.5'],
     ['{"maxReadLines":0}', 'lookfirst.json: "maxReadLines" must be a whole number of at least 1, not 0'],
     ['{"protected":"a"}', 'lookfirst.json: "protected" must be an array of glob patterns, not "a"'],
-    ['{"bypass":[1]}', 'lookfirst.json: "bypass" must be an array of glob patterns, not an array'],
-    ['{"bypass":[""]}', 'lookfirst.json: "bypass" must be an array of glob patterns, not an array'],
+    [
+      '{"bypass":[1]}',
+      'lookfirst.json: "bypass" must be an array of globs and of objects with paths, tools, sessions, each an array of globs, not an array',
+    ],
+    [
+      '{"bypass":[""]}',
+      'lookfirst.json: "bypass" must be an array of globs and of objects with paths, tools, sessions, each an array of globs, not an array',
+    ],
     ['{"journal":5}', 'lookfirst.json: "journal" must be an object with quotaBytes, retentionMs, not 5'],
     [
       '{"journal":{"quotaBytes":"1G"}}',

@@ -2,7 +2,7 @@ import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import { nearest } from './nearest.ts';
-import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
+import { BYPASS_PARTS, type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** Single fields of a policy; `journal`, `commands` and `hooks` by their own fields. */
 export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
@@ -110,7 +110,9 @@ function fits(value: unknown, field: Field): boolean {
     case 'integer':
       return typeof value === 'number' && Number.isSafeInteger(value) && value >= field.min;
     case 'globs':
-      return Array.isArray(value) && value.every((glob) => typeof glob === 'string' && glob.length > 0);
+      return Array.isArray(value) && value.every(isGlob);
+    case 'bypass':
+      return Array.isArray(value) && value.every((rule) => isGlob(rule) || isBypassRule(rule));
     case 'list':
       return Array.isArray(value);
     case 'object':
@@ -118,6 +120,22 @@ function fits(value: unknown, field: Field): boolean {
     default:
       return field satisfies never;
   }
+}
+
+function isGlob(value: unknown): boolean {
+  return typeof value === 'string' && value.length > 0;
+}
+
+/** A rule without any part would exempt everything. */
+function isBypassRule(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const parts = Object.entries(value);
+  const isPart = ([name, globs]: [string, unknown]): boolean =>
+    BYPASS_PARTS.some((part) => part === name) &&
+    Array.isArray(globs) &&
+    globs.length > 0 &&
+    globs.every(isGlob);
+  return parts.length > 0 && parts.every(isPart);
 }
 
 function expected(field: Field): string {
@@ -130,6 +148,8 @@ function expected(field: Field): string {
       return `a whole number of at least ${field.min}`;
     case 'globs':
       return 'an array of glob patterns';
+    case 'bypass':
+      return `an array of globs and of objects with ${BYPASS_PARTS.join(', ')}, each an array of globs`;
     case 'list':
       return 'an array';
     case 'object':

@@ -1,4 +1,4 @@
-import { type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
+import { BYPASS_PARTS, type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** The JSON schema of a policy file, from the same table that checks it; for editors and documentation. */
 export function policySchema(): Readonly<Record<string, unknown>> {
@@ -17,6 +17,14 @@ export function policySchema(): Readonly<Record<string, unknown>> {
   };
 }
 
+const GLOBS = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 };
+const BYPASS_RULE = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: Object.fromEntries(BYPASS_PARTS.map((part) => [part, GLOBS])),
+};
+
 function schemaOf(field: Field): Record<string, unknown> {
   switch (field.kind) {
     case 'choice':
@@ -27,6 +35,8 @@ function schemaOf(field: Field): Record<string, unknown> {
       return { type: 'integer', minimum: field.min };
     case 'globs':
       return { type: 'array', items: { type: 'string', minLength: 1 } };
+    case 'bypass':
+      return { type: 'array', items: { anyOf: [{ type: 'string', minLength: 1 }, BYPASS_RULE] } };
     case 'list':
       return { type: 'array' };
     case 'object':

@@ -11,6 +11,7 @@ export function bypassEntries(
     if (used === undefined) return [];
     const { root, relative, key } = path;
     const text = `allowed by the operator's bypass for ${used.glob}`;
-    return [{ ...like, kind: 'bypass', action, root, path: relative, key, text }];
+    const grant = used.grant === undefined ? {} : { grant: { id: used.grant } };
+    return [{ ...like, kind: 'bypass', action, root, path: relative, key, text, ...grant }];
   });
 }

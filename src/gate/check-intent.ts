@@ -53,7 +53,12 @@ const FOREIGN: ReadonlyMap<unknown, Fields> = new Map([
   ...CHANGES,
   ['touch', fieldsOf({ ...AT_A_PATH, lines: LINES })],
 ]);
-const ANNOUNCE = fieldsOf({ hold: oneOf('lock', 'none'), call: TEXT, tell: oneOf('now', 'settled') });
+const ANNOUNCE = fieldsOf({
+  hold: oneOf('lock', 'none'),
+  call: TEXT,
+  tool: TEXT,
+  tell: oneOf('now', 'settled'),
+});
 const ENDINGS: ReadonlySet<unknown> = new Set(['done', 'failed', 'unknown']);
 const BATCH = fieldsOf({ kind: ANYTHING, changes: required(LIST), dryRun: FLAG });
 const EDIT = fieldsOf({

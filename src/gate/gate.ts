@@ -5,6 +5,7 @@ import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import { runAsTool } from './calling-tool.ts';
 import { carryOut } from './carry-out.ts';
 import { whyNoEvent } from './check-event.ts';
 import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
@@ -99,7 +100,10 @@ export class Gate {
     options: AnnounceOptions,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const wrong = whyNoAnnouncement(intents, options);
-    return wrong === undefined ? this.announcements.announce(intents, options) : this.#refuse(wrong);
+    if (wrong !== undefined) return this.#refuse(wrong);
+    const { tool } = options;
+    const announce = () => this.announcements.announce(intents, options);
+    return tool === undefined ? announce() : runAsTool(tool, announce);
   }
 
   /** Records what became of them. */

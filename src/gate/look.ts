@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fingerprintOf } from '../disk/hash.ts';
 import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
+import { covers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -13,7 +14,7 @@ import type { Outcome } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { matchingGlob } from './globs.ts';
+import { bypassFor } from './bypass.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 
@@ -92,7 +93,7 @@ export interface Looking<Where extends Located> {
 
 async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<View> {
   const { request, located, sighting } = looking;
-  const facts = glanceFacts(world, looking);
+  const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
   if (!located.exists || !located.stats.isFile()) return view;
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
@@ -106,7 +107,11 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
 }
 
 /** The facts that need no more than what was already located. One literal: every vet passes here. */
-export function glanceFacts(world: World, { request, located, sighting }: Looking<Located>): Facts {
+export function glanceFacts(
+  world: World,
+  { request, located, sighting }: Looking<Located>,
+  session: string,
+): Facts {
   const { path } = located.place;
   const known = located.exists && located.stats.isFile() ? countingSighting(sighting) : undefined;
   const fresh = known !== undefined && located.exists && hasStampOf(known, located);
@@ -119,11 +124,23 @@ export function glanceFacts(world: World, { request, located, sighting }: Lookin
     isRoot: world.workspace.isRoot(path),
     expectedRevision: request.expectedRevision,
     appends: request.appends,
-    bypassedBy:
-      world.policy.bypass.length === 0 ? undefined : matchingGlob(world.policy.bypass, path.relative),
+    ...bypassFacts(world, path, session),
     freshness: fresh ? 'same' : undefined,
     otherTime: known?.stamp && located.exists ? located.stats.mtimeNs !== known.stamp.mtimeNs : undefined,
   };
+}
+
+const NO_BYPASS = { bypassedBy: undefined } as const;
+
+function bypassFacts(
+  { policy, granted }: World,
+  { key, relative }: { readonly key: string; readonly relative: string },
+  session: string,
+): Pick<Facts, 'bypassedBy' | 'grant'> {
+  if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
+  const grant = granted?.find((each) => covers(each, key));
+  if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
+  return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }
 
 const NO_TARGET: Target = { exists: false };

@@ -3,7 +3,7 @@ import { errnoOf } from '../model/errno.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { prepareWithSiblings } from './await-sibling.ts';
-import { judgeConfirmed } from './confirm.ts';
+import { judgeGranted } from './grants.ts';
 import { pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -36,7 +36,7 @@ async function prepareOnce(world: World, ledger: Ledger, change: FileIntent): Pr
   if (world.policy.readOnly)
     return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
   try {
-    return await judgeConfirmed(world, ledger, {
+    return await judgeGranted(world, ledger, {
       change,
       judge: (under) => prepareAs(under, ledger, change),
     });

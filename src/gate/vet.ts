@@ -28,7 +28,7 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
   const { located } = outcome;
   located.place.dir.close();
   return andThen(ledger.recall(located.place.path.key), (sighting) => {
-    const facts = glanceFacts(world, { request, located, sighting });
+    const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
     const enough = facts.freshness === 'same' || !located.exists;
     // Content that was refused before is told by its hash.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;

@@ -1,4 +1,5 @@
 import type { DiskContext } from '../disk/context.ts';
+import type { ActiveGrant } from '../journal/grants.ts';
 import type { Locks } from '../lock/locks.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Policy } from '../model/policy.ts';
@@ -17,6 +18,8 @@ export interface World {
   readonly store: Store;
   readonly images: Images;
   readonly policy: Policy;
+  /** Leave that the operator gave for what is being judged. */
+  readonly granted?: readonly ActiveGrant[];
   readonly baselines: Baselines;
   readonly processes: Processes;
   readonly revisionOf: RevisionOf;

@@ -57,8 +57,10 @@ export interface Facts {
   readonly isRoot?: boolean | undefined;
   /** The protecting glob that matches. */
   readonly protectedBy?: string | undefined;
-  /** The operator's exempting glob that matches. */
+  /** The operator's exempting rule that matches, in words. */
   readonly bypassedBy?: string | undefined;
+  /** Id of the operator's grant that `bypassedBy` is about, if it is one. */
+  readonly grant?: string | undefined;
   /** As recalled, tombstones and stubs included: the rules tell them apart. */
   readonly sighting?: Sighting | undefined;
   /** Where the caller knows better than `never` why there is no sighting. */

@@ -86,7 +86,8 @@ function license({ facts, policy, notices }: Hearing): Licensed {
   }
   // The bypass is used, and journalled, only where the session's own knowledge does not suffice.
   if (facts.bypassedBy !== undefined && (refusal !== undefined || carry)) {
-    notices.push({ kind: 'bypassed', glob: facts.bypassedBy });
+    const { bypassedBy: glob, grant } = facts;
+    notices.push({ kind: 'bypassed', glob, ...(grant === undefined ? {} : { grant }) });
     return { licence: 'bypass', refusal: undefined };
   }
   notices.push(...said);

@@ -3,7 +3,7 @@ import type { Notice } from './results.ts';
 import type { TurnMark } from './turn.ts';
 import type { Action, RefusalCode } from './verdict.ts';
 
-export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass' | 'turn';
+export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass' | 'turn' | 'grant';
 
 /** One file's state on one side of a change, enough to bring it back. */
 export type Side =
@@ -60,8 +60,19 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly undone?: Undone;
   /** The turn to which a rewind returned, on the change that it made. */
   readonly rewindTo?: string;
+  /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
+  readonly grant?: Grant;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
+}
+
+/** The operator's leave to change a path without having read it. */
+export interface Grant {
+  readonly id: string;
+  /** Only for this session. */
+  readonly session?: string;
+  readonly once?: true;
+  readonly revoked?: true;
 }
 
 /** What one undo took back. */

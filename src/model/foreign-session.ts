@@ -18,6 +18,8 @@ export interface ForeignSession {
   announce(
     intents: readonly ForeignIntent[],
     times?: CallTimes,
+    /** The tool that was called, for a bypass that names tools. */
+    tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
   /** The other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;

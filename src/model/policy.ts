@@ -50,8 +50,8 @@ export interface Policy {
   readonly durability: Durability;
   /** The journal cannot be written: refuse the change, or go on without a record. */
   readonly auditFailure: 'refuse' | 'allow';
-  /** Paths (globs) the operator exempts from seen/covered/fresh; every use is journalled. */
-  readonly bypass: readonly string[];
+  /** What the operator exempts from seen, covered and fresh; a text is a glob of paths. Every use is journalled. */
+  readonly bypass: readonly (string | BypassRule)[];
   /** Files over this size are read by pages and have no whole fingerprint until wholly covered. */
   readonly hugeBytes: number;
   /** Files over this size are not loaded for an edit or overwrite. */
@@ -84,6 +84,15 @@ export interface HookPolicy {
   readonly snapshot: 'auto' | 'git' | 'off';
   /** Files outside the workspace: left to the host's own permissions, or refused. */
   readonly outside: 'pass' | 'refuse';
+}
+
+/** Exempts calls for which every part that is given matches; each part is a list of globs. */
+export interface BypassRule {
+  /** Paths inside the root. */
+  readonly paths?: readonly string[];
+  /** Names of tools in the dialect in use. */
+  readonly tools?: readonly string[];
+  readonly sessions?: readonly string[];
 }
 
 /** Settings of commands that run on a layer; see docs/commands.md. */

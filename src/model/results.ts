@@ -22,7 +22,7 @@ export type Notice =
   | { readonly kind: 'stale-warning'; readonly text: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
-  | { readonly kind: 'bypassed'; readonly glob: string }
+  | { readonly kind: 'bypassed'; readonly glob: string; readonly grant?: string }
   | { readonly kind: 'not-recorded' }
   /** The store failed, so what was shown does not count as seen. */
   | { readonly kind: 'not-noted' }

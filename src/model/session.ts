@@ -89,6 +89,8 @@ export interface AnnounceOptions {
    * ten minutes, settles it by comparing bytes.
    */
   readonly hold?: 'lock' | 'none';
+  /** Name of the tool that makes the change, for a bypass that names tools. */
+  readonly tool?: string;
   /** The caller's id of the call. A second announcement with the same id returns the same change. */
   readonly call?: string;
   /**

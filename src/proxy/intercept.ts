@@ -170,7 +170,7 @@ export class Intercept {
     // What ran is told by what it left of the files that were seen: those must be noted before.
     if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
-      const prepared = await call.session.announce(intents, call.times);
+      const prepared = await call.session.announce(intents, call.times, call.tool);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;
       call.notices = prepared.notices;

@@ -25,6 +25,8 @@ export function whatOf(entry: Entry): string {
       return `${entry.kind}: ${entry.text ?? ''}`;
     case 'session':
       return `session ${entry.text ?? ''}`;
+    case 'grant':
+      return `${entry.grant?.revoked === true ? 'revoked' : 'allowed'}${entry.grant?.once === true ? ' once' : ''}`;
     case 'turn':
       return `turn: ${entry.label ?? entry.prompt ?? entry.turn ?? ''}`;
     default:

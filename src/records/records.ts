@@ -77,6 +77,18 @@ export class Records {
     return verifyChain(this.store, options);
   }
 
+  /** Journals that a command was refused because an agent started it. */
+  async noteAttempt(attempt: {
+    readonly text: string;
+    readonly root: string;
+    readonly nowMs: number;
+  }): Promise<void> {
+    const { text, root, nowMs } = attempt;
+    await this.store.record({
+      entries: [{ kind: 'notice', atMs: nowMs, session: 'command-line', root, text }],
+    });
+  }
+
   close(): Promise<void> {
     return this.store.close();
   }

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
+import { runAsTool } from '../gate/calling-tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
@@ -19,6 +20,8 @@ import type { ToolContext } from './tool-context.ts';
 /** Where and for whom a call is made. */
 export interface Performing {
   readonly session: GatedSession;
+  /** Name of the tool that was called. */
+  readonly tool: string;
   readonly context: RenderContext;
   /** How the caller watches and cancels. */
   readonly watch: Pick<ToolContext, 'signal' | 'progress' | 'times'>;
@@ -28,7 +31,7 @@ export interface Performing {
 
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
-  if (call.kind !== 'read') return performLater(call, performing);
+  if (call.kind !== 'read') return runAsTool(performing.tool, () => performLater(call, performing));
   return andThen(read(call.operation, performing), (outcome) => {
     if (!outcome.ok) return outcome;
     const { context, form } = performing;

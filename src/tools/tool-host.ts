@@ -115,7 +115,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
           return pool.use(choice, (session) =>
-            callTool(call, dialect, { session, context, watch: surroundings, form: 'bytes' }),
+            callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
           );
         };
         return events.kind === 'none' ? run() : pool.before(choice, events.apply).then(run);

@@ -91,7 +91,7 @@ function toolOf(tool: Tool, dialect: Dialect, current: () => GatedSession): Tool
       const call = translateCall(tool, args, dialect);
       if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
       const watch = { signal, progress: onProgress };
-      return answerFor(await callTool(call, dialect, { session, context, watch, form: 'text' }));
+      return answerFor(await callTool(call, dialect, { session, tool: name, context, watch, form: 'text' }));
     },
   };
 }

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { FileIntent } from '../../src/model/intent.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { desk, ok } from '../support/desk.ts';
+import { toolset } from '../../src/tools/toolset.ts';
+import { desk, ok, refusal } from '../support/desk.ts';
 
 const USES: readonly (readonly [string, FileIntent])[] = [
   ['a write', { kind: 'write', path: 'gen/a', content: 'x\n' }],
@@ -38,4 +39,34 @@ it('what the session has seen needs no bypass, and none is journalled', async ()
   const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
   expect(await store.entries({ kinds: ['bypass'] })).toEqual([]);
   await store.close();
+});
+
+it.each([
+  ['its session', { sessions: ['agent-*'] }, 'the session agent-*'],
+  ['its path and session', { paths: ['gen/**'], sessions: ['agent-7'] }, 'gen/**, the session agent-7'],
+])('a rule for %s exempts it', async (_what, rule, glob) => {
+  const t = await desk({ session: 'agent-7', policy: { bypass: [rule] } });
+  await t.put('gen/a', 'one\n');
+  const { notices } = await ok(t.session.write('gen/a', 'x\n'));
+  expect(notices).toEqual([{ kind: 'bypassed', glob }]);
+});
+
+it.each([
+  ['another session', { sessions: ['other'] }],
+  ['another path of the session', { paths: ['src/**'], sessions: ['agent-7'] }],
+  ['a tool, where no tool was called', { tools: ['write_file'] }],
+])('a rule for %s does not', async (_what, rule) => {
+  const t = await desk({ session: 'agent-7', policy: { bypass: [rule] } });
+  await t.put('gen/a', 'one\n');
+  await refusal(t.session.write('gen/a', 'x\n'), 'NOT_READ');
+});
+
+it('a rule for a tool exempts its calls and no others', async () => {
+  const t = await desk({ policy: { bypass: [{ tools: ['write_file'] }] } });
+  await t.put('a', 'one\n');
+  const { tools } = toolset(t.session, { dialect: 'lookfirst' });
+  const call = (name: string, args: object) =>
+    (tools.find((tool) => tool.name === name) ?? expect.fail(name)).call({ path: 'a', ...args });
+  expect(await call('edit_file', { old_string: 'one', new_string: 'two' })).toMatchObject({ ok: false });
+  expect(await call('write_file', { content: 'x\n' })).toMatchObject({ ok: true });
 });

@@ -9,6 +9,7 @@ import { CLIENTS } from '../clients/clients.ts';
 import { type ConfigureRequest, configureClient, configureHooks, reportText } from '../clients/configure.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { refuseAgent } from '../operator.ts';
 
 interface Flags {
   readonly dryRun?: boolean;
@@ -82,6 +83,8 @@ async function configure(
   action: ConfigureRequest['action'],
   { name, flags }: { readonly name: ClientName; readonly flags: Flags },
 ): Promise<ExitCode> {
+  const refused = flags.dryRun === true ? undefined : await refuseAgent(cli, action, flags);
+  if (refused !== undefined) return refused;
   const { platform, env, cwd } = cli;
   const request: ConfigureRequest = {
     action,

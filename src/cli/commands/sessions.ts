@@ -13,6 +13,7 @@ import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
+import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { count } from '../words.ts';
 
@@ -41,6 +42,8 @@ export function defineSessions(cli: Cli): Command {
     .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {
       if (action !== 'list' && id === undefined) command.error(`error: ${WHICH[action]}`);
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
+      const refused = action === 'forget' ? await refuseAgent(cli, 'sessions forget', flags) : undefined;
+      if (refused !== undefined) return cli.end(refused);
       const records = await Records.open(placesOf(cli, flags));
       try {
         cli.end(

@@ -10,6 +10,7 @@ import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
+import { runAsTool } from '../calling-tool.ts';
 import type { Gate } from '../gate.ts';
 import { witness } from '../witness.ts';
 import { foreignLocate } from './locate.ts';
@@ -52,8 +53,10 @@ export class GatedForeign implements ForeignSession {
   announce(
     intents: readonly ForeignIntent[],
     times?: CallTimes,
+    tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
-    return this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
+    const announce = () => this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
+    return tool === undefined ? announce() : runAsTool(tool, announce);
   }
 
   settle(change: string, ending: ChangeEnding): Witnessed {

@@ -5,8 +5,8 @@ import type { TouchIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
-import { judgeConfirmed } from '../confirm.ts';
 import { cure } from '../cure.ts';
+import { judgeGranted } from '../grants.ts';
 import { look, type View } from '../look.ts';
 import { type Denied, no } from '../prepared.ts';
 import { ABSENT, sideOf } from '../sides.ts';
@@ -25,7 +25,7 @@ export interface AllowedTouch {
  * at the bytes that are there: nothing can be carried over a change that we cannot see.
  */
 export function judgeTouch({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
-  return judgeConfirmed(world, ledger, {
+  return judgeGranted(world, ledger, {
     change: intent,
     judge: (under) => judged({ world: under, ledger }, intent),
   });

@@ -8,6 +8,8 @@ export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?,
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
 
 const NONE: readonly string[] = [];
+/** Entries of these kinds are always found by their keys through `touches`. */
+const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
 
 interface EntryRow {
   readonly seq: number;
@@ -62,13 +64,13 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
   if (isPlainRead(entry, plain)) return NONE;
   const skipped =
-    entry.kind !== 'change' && plain !== undefined && column(plain) === plain ? plain : undefined;
+    !INDEXED.has(entry.kind) && plain !== undefined && column(plain) === plain ? plain : undefined;
   return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
 }
 
 /** Nearly every entry: of one file, whose key can be read from its row. */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
-  const alone = kind !== 'change' && effects === undefined && (key === undefined || key === plain);
+  const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
   return alone && plain !== undefined && path !== '' && column(plain) === plain;
 }
 
@@ -130,6 +132,7 @@ function addKey(
   kinds: EntryFilter['kinds'],
 ): void {
   const touched = 'seq in (select seq from touches where key = ?)';
-  if (isOnlyChanges(kinds)) add(touched, column(key));
+  const isIndexed = kinds?.every((kind) => INDEXED.has(kind)) ?? false;
+  if (isIndexed) add(touched, column(key));
   else add(`(${touched} or rtrim(root, '/') || '/' || path = ?)`, column(key), column(key));
 }

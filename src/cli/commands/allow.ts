@@ -1,0 +1,130 @@
+import { Command } from 'commander';
+import { canonicalPath } from '../../records/canonical-path.ts';
+import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
+import { Records } from '../../records/records.ts';
+import { Scope } from '../../records/scope.ts';
+import { pathText, phrase } from '../../report/bounded.ts';
+import { shortTime } from '../../report/relative-time.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { typeable } from '../entry-row.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
+import { refuseAgent } from '../operator.ts';
+import { tellRefusal } from '../refusal-text.ts';
+
+interface AllowFlags extends ScopeFlags, StateFlags {
+  readonly json?: boolean;
+  readonly session?: string;
+  readonly once?: boolean;
+  readonly list?: boolean;
+  readonly revoke?: boolean;
+}
+
+/** `lookfirst allow`: lets sessions change a path without having read it. */
+export function defineAllow(cli: Cli): Command {
+  const command = new Command('lookfirst allow')
+    .description(
+      'Lets sessions change a file, or everything in a folder, without having read it. Servers that are running obey at ' +
+        'once, and the journal says so. Protected and read-only files stay so.',
+    )
+    .argument('[path]', 'a file or folder; with --revoke also the id of a grant');
+  return addCommonFlags(addScopeFlags(command))
+    .option('--session <id>', 'only for this session')
+    .option('--once', 'only for the next change of a file')
+    .option('--list', 'show what is allowed')
+    .option('--revoke', 'take it back')
+    .addHelpText('after', EXAMPLES)
+    .action(async (path: string | undefined, flags: AllowFlags) => {
+      const isList = flags.list === true;
+      if (!isList && path === undefined) command.error('error: which path?');
+      if (isList && (path !== undefined || flags.revoke === true))
+        command.error('error: --list stands alone');
+      if (flags.once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
+        command.error('error: --once is for a file, not for a folder');
+      const refused = isList ? undefined : await refuseAgent(cli, 'allow', flags);
+      cli.end(refused ?? (await allow(cli, path, flags)));
+    });
+}
+
+const EXAMPLES = `
+Examples:
+  lookfirst allow src/generated          everything in that folder
+  lookfirst allow a.txt --once           the next change of that file
+  lookfirst allow a.txt --session agent-7
+  lookfirst allow --list
+  lookfirst allow a.txt --revoke`;
+
+async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
+  const places = placesOf(cli, flags);
+  const isChange = path !== undefined && flags.revoke !== true;
+  const records = await (isChange ? Records.openOrCreate(places) : Records.open(places));
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  try {
+    if (path === undefined) return await list(cli, await grantViews(records, scope), flags);
+    const { session, once } = flags;
+    const request = { cwd: cli.cwd, path, scope, session, nowMs: cli.nowMs };
+    if (flags.revoke === true)
+      return await revoked(cli, await revokeGrants(records, request), { path, flags });
+    const grant = await giveGrant(records, { ...request, once });
+    await print(cli, [grant], { flags, text: allowedText(cli, grant) });
+    return EXIT.done;
+  } finally {
+    await records.close();
+  }
+}
+
+async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {
+  if (flags.json === true) await print(cli, grants, { flags, text: '' });
+  else if (grants.length === 0) cli.terminal.tell('nothing is allowed here (--all shows every workspace)');
+  else
+    await cli.terminal.printTable(
+      [
+        { title: 'WHEN' },
+        { title: 'PATH', cut: 'front' },
+        { title: 'SESSION', cut: 'end' },
+        { title: 'USES' },
+        { title: 'GRANT', paint: cli.terminal.colours.yellow },
+      ],
+      grants.map(({ id, path, session, once, atMs }) => [
+        shortTime(atMs, cli.nowMs),
+        typeable(path, cli.cwd),
+        session ?? 'every session',
+        once === true ? 'one' : 'any',
+        id,
+      ]),
+    );
+  return EXIT.done;
+}
+
+async function revoked(
+  cli: Cli,
+  grants: readonly GrantView[],
+  { path, flags }: { readonly path: string; readonly flags: AllowFlags },
+): Promise<ExitCode> {
+  if (grants.length === 0) {
+    const detail = { reason: `nothing is allowed for ${path}` };
+    const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
+    await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst allow --list shows what is.' });
+    return EXIT.refused;
+  }
+  const text = grants.map(({ id, path: each }) => `revoked ${id} for ${pathText(typeable(each, cli.cwd))}`);
+  await print(cli, grants, { flags, text: text.join('\n') });
+  return EXIT.done;
+}
+
+async function print(
+  cli: Cli,
+  grants: readonly GrantView[],
+  { flags, text }: { readonly flags: AllowFlags; readonly text: string },
+): Promise<void> {
+  if (flags.json !== true) return cli.terminal.print(text);
+  for (const { atMs, ...grant } of grants)
+    await cli.terminal.print(JSON.stringify({ ...grant, at: new Date(atMs).toISOString() }));
+}
+
+function allowedText(cli: Cli, { id, path, session, once }: GrantView): string {
+  const who = session === undefined ? 'every session' : `session ${phrase(session)}`;
+  const often = once === true ? ' once' : '';
+  return `${who} may change ${pathText(typeable(path, cli.cwd))}${often} without having read it\nlookfirst allow ${id} --revoke takes this back`;
+}

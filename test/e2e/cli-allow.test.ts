@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { desk, ok, refusal } from '../support/desk.ts';
+
+describe('lookfirst allow', () => {
+  it('lets running sessions change a file unread, until it is revoked', async () => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('a.txt', 'one\n');
+    await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+    const allowed = await lookfirst(t, ['allow', 'a.txt']);
+    expect(allowed).toMatchObject({ code: 0, stderr: '' });
+    expect(allowed.stdout).toMatch(/^every session may change a\.txt without having read it\n/);
+    const { notices } = await ok(t.session.write('a.txt', 'two\n'));
+    expect(notices).toMatchObject([{ kind: 'bypassed' }]);
+    expect(objects(await lookfirst(t, ['allow', '--list', '--json']))).toMatchObject([
+      { id: expect.stringMatching(/^g[0-9a-f]{8}$/), path: `${t.root}/a.txt` },
+    ]);
+    expect((await lookfirst(t, ['allow', 'a.txt', '--revoke'])).code).toBe(0);
+    await t.put('a.txt', 'by hand\n');
+    await refusal(t.session.write('a.txt', 'three\n'), 'STALE');
+    expect((await lookfirst(t, ['allow', 'a.txt', '--revoke'])).code).toBe(2);
+    const kinds = objects(await lookfirst(t, ['log', '--json', '--kind', 'grant,bypass'])).map(
+      ({ kind }) => kind,
+    );
+    expect(kinds).toEqual(['grant', 'bypass', 'grant']);
+  });
+
+  it('is for one change with --once, and is no longer listed then', async () => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('dir/a.txt', 'one\n');
+    await lookfirst(t, ['allow', 'dir/a.txt', '--once']);
+    expect((await lookfirst(t, ['allow', '--list'])).stdout).toMatch(
+      / dir\/a\.txt +every session +one +g[0-9a-f]{8}/,
+    );
+    const others = [t.session, await t.open({ session: 'other' }), await t.open({ session: 'third' })];
+    const tries = await Promise.all(others.map((session) => session.write('dir/a.txt', `${session.id}\n`)));
+    expect(tries.filter(({ ok: done }) => done)).toHaveLength(1);
+    expect((await lookfirst(t, ['allow', '--list'])).stdout).toBe('');
+  });
+
+  it('is for one session, if it is named', async () => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('a.txt', 'one\n');
+    await lookfirst(t, ['allow', 'a.txt', '--session', 'other']);
+    await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+    const other = await t.open({ session: 'other' });
+    await ok(other.write('a.txt', 'two\n'));
+  });
+
+  it('refuses an agent, and journals that it tried', async () => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('a.txt', 'one\n');
+    const env = { CLAUDECODE: '1' };
+    const tried = await lookfirst(t, ['allow', 'a.txt'], { env });
+    expect(tried).toMatchObject({ code: 2, stdout: '' });
+    expect(tried.stderr).toMatch(/is for the user.*\[PROTECTED\]/);
+    await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+    expect((await lookfirst(t, ['log', '--kind', 'notice'])).stdout).toContain('an agent started it');
+    expect((await lookfirst(t, ['allow', '--list'], { env })).code).toBe(0);
+    const operator = { ...env, LOOKFIRST_OPERATOR: '1' };
+    expect((await lookfirst(t, ['allow', 'a.txt'], { env: operator })).code).toBe(0);
+  });
+
+  it.each([[[]], [['a.txt', '--list']], [['--list', '--revoke']], [['.', '--once']]])(
+    'says no to %j',
+    async (args) => {
+      expect((await lookfirst(await desk(), ['allow', ...args])).code).toBe(64);
+    },
+  );
+});

@@ -35,8 +35,7 @@ export async function grantsFor(
   keys: readonly string[],
   session: string,
 ): Promise<ActiveGrant[]> {
-  const found: ActiveGrant[] = [];
-  for (const key of new Set(keys.flatMap(ancestorsOf))) found.push(...(await activeGrants(store, { key })));
+  const found = await activeGrants(store, { keys: [...new Set(keys.flatMap(ancestorsOf))] });
   return found.filter((grant) => grant.session === undefined || grant.session === session);
 }
 

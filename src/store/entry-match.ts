@@ -25,7 +25,8 @@ export function matches(entry: NewEntry, filter: EntryFilter): boolean {
     (filter.kinds?.includes(entry.kind) ?? true) &&
     entry.atMs >= (filter.sinceMs ?? -Infinity) &&
     entry.atMs <= (filter.untilMs ?? Infinity) &&
-    (filter.key === undefined || keysOf(entry).has(filter.key))
+    (filter.key === undefined || keysOf(entry).has(filter.key)) &&
+    (filter.keys?.some((key) => keysOf(entry).has(key)) ?? true)
   );
 }
 

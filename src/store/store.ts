@@ -104,6 +104,8 @@ export interface EntryFilter {
   readonly near?: readonly string[];
   /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
   readonly key?: string;
+  /** Entries that `key` would find for any of these. */
+  readonly keys?: readonly string[];
   readonly change?: string;
   readonly kinds?: readonly EntryKind[];
   /** Both ends included. */

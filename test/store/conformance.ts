@@ -182,6 +182,7 @@ function filters(store: () => Store): void {
     ['key: effects and what an entry is about', { key: `${ROOT}/a.ts` }, [4, 3, 2, 1]],
     ['key, changes only', { key: `${ROOT}/a.ts`, kinds: ['change'] }, [3, 2]],
     ['key of a second effect', { key: `${ROOT}/b.ts` }, [3]],
+    ['any of several keys', { keys: [`${ROOT}/b.ts`, '/etc'] }, [5, 3]],
     ['key in the root folder of the machine', { key: '/etc' }, [5]],
     ['a folded key', { key: '/folded' }, [6]],
     ['the root itself', { key: ROOT }, [6]],

@@ -49,7 +49,7 @@ describe('calls to the store', () => {
       { reads: 3, writes: 2 },
       (session) => ok(session.apply(TEN.map((path) => ({ kind: 'edit', path, edits: EDIT })))),
     ],
-    ['a refused overwrite', { reads: 3, writes: 2 }, (session) => session.write('unread.txt', 'new\n')],
+    ['a refused overwrite', { reads: 4, writes: 2 }, (session) => session.write('unread.txt', 'new\n')],
   ])('of %s are at most %j', async (_what, most, run) => {
     const { sessions, calls } = await countedSessions();
     writeFileSync(join(sessions.world.workspace.roots[0] ?? '', 'unread.txt'), 'unread\n');

@@ -91,7 +91,8 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
   if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
   if (filter.beforeSeq !== undefined) add('seq < ?', filter.beforeSeq);
-  if (filter.key !== undefined) addKey(add, filter.key, filter.kinds);
+  if (filter.key !== undefined) addKeys(add, [filter.key], filter.kinds);
+  if (filter.keys !== undefined) addKeys(add, filter.keys, filter.kinds);
   const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
   const order = filter.order === 'oldest' ? 'asc' : 'desc';
   // -1 means no limit to SQLite.
@@ -126,13 +127,15 @@ function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: r
   add(`(${clauses.join(' or ')})`, ...around, ...inside.flatMap((prefix) => [prefix, prefix]));
 }
 
-function addKey(
+function addKeys(
   add: (clause: string, ...bound: SqlValue[]) => void,
-  key: string,
+  keys: readonly string[],
   kinds: EntryFilter['kinds'],
 ): void {
-  const touched = 'seq in (select seq from touches where key = ?)';
+  const list = `(${keys.map(() => '?').join(', ')})`;
+  const bound = keys.map(column);
+  const touched = `seq in (select seq from touches where key in ${list})`;
   const isIndexed = kinds?.every((kind) => INDEXED.has(kind)) ?? false;
-  if (isIndexed) add(touched, column(key));
-  else add(`(${touched} or rtrim(root, '/') || '/' || path = ?)`, column(key), column(key));
+  if (isIndexed) add(touched, ...bound);
+  else add(`(${touched} or rtrim(root, '/') || '/' || path in ${list})`, ...bound, ...bound);
 }

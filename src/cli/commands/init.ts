@@ -37,7 +37,7 @@ export function defineInit(cli: Cli): Command {
       // A server that is to serve it would not start, and only the client would know.
       if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
         command.error(`error: there is no folder ${flags.root}`);
-      cli.end(await configure(cli, 'init', { name, flags }));
+      cli.end(await configureAsOperator(cli, 'init', { name, flags }));
     });
 }
 
@@ -48,7 +48,7 @@ export function defineRemove(cli: Cli): Command {
     .option('--proxy <name>', 'take the gate away from before this server')
     .addHelpText('after', REMOVE_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) =>
-      cli.end(await configure(cli, 'remove', { name, flags })),
+      cli.end(await configureAsOperator(cli, 'remove', { name, flags })),
     );
 }
 
@@ -78,13 +78,22 @@ function clientCommand(name: string): Command {
     .option('--json', 'answer in JSON, one object a line');
 }
 
+/** An agent may see what would change, no more. */
+async function configureAsOperator(
+  cli: Cli,
+  action: ConfigureRequest['action'],
+  request: { readonly name: ClientName; readonly flags: Flags },
+): Promise<ExitCode> {
+  const { flags } = request;
+  const refused = flags.dryRun === true ? undefined : await refuseAgent(cli, action, flags);
+  return refused ?? configure(cli, action, request);
+}
+
 async function configure(
   cli: Cli,
   action: ConfigureRequest['action'],
   { name, flags }: { readonly name: ClientName; readonly flags: Flags },
 ): Promise<ExitCode> {
-  const refused = flags.dryRun === true ? undefined : await refuseAgent(cli, action, flags);
-  if (refused !== undefined) return refused;
   const { platform, env, cwd } = cli;
   const request: ConfigureRequest = {
     action,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
@@ -134,4 +135,10 @@ export class Processes {
     const { home } = this.#options;
     return { layers: expireLayers(home, nowMs), outputs: expireOutputs(home, nowMs) };
   }
+}
+
+/** Whether commands can be run with the first of these state folders that exists. */
+export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions, 'home'>): Promise<Probe> {
+  const home = homes.find((each) => existsSync(each)) ?? homes[0] ?? '';
+  return new Processes({ ...options, home }).probe();
 }

@@ -6,7 +6,6 @@ import { type PolicySources, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
-import { repositoryAround } from '../process/git.ts';
 import { readPolicyText } from '../store/policy-text.ts';
 import { Sessions } from './sessions.ts';
 
@@ -95,9 +94,4 @@ export async function openWorkspace(
     ...(policyFile === undefined ? {} : { policyFile }),
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   });
-}
-
-/** The folder that a user's command is to be undone in: the repository around the current folder, or else that folder. */
-export function commandRoot({ cwd }: Pick<Surroundings, 'cwd'>): string {
-  return repositoryAround(cwd) ?? cwd;
 }

@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lookfirst, objects } from '../support/command-line.ts';
+import { environment, lookfirst, objects } from '../support/command-line.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -172,5 +173,50 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
 
   it('asks for a command', async () => {
     expect(await lookfirst(places, ['run'])).toMatchObject({ code: 64 });
+  });
+});
+
+describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
+  const line = (command: string, cwdFile: string): string =>
+    `eval '${command}' < /dev/null && pwd -P >| ${cwdFile}`;
+
+  async function prefix(
+    argument: string,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<{ code: number; stdout: string; stderr: string }> {
+    const script = join(places.base, 'lookfirst-shell');
+    writeFileSync(script, (await lookfirst(places, ['run', '--prefix-script'])).stdout, { mode: 0o755 });
+    const env = { ...environment(places), SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 'conversation', ...more };
+    const ran = spawnSync(script, [argument], { cwd: places.root, env, encoding: 'utf8' });
+    return { code: ran.status ?? -1, stdout: ran.stdout, stderr: ran.stderr };
+  }
+
+  it('runs a line of the Bash tool on a layer, for its conversation, without a word of its own', async () => {
+    const cwdFile = join(places.base, 'cwd');
+    const ran = await prefix(line('echo out; echo two > a.txt; mkdir d; cd d', cwdFile));
+    expect(ran).toEqual({ code: 0, stdout: 'out\n', stderr: '' });
+    expect([text('a.txt'), readFileSync(cwdFile, 'utf8')]).toEqual(['two\n', `${join(places.root, 'd')}\n`]);
+    const [entry] = objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+    expect(entry).toMatchObject({ action: 'run', session: 'conversation' });
+    await lookfirst(places, ['undo']);
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it('passes the exit code on, and a refusal to the model', async () => {
+    expect(await prefix(line('(exit 5)', '/dev/null'))).toMatchObject({ code: 5 });
+    const refused = await prefix(line('mkdir .claude; echo {} > .claude/settings.json', '/dev/null'));
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('[PROTECTED]');
+  });
+
+  it('runs everything else as it is', async () => {
+    expect(await prefix('echo server; echo x > a.txt')).toEqual({ code: 0, stdout: 'server\n', stderr: '' });
+    expect(objects(await lookfirst(places, ['log', '--kind', 'change', '--json']))).toEqual([]);
+  });
+
+  it('runs a line without undo, and says so, where our state cannot be used', async () => {
+    const ran = await prefix(line('echo two > a.txt', '/dev/null'), { LOOKFIRST_HOME: '/dev/null/nowhere' });
+    expect(ran.stderr).toContain('this command cannot be undone');
+    expect([ran.code, text('a.txt')]).toEqual([0, 'two\n']);
   });
 });

@@ -5,7 +5,7 @@ import type { Check } from '../doctor/check.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkHooks } from '../doctor/hooks.ts';
-import { checkRefusedWrite, checkRipgrep } from '../doctor/programs.ts';
+import { checkCommands, checkRefusedWrite, checkRipgrep } from '../doctor/programs.ts';
 import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
@@ -53,6 +53,7 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
   try {
     yield* checkKernel(stage);
     yield await checkRipgrep(cli);
+    yield await checkCommands(cli, flags, stage);
     yield await checkRefusedWrite(cli, stage);
     yield* checkHooks(cli, stage);
   } finally {

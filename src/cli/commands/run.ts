@@ -1,14 +1,18 @@
+import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { Fault } from '../../model/fault.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
 import { harmless } from '../../report/bounded.ts';
 import { changeWords } from '../../report/command-words.ts';
-import { commandRoot, openWorkspace, type StateFlags } from '../../session/configured.ts';
+import { commandRoot } from '../../session/command-places.ts';
+import { openWorkspace, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../exit-code.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
+import { shellPrefixScript } from '../shell-prefix.ts';
 
 interface Flags extends StateFlags {
   readonly json?: boolean;
@@ -20,6 +24,8 @@ interface Flags extends StateFlags {
   readonly network?: boolean;
   readonly timeout?: number;
   readonly apply?: string;
+  readonly prefix?: string;
+  readonly prefixScript?: boolean;
 }
 
 /** The session name of a user's command in the journal. */
@@ -55,11 +61,16 @@ export function defineRun(cli: Cli): Command {
       durationParser,
     )
     .option('--apply <change>', 'commit the writes that a refused command has left, over later changes')
+    .addOption(new Option('--prefix <line>', 'a shell line of Claude Code').hideHelp())
+    .addOption(new Option('--prefix-script', 'print the script for CLAUDE_CODE_SHELL_PREFIX').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (words: readonly string[], flags: Flags) => {
-      if (words.length === 0 && flags.apply === undefined)
+      if (flags.prefixScript === true) return cli.terminal.print(shellPrefixScript(cli.self).trimEnd());
+      if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
         command.error('error: which command? Put -- and the command at the end');
-      cli.end(await run(cli, words, flags));
+      cli.end(
+        flags.prefix === undefined ? await run(cli, words, flags) : await runLine(cli, flags.prefix, flags),
+      );
     });
 }
 
@@ -74,6 +85,25 @@ Examples:
   lookfirst run --confine -- ./untrusted.sh
   lookfirst run --apply c0a1b2c3d4e`;
 
+/**
+ * A line of Claude Code's shell. Inside that program's own sandbox there is neither a layer nor our state: then the line runs
+ * without undo, and says so, because the host's own hooks still judge it.
+ */
+async function runLine(cli: Cli, line: string, flags: Flags): Promise<number> {
+  try {
+    return await run(cli, [], flags);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    cli.terminal.tell(`lookfirst: this command cannot be undone: ${error.message} [${error.code}]`);
+    const { status } = spawnSync(shellOf(cli), ['-c', line], { cwd: cli.cwd, stdio: 'inherit' });
+    return status ?? EXIT.fault;
+  }
+}
+
+function shellOf({ env }: Cli): string {
+  return env['SHELL'] || '/bin/sh';
+}
+
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
   const roots = (flags.root ?? [commandRoot(cli)]).map((root) => resolve(cli.cwd, root));
   const sessions = await openWorkspace(cli, flags, roots);
@@ -82,14 +112,17 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
   // The terminal interrupts the command as well; what it did until then must not be committed.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
-    const session = await sessions.session(flags.session ?? (cli.env['LOOKFIRST_SESSION'] || WHO));
-    const outcome = await session.run(commandOf(words, flags), {
+    const session = await sessions.session(sessionOf(cli, flags));
+    const outcome = await session.run(commandOf(cli, words, flags), {
       ...optionsOf(flags),
       cwd: flags.root === undefined ? cli.cwd : undefined,
       signal: ending.signal,
     });
     if (outcome.ok) return await show(cli, outcome, flags);
-    const { layer } = outcome.refusal.detail ?? {};
+    const { code, detail } = outcome.refusal;
+    if (code === 'NO_SANDBOX' && flags.prefix !== undefined)
+      throw new Fault('CONFIG_INVALID', detail?.reason ?? 'there is no sandbox here');
+    const { layer } = detail ?? {};
     const hint = layer === undefined ? undefined : `lookfirst run --apply ${layer} commits it all the same.`;
     await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
     return EXIT.refused;
@@ -99,8 +132,15 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
   }
 }
 
-function commandOf(words: readonly string[], { apply }: Flags): SandboxedCommand {
-  return apply === undefined ? words : { kept: apply };
+/** Claude Code's shell names its conversation; a person's has no name. */
+function sessionOf({ env }: Cli, { session, prefix }: Flags): string {
+  const conversation = prefix === undefined ? undefined : env['CLAUDE_CODE_SESSION_ID'];
+  return session || env['LOOKFIRST_SESSION'] || conversation || WHO;
+}
+
+function commandOf(cli: Cli, words: readonly string[], { apply, prefix }: Flags): SandboxedCommand {
+  if (apply !== undefined) return { kept: apply };
+  return prefix === undefined ? words : [shellOf(cli), '-c', prefix];
 }
 
 function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json }: Flags): RunOptions {
@@ -116,7 +156,8 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
   if (flags.json === true) await cli.terminal.print(JSON.stringify(result));
   // stdout is the command's own.
-  else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
+  else if (flags.discard !== true && flags.prefix === undefined)
+    for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
   return result.ended === 'timeout' ? TIMED_OUT : INTERRUPTED;

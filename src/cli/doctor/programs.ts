@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findRipgrep } from '../../disk/ripgrep-binary.ts';
+import { canRunCommands } from '../../session/command-places.ts';
+import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
-import { type Check, fail, ok, reasonOf } from './check.ts';
+import { type Check, fail, ok, reasonOf, warn } from './check.ts';
 
 const run = promisify(execFile);
 
@@ -16,6 +18,12 @@ export async function checkRipgrep(cli: Cli): Promise<Check> {
   } catch (error) {
     return fail('ripgrep', reasonOf(error));
   }
+}
+
+/** Commands can be run in a sandbox. Without one everything else works. */
+export async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<Check> {
+  const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
+  return works ? ok('commands', message) : warn('commands', message);
 }
 
 const PRECIOUS = 'nobody has read this\n';

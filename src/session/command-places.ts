@@ -1,0 +1,21 @@
+import { loadNative } from '../disk/native.ts';
+import { repositoryAround } from '../process/git.ts';
+import { probeAt } from '../process/processes.ts';
+import { placesOf, type StateFlags, type Surroundings } from './configured.ts';
+
+/** The folder that a user's command is to be undone in: the repository around the current folder, or else that folder. */
+export function commandRoot({ cwd }: Pick<Surroundings, 'cwd'>): string {
+  return repositoryAround(cwd) ?? cwd;
+}
+
+/** Whether commands can be run here, tried with the user's state folder, or with `instead` where there is none yet. */
+export async function canRunCommands(
+  around: Surroundings,
+  flags: StateFlags,
+  instead: string,
+): Promise<{ readonly ok: boolean; readonly message: string }> {
+  const homes = [placesOf(around, flags).home, instead];
+  const probe = await probeAt(homes, { env: around.env, attributes: loadNative() });
+  if (probe.ok) return { ok: true, message: 'commands run in a sandbox, and undo takes them back' };
+  return { ok: false, message: `no command can be run: ${probe.missing}; ${probe.cure}` };
+}

@@ -1,4 +1,5 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 
@@ -7,6 +8,8 @@ export interface TranscriptFile {
   /** When it was opened; it may grow while it is read. */
   readonly size: number;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** The project's folder, where the host wrote it beside its transcripts: relative paths start there. */
+  readonly project?: string;
 }
 
 const CHUNK_BYTES = 1 << 20;
@@ -16,9 +19,24 @@ export function openTranscript(path: string): TranscriptFile {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) throw new Fault('IO_FAILED', `${path} is not a file`, { path });
-    return { size: stats.size, chunks: chunksOf(path) };
+    const project = projectOf(path);
+    const file = { size: stats.size, chunks: chunksOf(path) };
+    return project === undefined ? file : { ...file, project };
   } catch (error) {
     throw unreadable(path, error);
+  }
+}
+
+/** Gemini CLI has `PROJECT/chats/session-*.jsonl`, and the project's folder in `PROJECT/.project_root`. */
+function projectOf(path: string): string | undefined {
+  if (basename(dirname(path)) !== 'chats') return undefined;
+  try {
+    const project = readFileSync(join(dirname(dirname(path)), '.project_root'), 'utf8').trim();
+    return isAbsolute(project) ? project : undefined;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    // Without it, relative paths start where the user says.
+    return undefined;
   }
 }
 

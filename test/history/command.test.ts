@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -47,6 +47,20 @@ describe('lookfirst history', () => {
       '/repo/no-newline.txt|whole|read',
       '/repo/b.txt|3-7|read',
     ]);
+  });
+
+  it('starts the relative paths of Gemini CLI in the project folder that it recorded', async () => {
+    const places = scratch();
+    const chats = join(places.root, 'project', 'chats');
+    mkdirSync(chats, { recursive: true });
+    copyFileSync(join(FIXTURES, 'gemini.jsonl'), join(chats, 'session-1.jsonl'));
+    writeFileSync(join(places.root, 'project', '.project_root'), '/work-of/me\n');
+    const pathsOf = async (...flags: string[]) =>
+      objects(await lookfirst(places, ['history', 'project/chats/session-1.jsonl', '--json', ...flags]))
+        .slice(1)
+        .map((sighting) => String(sighting['path']));
+    expect((await pathsOf()).some((path) => path.startsWith('/work-of/me/'))).toBe(true);
+    expect((await pathsOf('--cwd', '/other')).some((path) => path.startsWith('/other/'))).toBe(true);
   });
 
   it('gives programs the transcript and each sighting, one object a line', async () => {

@@ -30,7 +30,10 @@ export function defineHistory(cli: Cli): Command {
     .addOption(
       new Option('--format <name>', 'of the transcript; default: told from it').choices(FORMAT_NAMES),
     )
-    .option('--cwd <dir>', 'where relative paths start if the transcript does not say (default: this folder)')
+    .option(
+      '--cwd <dir>',
+      'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
+    )
     .option('--root <dir>', 'only files in this folder')
     .option('--json', 'answer in JSON, one object a line')
     .addHelpText('after', EXAMPLES)
@@ -49,7 +52,7 @@ async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<Exi
   const transcript = openTranscript(resolve(cli.cwd, file));
   const derived = await deriveSightingsFrom(withProgress(cli, transcript), {
     ...(flags.format === undefined ? {} : { format: flags.format }),
-    cwd: resolve(cli.cwd, flags.cwd ?? '.'),
+    cwd: resolve(cli.cwd, flags.cwd ?? transcript.project ?? '.'),
     ...(flags.root === undefined ? {} : { root: resolve(cli.cwd, flags.root) }),
   });
   await (flags.json === true ? printJson : printTable)(cli, derived);

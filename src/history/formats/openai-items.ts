@@ -1,5 +1,5 @@
 import { codexOutput } from '../../dialect/calls/hosts/command-output.ts';
-import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
@@ -92,10 +92,23 @@ function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): vo
     fold.result({ id, ok: true, flagged: true, atMs });
     return;
   }
+  const remote = remoteText(item['output']);
+  if (remote !== undefined) {
+    fold.result({ id, ok: true, flagged: false, text: remote, atMs });
+    return;
+  }
   const text = textOf(item['output']);
   const command = shellOutput(item) ?? (text === undefined ? undefined : codexOutput(text));
   const flagged = command !== undefined;
   fold.result({ id, ok: command?.ok ?? true, flagged, text, stdout: command?.stdout, atMs });
+}
+
+const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;
+
+/** Codex puts a block of its own before the blocks of an MCP server's result: `Wall time: … Output:`. */
+function remoteText(output: unknown): string | undefined {
+  const [first, ...blocks] = Array.isArray(output) ? output : [];
+  return isRecord(first) && WALL_TIME.test(stringIn(first, 'text') ?? '') ? textOf(blocks) : undefined;
 }
 
 /** `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]` */

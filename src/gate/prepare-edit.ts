@@ -153,12 +153,23 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
   }
   const text =
     intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
-  const facts = { ...view.facts, touched, totalLines, placeholder: placeholderIn(text, view) };
+  const facts = {
+    ...view.facts,
+    touched,
+    totalLines,
+    placeholder: placeholderIn(text, view, placeOf(intent, touched)),
+  };
   const verdict = judge(
     facts,
     mustSee(intent, planned) ? { ...world.policy, partial: 'lines' } : world.policy,
   );
   return verdict.outcome === 'refuse' ? verdict.refusal : verdict.notices;
+}
+
+/** The line at which the new text goes in, if it is one piece. */
+function placeOf(intent: TextIntent, touched: readonly LineRange[]): number | undefined {
+  if (intent.kind === 'insert') return intent.afterLine === undefined ? undefined : intent.afterLine + 1;
+  return intent.edits.length === 1 && touched.length === 1 ? touched[0]?.from : undefined;
 }
 
 function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {

@@ -75,7 +75,7 @@ async function judged(
     contentHash,
     contentKind: authored.text === undefined ? ('bytes' as const) : ('text' as const),
     target: view.facts.target.exists ? { ...view.facts.target, binary } : view.facts.target,
-    placeholder: placeholderIn(authored.text, view),
+    placeholder: placeholderIn(authored.text, view, 1),
   };
   const verdict = judge(facts, world.policy);
   if (verdict.outcome === 'refuse') {
@@ -111,11 +111,13 @@ function malformed({ facts: { path }, located }: View): Refusal {
 }
 
 /** Asked only of suspicious text, so that ordinary writes do not decode what they replace. */
-export function placeholderIn(text: string | undefined, view: View): string | undefined {
-  if (text === undefined || suspectLines(text).length === 0) return undefined;
+export function placeholderIn(text: string | undefined, view: View, at?: number): string | undefined {
+  // A new file leaves nothing out.
+  if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
   const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
-  const found = findPlaceholder(text, existing);
-  return found === undefined ? undefined : `line ${found.line}: ${found.text}`;
+  const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
+  if (found === undefined) return undefined;
+  return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;
 }
 
 /** The bytes could not be looked at, so nothing can be promised about them. */

@@ -1,5 +1,6 @@
 import type { Refusal } from '../model/verdict.ts';
 import { clip, jsonText } from './bounded.ts';
+import { hasLineNumbers } from './sentences.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -156,6 +157,8 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
 }
 
 function useEdit(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
+    return 'Next: send the same text without the line numbers.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
     return `Next: send the full text, or change only the places that change with ${tools.edit}.`;
   return `Next: change the places that change with ${tools.edit}, which needs no full view.`;

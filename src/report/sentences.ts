@@ -1,5 +1,5 @@
 import type { FileKind } from '../model/path.ts';
-import type { Action, Refusal, RefusalCode } from '../model/verdict.ts';
+import type { Action, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { pathText, phrase } from './bounded.ts';
 import { byteSize } from './byte-size.ts';
 
@@ -80,7 +80,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     `${toReplace(detail?.index)} is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
   NOT_TEXT: () => 'it is not text',
   TOO_LARGE: ({ detail }) => `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
-  PLACEHOLDER_CONTENT: () => 'the new text stands for text it leaves out',
+  PLACEHOLDER_CONTENT: ({ detail }) =>
+    hasLineNumbers(detail)
+      ? 'its new lines begin with the line numbers of a read'
+      : 'the new text contains a placeholder instead of the real lines',
   REDACTED_READ: () => 'parts of it were blanked out when it was read',
   UNVERIFIABLE: ({ detail }) =>
     `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
@@ -98,4 +101,9 @@ function toReplace(index = 0): string {
 function sizes(size: number | undefined, limit: number | undefined): string {
   if (size === undefined) return '';
   return ` (${byteSize(size)}${limit === undefined ? '' : `, limit ${byteSize(limit)}`})`;
+}
+
+/** The new text was copied from a read together with its line numbers. */
+export function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
+  return detail?.reason?.startsWith('line numbers') === true;
 }

@@ -45,8 +45,8 @@ describe('findPlaceholder', () => {
 
   it('looks only at numbers of the lines shown, if it is told', () => {
     const content = '3\tfunction f() {\n4\t  return 1;\n';
-    expect(findPlaceholder(content, FILE, { from: 1, to: 2 })).toBeUndefined();
-    expect(findPlaceholder(content, FILE, { from: 3, to: 5 })).toMatchObject({ line: 1 });
+    expect(findPlaceholder(content, FILE, { shown: { from: 1, to: 2 } })).toBeUndefined();
+    expect(findPlaceholder(content, FILE, { shown: { from: 3, to: 5 } })).toMatchObject({ line: 1 });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import type { LineRange } from '../model/coverage.ts';
 import { CLAMP_MARK } from './clamp.ts';
-import { splitLines, withoutEnding } from './lines.ts';
+import { lineCount, splitLines, withoutEnding } from './lines.ts';
 import { stubIn } from './stub.ts';
 import { type SuspectLine, suspectLines } from './suspect-lines.ts';
 
@@ -17,6 +17,13 @@ const MAX_TEXT_CHARS = 120;
 const RECEIPT = /^\[read .+ lines \d+-\d+(?: of \d+)?(?: revision \w+)?\]$/;
 const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
+export interface PlaceholderOptions {
+  /** The lines of the file that were shown, if that is known. */
+  readonly shown?: LineRange;
+  /** The line of the file at which the content goes in, if it is one piece. */
+  readonly at?: number;
+}
+
 /**
  * The first line of a content that is our own decoration of a read (line numbers, receipt, redaction mark, mark of a
  * clamped line) or a stub such as "rest unchanged"; undefined if there is none.
@@ -26,12 +33,13 @@ const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 export function findPlaceholder(
   content: string,
   existing: string | undefined,
-  shown?: LineRange,
+  options: PlaceholderOptions = {},
 ): Placeholder | undefined {
   const suspects = suspectLines(content);
   if (suspects.length === 0) return undefined;
   const file = new Existing(existing ?? '');
-  const numbered = existing === undefined ? undefined : firstNumbered(suspects, existing, shown);
+  const numbered =
+    existing === undefined ? undefined : numberedIn(suspects, { content, existing, ...options });
   let fenced = false;
   for (const suspect of suspects) {
     if (suspect.index === numbered) return placeholder(suspect, 'line-numbers');
@@ -85,6 +93,33 @@ class Existing {
   }
 }
 
+/** Index of the first line that carries a number of the existing file's lines. */
+function numberedIn(
+  suspects: readonly SuspectLine[],
+  {
+    content,
+    existing,
+    shown,
+    at,
+  }: PlaceholderOptions & { readonly content: string; readonly existing: string },
+): number | undefined {
+  if (at !== undefined && isNumberedFrom(at, suspects, content, existing)) return suspects[0]?.index;
+  return firstNumbered(suspects, existing, shown);
+}
+
+/** Whether every line of a content carries the number of the line it becomes, in a file whose lines have no numbers. */
+function isNumberedFrom(
+  at: number,
+  suspects: readonly SuspectLine[],
+  content: string,
+  existing: string,
+): boolean {
+  const [run, ...others] = numberedRuns(suspects);
+  const lines = lineCount(content);
+  if (run === undefined || others.length > 0 || lines < 2) return false;
+  return run.first === at && run.texts.length === lines && !/^ *\d{1,9}[\t→]/m.test(existing);
+}
+
 /** Index of the first of several lines in a row that repeat the numbering of the existing file. */
 function firstNumbered(
   suspects: readonly SuspectLine[],
@@ -121,8 +156,8 @@ interface NumberedRun {
 function numberedRuns(suspects: readonly SuspectLine[]): NumberedRun[] {
   const runs: NumberedRun[] = [];
   for (const { index, line } of suspects) {
-    if (!line.includes('\t')) continue;
-    const [, digits, text] = /^ *(\d{1,9})\t(.*)$/.exec(line) ?? [];
+    if (!/[\t→]/.test(line)) continue;
+    const [, digits, text] = /^ *(\d{1,9})[\t→](.*)$/.exec(line) ?? [];
     if (digits === undefined || text === undefined) continue;
     const last = runs.at(-1);
     const length = last?.texts.length ?? 0;

@@ -384,6 +384,43 @@ describe('staleness', () => {
   });
 });
 
+describe('pasted line numbers', () => {
+  const open = async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\nthree\n');
+    await ok(t.session.read('a'));
+    return t;
+  };
+
+  it('are refused with a sentence of their own, although every line is new', async () => {
+    const t = await open();
+    const edits = [{ oldString: 'two\nthree\n', newString: '2\tTWO\n3\tTHREE\n' }];
+    const refused = await refusal(t.session.edit('a', edits), 'PLACEHOLDER_CONTENT');
+    expect(explain(refused, { nowMs: 0 })).toMatch(
+      /begin with the line numbers of a read.*without the line numbers/s,
+    );
+    await refusal(t.session.write('a', '1\tuno\n2\tdos\n'), 'PLACEHOLDER_CONTENT');
+    await refusal(t.session.insert('a', '2\tx\n3\ty\n', { afterLine: 1 }), 'PLACEHOLDER_CONTENT');
+  });
+
+  it('are taken off an edit that carries them in its old text, with a notice', async () => {
+    const t = await open();
+    const done = await ok(t.session.edit('a', [{ oldString: '2\ttwo', newString: '2\tTWO' }]));
+    expect(done).toMatchObject({
+      tier: 'line-numbers',
+      notices: [{ kind: 'match-tier', tier: 'line-numbers' }],
+    });
+    expect(t.text('a')).toBe('one\nTWO\nthree\n');
+  });
+
+  it('are content in a new file, and where the file has numbers', async () => {
+    const t = await open();
+    await ok(t.session.write('new', '1\tuno\n2\tdos\n'));
+    await ok(t.session.write('new', '1\tone\n2\ttwo\n3\tthree\n'));
+    await ok(t.session.write('stub', '// ... rest of the file unchanged ...\n'));
+  });
+});
+
 describe('NO_MATCH', () => {
   const edit = (oldString: string) => [{ oldString, newString: 'x' }];
 

@@ -27,7 +27,6 @@ const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
     write('seen', 'one\n// ... rest of the file unchanged ...\n'),
     'PLACEHOLDER_CONTENT',
   ],
-  ['a stub in a new file', write('new', '// ... rest of the file unchanged ...\n'), 'PLACEHOLDER_CONTENT'],
   ['half a character', write('seen', '\ud800'), 'INVALID_ARGUMENT'],
   ['a missing folder', { kind: 'write', path: 'no/new', content: 'x', makeParents: false }, 'NOT_FOUND'],
   ['a file changed twice', batch(edit('seen', 'one'), write('seen', 'x')), 'INVALID_ARGUMENT'],

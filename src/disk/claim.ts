@@ -56,6 +56,12 @@ export function claimName(context: DiskContext, place: Place): string | undefine
   return takeName(context, place, claim) ? claim : undefined;
 }
 
+/** Takes a name away from bytes that we have just put there, without a line in the log. Undefined if nothing is there. */
+export function takeOurs(context: DiskContext, place: Place): string | undefined {
+  const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;
+  return takeName(context, place, claim) ? claim : undefined;
+}
+
 /** The temporary name for a claim, written down so that a later start knows whose name is away. */
 export function reserveClaim(context: DiskContext, place: Place): string {
   const dir = dirname(place.path.absolute);

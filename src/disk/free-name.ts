@@ -41,8 +41,18 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);
   if (linked === 'no-links') return moveWithoutLinks(from, to);
-  if (linked === 'linked') unlinkSync(from);
+  if (linked === 'linked') dropOldName(from, to);
   return linked === 'linked';
+}
+
+/** Removes the old name. If that fails the new one goes again, so that the caller can report that nothing was done. */
+function dropOldName(from: string, to: string): void {
+  try {
+    unlinkSync(from);
+  } catch (error) {
+    unlinkSync(to);
+    throw error;
+  }
 }
 
 /** The same for a folder. An empty folder made under that name in the same instant is replaced, which loses nothing. */

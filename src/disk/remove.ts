@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, unlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Place } from '../model/path.ts';
-import { claimName, putBack } from './claim.ts';
+import { claimName, putBack, takeOurs } from './claim.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
@@ -48,7 +48,8 @@ function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Removed | Conflict {
-  const claim = claimName(context, place);
+  // Our own bytes need no line in the log, which a full disk might not take: nobody misses them.
+  const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;
   try {

@@ -1,5 +1,7 @@
+import { reserveDescriptors } from '../disk/reserve.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, Undone } from '../model/entry.ts';
+import { errnoOf } from '../model/errno.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
@@ -9,6 +11,9 @@ import { conflictRefusal } from './conflict-refusal.ts';
 import { type DoneStep, runSteps } from './run-steps.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
+
+/** More files than this are only counted in a message. */
+const MAX_NAMED = 20;
 
 export interface Work {
   readonly steps: readonly Step[];
@@ -35,6 +40,36 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   if (effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   const entry = entryOf(world, ledger, { work, change, effects });
+  const reserve = reserveFor(work);
+  try {
+    return await carryOutReserved(world, ledger, { ...work, entry: { ...entry, change }, reserve });
+  } finally {
+    reserve();
+  }
+}
+
+/** Descriptors for taking back what was done, held from before the first step; a change of one file has none to take back. */
+function reserveFor({ steps }: Work): () => void {
+  if (steps.length < 2) return () => {};
+  try {
+    return reserveDescriptors();
+  } catch (error) {
+    const reason = errnoOf(error);
+    if (reason === undefined) throw error;
+    const message = 'this process has too many open files to change several files safely (EMFILE)';
+    throw new Fault('IO_FAILED', message, { cause: error, reason, unchanged: true });
+  }
+}
+
+interface Reserved extends Work {
+  readonly entry: NewEntry & { readonly change: string };
+  /** Frees what taking back needs. */
+  readonly reserve: () => void;
+}
+
+async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): Promise<Outcome<ApplyResult>> {
+  const { entry } = work;
+  const { change } = entry;
   const announced = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
   const done: DoneStep[] = [];
   let refusal: Refusal | undefined;
@@ -51,9 +86,9 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   } catch (error) {
     throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }
-  if (await takeBack(world, { work, done, change: announced ? change : undefined }))
-    return { ok: false, refusal };
-  throw notTakenBack(refusal);
+  const left = await takeBack(world, { work, done, change: announced ? change : undefined });
+  if (left.length === 0) return { ok: false, refusal };
+  throw notTakenBack(refusal, left);
 }
 
 /** Several steps may need the same folder; it is made once. */
@@ -142,31 +177,46 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 }
 
 interface Taking {
-  readonly work: Work;
+  readonly work: Reserved;
   readonly done: readonly DoneStep[];
   /** Undefined: it was not announced. */
   readonly change: string | undefined;
 }
 
-/** The error to throw after a failure: it says so if everything could be taken back. */
+/** The error to throw after a failure: it says that everything was taken back, or which files were not. */
 async function takenBack(world: World, taking: Taking, error: unknown): Promise<unknown> {
-  return (await takeBack(world, taking)) ? nothingChanged(error) : error;
+  const left = await takeBack(world, taking);
+  if (left.length === 0) return nothingChanged(error);
+  if (!(error instanceof Fault)) return error;
+  const { code, message, path, reason } = error;
+  return new Fault(code, `${message}; ${stillChanged(left)}`, {
+    cause: error,
+    ...(path === undefined ? {} : { path }),
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+/** What is on the disk now, for the caller. */
+function stillChanged(left: readonly string[]): string {
+  const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
+  return `not put back, look at them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /**
- * Takes back what was done, the last step first; false if something could not be. Then, and if that cannot be recorded, the
- * change stays announced: whoever comes next to one of its files, or the next start, looks at what is there and settles it.
+ * Takes back what was done, the last step first, and returns the paths that could not be. If there are any, or if that cannot
+ * be recorded, the change stays announced: the next process that comes to one of its files settles it by what is there.
  */
-async function takeBack(world: World, { work, done, change }: Taking): Promise<boolean> {
-  let complete = !work.steps.some((step) => step.isLeft?.() === true);
-  for (const { step } of done.toReversed()) complete = (await isReverted(step)) && complete;
-  if (complete && change !== undefined) {
+async function takeBack(world: World, { work, done, change }: Taking): Promise<readonly string[]> {
+  work.reserve();
+  const left = work.steps.filter((step) => step.isLeft?.() === true);
+  for (const { step } of done.toReversed()) if (!(await isReverted(step))) left.push(step);
+  if (left.length === 0 && change !== undefined) {
     await world.store.record({ settle: [change] }).catch((error: unknown) => {
-      // What led here is told, not that the store failed once more.
+      // Report the original error, not that the store failed once more.
       if (!(error instanceof Fault)) throw error;
     });
   }
-  return complete;
+  return left.map(({ path }) => path.relative);
 }
 
 async function isReverted(step: Step): Promise<boolean> {
@@ -183,8 +233,8 @@ function rootMoved(root: string): Fault {
   return new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
 }
 
-function notTakenBack({ path, code }: Refusal): Fault {
-  const message = `${path} could not be changed (${code}), and someone has meanwhile changed what was done before: look at the files again`;
+function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
+  const message = `${path} could not be changed (${code}), and what was done before could not be taken back; ${stillChanged(left)}`;
   return new Fault('IO_FAILED', message, { path });
 }
 

@@ -43,7 +43,8 @@ export async function runSteps(
     if (refusal === undefined) await syncAll(world, steps);
     return refusal;
   } finally {
-    for (const step of steps) await step.unstage?.();
+    // The last first: a folder that an early step made for several files is empty only then.
+    for (const step of steps.toReversed()) await step.unstage?.();
   }
 }
 

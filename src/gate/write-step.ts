@@ -1,4 +1,5 @@
 import type { Committed } from '../disk/committed.ts';
+import { holdsAt } from '../disk/compare.ts';
 import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { fingerprintOf } from '../disk/hash.ts';
@@ -55,6 +56,7 @@ export function writeStep(world: World, change: NewBytes): Step {
   let folders: MadeFolders | undefined;
   let committed: Committed | undefined;
   let staged: Staged | undefined;
+  let left = false;
 
   const place = (): Place => {
     if (located.exists || located.missing.length === 1) return located.place;
@@ -95,10 +97,13 @@ export function writeStep(world: World, change: NewBytes): Step {
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
         return { ...done(world, change, outcome), effects };
       } catch (error) {
+        // The new file may have its name, and a temporary name that could not be removed besides.
+        left = before === undefined && holdsAt(place(), fingerprint);
         folders?.undo();
         throw error;
       }
     },
+    isLeft: () => left,
     revert: async () => {
       if (committed === undefined) return true;
       const isBack = await takeBack(world, change, {

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startChild } from '../support/child.ts';
+import { scratch } from '../support/tree.ts';
+
+interface Told {
+  readonly ended: string;
+  /** Lines of the tree that are new, and that are gone. */
+  readonly changed: number;
+  readonly missing: number;
+}
+
+const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
+const NOTHING = { changed: 0, missing: 0 };
+
+describe('a change of many files where descriptors run out', () => {
+  // The last is enough: the change is done there, so the limits before it are what stops it.
+  it.each(CHANGES.flatMap((change) => [64, 128, 4096].map((limit) => ({ change, limit }))))(
+    '$change with $limit descriptors is done, or leaves everything as it was',
+    async ({ change, limit }) => {
+      const { root, home } = scratch();
+      const within = ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
+      const child = await startChild('session-batch', { root, home, change, count: 300 }, within);
+      const told = await child.message<Told>();
+      if (limit === 4096) expect(told.ended).toBe('done');
+      if (told.ended !== 'done') expect(told).toMatchObject(NOTHING);
+    },
+  );
+});
+
+const mount = 'mount -t tmpfs -o size=16m lookfirst-test "$0" && exec "$@"';
+const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
+
+describe.skipIf(!canMount)(
+  'a change of many files on a disk that fills up (needs a mount of its own)',
+  () => {
+    const ROOMS = [64, 160, 4096].map((kilobytes) => kilobytes * 1024);
+    it.each(
+      CHANGES.flatMap((change) =>
+        ROOMS.flatMap((room) =>
+          (['on the same disk', 'on another disk'] as const).map((state) => ({ change, room, state })),
+        ),
+      ),
+    )(
+      '$change with $room bytes left, and our state $state, is done or leaves everything as it was',
+      async ({ change, room, state }) => {
+        const { base, home } = scratch();
+        const disk = join(base, 'disk');
+        mkdirSync(disk);
+        const within = ['unshare', '-Urm', 'sh', '-c', mount, disk];
+        const places = {
+          root: join(disk, 'root'),
+          home: state === 'on another disk' ? home : join(disk, 'home'),
+        };
+        const child = await startChild('session-batch', { ...places, change, count: 30, room }, within);
+        const told = await child.message<Told>();
+        if (room === ROOMS.at(-1)) expect(told.ended).toBe('done');
+        if (told.ended !== 'done') expect(told).toMatchObject(NOTHING);
+      },
+    );
+  },
+);

@@ -15,6 +15,7 @@ import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';
 import { samePlace } from '../text/same-place.ts';
+import { isSecretPath, masked } from '../text/secrets.ts';
 import { type UnifiedDiff, unifiedDiff } from '../text/unified.ts';
 import type { World } from './world.ts';
 
@@ -47,7 +48,8 @@ export async function outsideChange(
   const now = decodeText(snapshot.bytes)?.text;
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
-  const shown = boundedDiff(before, now, world.policy);
+  const visible = maskFor(world.policy, sighting.key);
+  const shown = boundedDiff(visible(before), visible(now), world.policy);
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));
   return {
@@ -63,6 +65,12 @@ export async function outsideChange(
       return place && covers({ kind: 'lines', ranges }, place.before) ? place.after : undefined;
     },
   };
+}
+
+/** How a text of this file is shown to a session. */
+export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
+  if (secrets === 'show') return (text) => text;
+  return (text) => masked(text, { secretFile: isSecretPath(path) });
 }
 
 type DiffBounds = Pick<Policy, 'maxDiffLines' | 'maxLineChars'>;

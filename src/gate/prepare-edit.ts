@@ -8,11 +8,13 @@ import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { decodeText } from '../text/decode.ts';
+import { isSecretPath, secretSpans, touchesSecret } from '../text/secrets.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
 import { look, type View } from './look.ts';
-import { type OutsideChange, outsideChange } from './outside-change.ts';
+import { maskFor, type OutsideChange, outsideChange } from './outside-change.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
@@ -58,6 +60,7 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   if (carried && change === undefined && !appendsFreely(world, intent))
     return refusedAs(world, view, stale(view));
 
+  if (touchesMasked(world, intent, view)) return unplanned(world, view, redacted(intent));
   const planned = plan(world, { intent, view, change });
   if (!planned.ok && carried) return refusedAs(world, view, stale(view));
   if (!planned.ok) return unplanned(world, view, planRefusal(planned, intent.kind, intent.path));
@@ -66,6 +69,19 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
   return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
+}
+
+/** An edit may not rest on a value that reads show masked, whether it guesses it or not. */
+function touchesMasked({ policy }: World, intent: TextIntent, { snapshot, path }: View): boolean {
+  if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
+  const text = decodeText(snapshot.bytes)?.text ?? '';
+  const spans = secretSpans(text, { secretFile: isSecretPath(path.relative) });
+  return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
+}
+
+function redacted({ kind, path }: TextIntent): Refusal {
+  const detail = { reason: 'the text to replace holds a masked value' };
+  return { code: 'REDACTED_READ', action: kind, path, next: 'use_edit', detail };
 }
 
 /** Nothing is told of contents before the gate has allowed it. */
@@ -251,7 +267,13 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
 function diffOf(world: World, view: View, planned: PlannedText): string {
   const before = view.snapshot?.bytes ?? Buffer.alloc(0);
   const maxLines = world.policy.maxDiffLines;
-  return unifiedDiff(before, Buffer.from(planned.bytes), { maxLines, context: DIFF_CONTEXT }).text;
+  const show = maskFor(world.policy, view.path.relative);
+  const after = Buffer.from(planned.bytes);
+  const texts = [before, after].map((bytes) => decodeText(bytes)?.text);
+  const [old, now] = texts;
+  if (old === undefined || now === undefined || (show(old) === old && show(now) === now))
+    return unifiedDiff(before, after, { maxLines, context: DIFF_CONTEXT }).text;
+  return unifiedDiff(show(old), show(now), { maxLines, context: DIFF_CONTEXT }).text;
 }
 
 function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {

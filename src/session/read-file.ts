@@ -12,7 +12,9 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
+import { isSecretPath } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { type VisibleText, visibleText } from './masked-text.ts';
 import { readHuge } from './read-huge.ts';
 import { isOutputPath, readOutput } from './read-output.ts';
 import { entryOf, type Reading, rangeOf, readResult, type Shown } from './reading.ts';
@@ -59,6 +61,10 @@ function readLocated(
   if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
   const kind = kindOf(located.stats);
   if (kind !== 'file') return refused(notAFile(path, kind));
+  if (world.policy.secrets === 'refuse' && isSecretPath(located.place.path.relative)) {
+    const detail = { reason: 'the policy refuses files that hold secrets' };
+    return refused({ code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail });
+  }
   const sizeBytes = Number(located.stats.size);
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
@@ -125,16 +131,19 @@ function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | R
   if ('problem' in snapshot) return unreadable(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);
-  const text = media === undefined ? textOf(snapshot.bytes) : undefined;
-  return text === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, text);
+  const file = media === undefined ? textOf(snapshot.bytes) : undefined;
+  if (file === undefined) return describe(reading, snapshot, media);
+  const { relative } = reading.located.place.path;
+  return showLines(reading, snapshot, visibleText(file, relative, world.policy));
 }
 
-function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown | Refusal {
+function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): Shown | Refusal {
   const { earlier } = reading;
+  const { text } = visible;
   const same =
     earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, snapshot.fingerprint);
   const known = same ? earlier.totalLines : undefined;
-  if (asksForAll(reading, snapshot)) return showAll(reading, snapshot, { text, known });
+  if (asksForAll(reading, snapshot)) return showAll(reading, snapshot, { visible, known });
   const totalLines = known ?? countOf(text, snapshot);
   const range = rangeOf(reading, totalLines);
   if ('code' in range) return range;
@@ -152,7 +161,7 @@ function showLines(reading: Reading, snapshot: Snapshot, text: FileText): Shown 
     sighting: sightingOf(reading, snapshot, {
       coverage: all ? WHOLE : linesCoverage([range], totalLines),
       totalLines,
-      flags: flagsOf(lines),
+      flags: flagsOf(lines, visible.isMasked(range)),
     }),
   };
 }
@@ -175,8 +184,8 @@ function linesResult(lines: ShownText, facts: LinesFacts): Shown['result'] {
   };
 }
 
-function flagsOf({ clamped }: ShownText): SightingFlags {
-  return clamped.length > 0 ? { ...NO_FLAGS, clamped: true } : NO_FLAGS;
+function flagsOf({ clamped }: ShownText, redacted: boolean): SightingFlags {
+  return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
 function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
@@ -200,8 +209,9 @@ function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
 function showAll(
   reading: Reading,
   snapshot: Snapshot,
-  { text, known }: { text: FileText; known: number | undefined },
+  { visible, known }: { visible: VisibleText; known: number | undefined },
 ): Shown {
+  const { text } = visible;
   const lines = shownText(text, showing(reading, 'all'));
   const totalLines = lazily(() => known ?? countOf(text, snapshot));
   return {
@@ -221,7 +231,11 @@ function showAll(
       encoding: text.encoding,
       clamped: lines.clamped,
     },
-    sighting: sightingOf(reading, snapshot, { coverage: WHOLE, totalLines: known, flags: flagsOf(lines) }),
+    sighting: sightingOf(reading, snapshot, {
+      coverage: WHOLE,
+      totalLines: known,
+      flags: flagsOf(lines, visible.isMasked('all')),
+    }),
   };
 }
 

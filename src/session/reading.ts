@@ -80,7 +80,8 @@ export function readResult(
   { result }: Shown,
   { coverage, fingerprint, flags }: Sighting,
 ): { ok: true } & ReadResult {
-  const complete = coverage.kind === 'whole' && fingerprint !== undefined && !flags.clamped && !flags.notText;
+  const isAll = !flags.clamped && !flags.notText && !flags.redacted;
+  const complete = coverage.kind === 'whole' && fingerprint !== undefined && isAll;
   // Added to the same object: copying it would make its text, which not everyone needs.
   return complete
     ? Object.assign(result, { ok: true as const, path, complete, revision: world.revisionOf(fingerprint) })

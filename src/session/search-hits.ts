@@ -19,10 +19,14 @@ export interface HitReader {
   readonly matches: number;
 }
 
-export function hitReader(mode: SearchResult['mode'], limit: number): HitReader {
+/** `show`: how a line of a file is shown. */
+export function hitReader(
+  mode: SearchResult['mode'],
+  { limit, show }: { readonly limit: number; show(line: string, path: string): string },
+): HitReader {
   switch (mode) {
     case 'lines':
-      return new LineHits(limit);
+      return new LineHits(limit, show);
     case 'files':
       return new FileHits(limit, /^([^\0]*)\0/);
     case 'count':
@@ -43,8 +47,11 @@ class LineHits implements HitReader {
   /** Where the lines of the file in hand begin. */
   #start = 0;
 
-  constructor(limit: number) {
+  readonly #show: (line: string, path: string) => string;
+
+  constructor(limit: number, show: (line: string, path: string) => string) {
     this.#limit = limit;
+    this.#show = show;
   }
 
   get hits(): readonly Hit[] {
@@ -81,7 +88,12 @@ class LineHits implements HitReader {
     }
     this.#chars += event.text.length;
     if (!event.context) this.matches += 1;
-    const hit = { path, line: event.line, text: event.text, ...(event.context ? { context: true } : {}) };
+    const hit = {
+      path,
+      line: event.line,
+      text: this.#show(event.text, path),
+      ...(event.context ? { context: true } : {}),
+    };
     this.#lines.push({ hit, end: event.end });
     return true;
   }

@@ -3,12 +3,15 @@ import type { RunLimits } from '../disk/ripgrep-watch.ts';
 import { kindOf } from '../disk/stats.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import type { Policy } from '../model/policy.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /** What finding and searching work with; every gate's World fits. */
 export interface SearchWorld {
   readonly workspace: Workspace;
+  /** How secrets in the lines of hits are shown; default: masked. */
+  readonly policy?: Pick<Policy, 'secrets'>;
   /** Where ripgrep comes from and how long it may run; for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
 }

@@ -9,6 +9,7 @@ import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { isSecretPath, masked } from '../text/secrets.ts';
 import { type HitReader, hitReader } from './search-hits.ts';
 import {
   invalid,
@@ -108,12 +109,18 @@ function whyInvalid(pattern: string, options: SearchOptions): string | undefined
   );
 }
 
+/** Lines of hits with their secrets masked, as the policy says. */
+function lineShower({ policy }: SearchWorld): (line: string, path: string) => string {
+  if (policy?.secrets === 'show') return (line) => line;
+  return (line, path) => masked(line, { secretFile: isSecretPath(path) });
+}
+
 async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {
   const files = openedFiles(search);
   try {
     const problem = files.open(place, shownPath(search.world.workspace, place.path));
     if (problem !== undefined) return refused({ ...unreadable(search.path, problem), action: 'search' });
-    const reader = hitReader(search.mode, search.limit);
+    const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
     const end = await readHits(search, files, reader);
     return whyFailed(search, end) ?? resultOf(search, reader, end.how);
   } finally {
@@ -127,7 +134,7 @@ async function searchFolder(search: Search, folder: Folder): Promise<Outcome<Sea
   const failed = whyFailed(search, first);
   if (failed !== undefined) return failed;
   candidates.sort();
-  const reader = hitReader(search.mode, search.limit);
+  const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
   let { how } = first;
   for (let start = 0; start < candidates.length; start += BATCH) {
     const end = await readBatch(search, folder, { reader, paths: candidates.slice(start, start + BATCH) });

@@ -7,6 +7,7 @@ import { MAX_QUOTED_CHARS } from '../../report/bounded.ts';
 import { carryRanges } from '../../text/carry.ts';
 import { lineCount } from '../../text/lines.ts';
 import { type UnifiedDiff, unifiedDiff } from '../../text/unified.ts';
+import { maskFor } from '../outside-change.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
 import type { Written } from './write-set.ts';
@@ -34,8 +35,9 @@ export async function showWrites(
   let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = fileOf(each);
+    const show = maskFor(world.policy, each.path.relative);
     const texts = await textsOf(world, each);
-    const diff = texts && unifiedDiff(texts.before, texts.after, { maxLines: room.lines });
+    const diff = texts && unifiedDiff(show(texts.before), show(texts.after), { maxLines: room.lines });
     if (texts === undefined || diff === undefined) {
       files.push(file);
       continue;

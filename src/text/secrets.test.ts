@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
+
+describe('isSecretPath', () => {
+  it.each([
+    '.env',
+    'a/.env',
+    '.env.local',
+    'prod.env',
+    'key.pem',
+    'x/id_rsa',
+    '.npmrc',
+    '.netrc',
+    'secrets.yml',
+    'credentials',
+  ])('%s holds secrets', (path) => expect(isSecretPath(path)).toBe(true));
+  it.each([
+    '.env.example',
+    '.env.sample',
+    '.env.template',
+    'env.ts',
+    'src/secrets.ts',
+    'keys.md',
+    'environment',
+    'package.json',
+  ])('%s holds none', (path) => expect(isSecretPath(path)).toBe(false));
+});
+
+const A = 'a'.repeat(40);
+const TOKENS = {
+  'GitHub token': `ghp_${A.slice(0, 36)}`,
+  'GitHub fine-grained token': `github_pat_${A}`,
+  'GitLab token': `glpat-${A.slice(0, 20)}`,
+  'AWS key id': 'AKIAIOSFODNN7EXAMPLE',
+  'Anthropic key': `sk-ant-api03-${A}`,
+  'OpenAI key': `sk-proj-${A}`,
+  'Stripe key': `sk_live_${A.slice(0, 24)}`,
+  'Slack token': 'xoxb-1234567890-abcdefghij',
+  'Google key': `AIza${A.slice(0, 35)}`,
+  'npm token': `npm_${A.slice(0, 36)}`,
+  'SendGrid key': `SG.${A.slice(0, 22)}.${A}`,
+  'Hugging Face token': `hf_${A.slice(0, 34)}`,
+  JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.${A}`,
+};
+
+describe('tokens in any file', () => {
+  it.each(Object.entries(TOKENS))('%s is masked', (_name, token) => {
+    expect(masked(`const key = "${token}";\n`, { secretFile: false })).toBe('const key = "[masked]";\n');
+  });
+
+  it.each([
+    'const skew = "sk-ip"',
+    'npm_config_registry=x',
+    'the_AKIA',
+    'ghp_short',
+    'eyJ.not.jwt',
+    'task-ant-hill',
+  ])('no token: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));
+
+  it('the body of a private key is masked line by line', () => {
+    const text = '-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\n';
+    expect(masked(text, { secretFile: false })).toBe(
+      '-----BEGIN RSA PRIVATE KEY-----\n[masked]\n[masked]\n-----END RSA PRIVATE KEY-----\n',
+    );
+  });
+});
+
+describe('values of a secret file', () => {
+  it.each([
+    ['A=1\nB="two words"\n', 'A=[masked]\nB="[masked]"\n'],
+    ['# note\nexport KEY=value # why\nEMPTY=\n', '# note\nexport KEY=[masked] # why\nEMPTY=\n'],
+    ['A=1\r\nB=2\r\n', 'A=[masked]\r\nB=[masked]\r\n'],
+    ['{\n  "user": "me",\n  "list": [1]\n}\n', '{\n  "user": "[masked]",\n  "list": [1]\n}\n'],
+    ['token: abc\nnested:\n  key: def\n', 'token: [masked]\nnested:\n  key: [masked]\n'],
+    ['machine x login me password p4ss\n', 'machine x login me password [masked]\n'],
+  ])('%j', (text, expected) => {
+    expect(masked(text, { secretFile: true })).toBe(expected);
+    expect(expected.split('\n').length).toBe(text.split('\n').length);
+  });
+});
+
+describe('touchesSecret', () => {
+  const text = 'A=one\nB=two\n# note\n';
+  const spans = secretSpans(text, { secretFile: true });
+  it.each(['A=one', 'A=wrong', 'one\nB', 'A=o', 'B=[masked]'])('%j touches', (anchor) => {
+    expect(touchesSecret(text, spans, anchor)).toBe(true);
+  });
+  it.each(['# note', 'C=new', '\n# note\n'])('%j does not', (anchor) => {
+    expect(touchesSecret(text, spans, anchor)).toBe(false);
+  });
+});

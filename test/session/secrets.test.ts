@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Session } from '../../src/model/session.ts';
+import { openSession } from '../../src/session/open-session.ts';
+import { scratch } from '../support/tree.ts';
+
+const ENV = '# settings\nTOKEN=very-private\nNAME="also private"\n';
+
+let root: string;
+let home: string;
+let session: Session;
+
+beforeEach(async () => {
+  ({ root, home } = scratch());
+  writeFileSync(join(root, '.env'), ENV);
+  mkdirSync(join(root, 'src'));
+  session = await openSession({ roots: [root], home, store: 'memory:' });
+});
+afterEach(() => session.close());
+
+async function reopened(secrets: 'refuse' | 'show'): Promise<void> {
+  await session.close();
+  session = await openSession({ roots: [root], home, store: 'memory:', policy: { secrets } });
+}
+
+describe('a secret file', () => {
+  it('is shown with its values masked, line by line', async () => {
+    const read = await session.read('.env');
+    if (!read.ok) throw new Error(read.refusal.code);
+    expect(read.text).toBe('# settings\nTOKEN=[masked]\nNAME="[masked]"');
+    expect(read.complete).toBe(false);
+    expect(read.revision).toBeUndefined();
+  });
+
+  it('cannot be overwritten after a masked read', async () => {
+    await session.read('.env');
+    expect(await session.write('.env', 'TOKEN=[masked]\n')).toMatchObject({ ok: false });
+    const refused = await session.write('.env', 'TOKEN=new\n');
+    expect(refused).toMatchObject({ ok: false, refusal: { code: 'REDACTED_READ' } });
+    expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
+  });
+
+  it('takes edits and appends beside the masked values', async () => {
+    await session.read('.env');
+    expect(
+      await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]),
+    ).toMatchObject({ ok: true });
+    expect(await session.append('.env', 'NEW=1\n')).toMatchObject({ ok: true });
+    expect(readFileSync(join(root, '.env'), 'utf8')).toBe(
+      `# our settings\nTOKEN=very-private\nNAME="also private"\nNEW=1\n`,
+    );
+  });
+
+  it.each(['TOKEN=very-private', 'TOKEN=a wrong guess', 'TOKEN=[masked]', 'very-private'])(
+    'gives the same answer to right and wrong guesses of a value: %s',
+    async (oldString) => {
+      await session.read('.env');
+      const refused = await session.edit('.env', [{ oldString, newString: 'x' }]);
+      expect(refused).toMatchObject({ ok: false, refusal: { code: 'REDACTED_READ' } });
+    },
+  );
+
+  it('is not told apart from others before it was read', async () => {
+    const refused = await session.edit('.env', [{ oldString: 'TOKEN=very-private', newString: 'x' }]);
+    expect(refused).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
+  });
+
+  it('is masked in searches and in the diff of a refusal', async () => {
+    const found = await session.search('TOKEN', { path: '.env' });
+    if (!found.ok) throw new Error(found.refusal.code);
+    expect(found.hits.map(({ text }) => text)).toEqual(['TOKEN=[masked]']);
+    await session.read('.env');
+    writeFileSync(join(root, '.env'), `${ENV}OTHER=secret-too\n`);
+    const refused = await session.write('.env', 'x\n');
+    expect(JSON.stringify(refused)).not.toMatch(/very-private|also private|secret-too/);
+  });
+
+  it('is refused, or shown, where the policy says so', async () => {
+    await reopened('refuse');
+    expect(await session.read('.env')).toMatchObject({ ok: false, refusal: { code: 'PROTECTED' } });
+    await reopened('show');
+    expect(await session.read('.env')).toMatchObject({ ok: true, text: ENV.trimEnd() });
+  });
+});
+
+it('a token in any file is masked, and the rest of the file can be edited', async () => {
+  const token = `ghp_${'a'.repeat(36)}`;
+  writeFileSync(join(root, 'src/a.ts'), `const key = '${token}';\nconst b = 1;\n`);
+  const read = await session.read('src/a.ts');
+  expect(read).toMatchObject({ ok: true, text: "const key = '[masked]';\nconst b = 1;" });
+  expect(await session.edit('src/a.ts', [{ oldString: 'b = 1', newString: 'b = 2' }])).toMatchObject({
+    ok: true,
+  });
+  expect(readFileSync(join(root, 'src/a.ts'), 'utf8')).toContain(token);
+});
+
+it('lines without a secret are read as they are', async () => {
+  const read = await session.read('.env', { offset: 1, limit: 1 });
+  expect(read).toMatchObject({ ok: true, text: '# settings' });
+});

@@ -18,6 +18,8 @@ export interface Call extends Answerable {
   readonly revision: string | undefined;
   /** The edition of the bearings by which its paths mean the same to the upstream; undefined: they do by themselves. */
   readonly trusts: number | undefined;
+  /** Typographic quotes that were straightened in its texts. */
+  readonly straightened: number;
   /** What was asked about its paths so far. */
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
@@ -37,7 +39,16 @@ export interface Call extends Answerable {
 export function newCall(
   given: Pick<
     Call,
-    'id' | 'key' | 'tool' | 'args' | 'line' | 'message' | 'understanding' | 'revision' | 'trusts'
+    | 'id'
+    | 'key'
+    | 'tool'
+    | 'args'
+    | 'line'
+    | 'message'
+    | 'understanding'
+    | 'revision'
+    | 'trusts'
+    | 'straightened'
   >,
 ): Call {
   return {
@@ -50,6 +61,7 @@ export function newCall(
     understanding: given.understanding,
     revision: given.revision,
     trusts: given.trusts,
+    straightened: given.straightened,
     located: new Map(),
     stage: 'waiting',
     times: { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY },

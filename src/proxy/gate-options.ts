@@ -1,7 +1,7 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import type { PresetName } from '../model/policy.ts';
+import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';
 import type { InterceptOptions } from './intercept-options.ts';
@@ -18,6 +18,8 @@ export interface GateOptions {
   readonly wording?: PresetName;
   /** The user's own tables; tried before the known ones. */
   readonly tables?: readonly ServerTable[];
+  /** Typographic quotes in texts that go to the upstream; default `off`. */
+  readonly quotes?: Policy['quotes'];
   /** Tools that may change something and that no table describes; default `allow`. */
   readonly unknownTools?: UnknownTools;
   /** Adds a receipt with the revision to what was read; default false. */
@@ -47,6 +49,7 @@ export function gateFor(
     catalogue: new Catalogue(KNOWN_SERVERS, options.tables),
     wording: options.wording ?? 'default',
     unknownTools: options.unknownTools ?? 'allow',
+    quotes: options.quotes ?? 'off',
     where: {
       root: options.root,
       rootNames: options.rootNames ?? [],

@@ -20,7 +20,7 @@ function server(name: string, upstream: Whereabouts['upstream'] | string, tables
   const bearings = new Bearings(where);
   const sent = (line: string) => {
     const given = { line: Buffer.from(line), message: parseRecord(Buffer.from(line)) };
-    return readCall({ receipts: false, catalogue, where }, bearings, given).line.toString();
+    return readCall({ receipts: false, quotes: 'off', catalogue, where }, bearings, given).line.toString();
   };
   const call = (tool: string, args: object) => {
     const line = JSON.stringify({ id: 1, params: { name: tool, arguments: args } });

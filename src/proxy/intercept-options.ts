@@ -1,5 +1,5 @@
 import type { ForeignSession } from '../model/foreign-session.ts';
-import type { PresetName } from '../model/policy.ts';
+import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
@@ -18,6 +18,8 @@ export interface InterceptOptions {
   /** Whose sentences refusals speak. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
+  /** Which typographic quotes become straight in what is forwarded. */
+  readonly quotes: Policy['quotes'];
   readonly where: Whereabouts;
   /** Adds a receipt to what was read. */
   readonly receipts: boolean;

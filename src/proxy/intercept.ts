@@ -1,5 +1,6 @@
 import { Fault } from '../model/fault.ts';
 import type { JsonRecord } from '../model/record.ts';
+import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
@@ -173,7 +174,9 @@ export class Intercept {
       const prepared = await call.session.announce(intents, call.times, call.tool);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
       call.change = prepared.change;
-      call.notices = prepared.notices;
+      const { straightened: count } = call;
+      const straightened: readonly Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
+      call.notices = [...prepared.notices, ...straightened];
     }
     if (call.trusts !== undefined && call.trusts !== this.#bearings.edition) {
       await this.#settleUnsent(call);

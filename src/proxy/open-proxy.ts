@@ -73,6 +73,7 @@ function gateOf(options: OpenProxyOptions, sessions: Sessions): Gate {
     tables,
     session: sessionChooser(options, sessions),
     wording: policy.wording,
+    quotes: policy.quotes,
     root: workspace.roots[0] ?? '',
     rootNames: options.workspace.roots.slice(0, 1),
   };

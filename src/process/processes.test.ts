@@ -8,6 +8,7 @@ import {
   realpathSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -224,6 +225,43 @@ describe.skipIf(here === undefined)('a confined command', () => {
   it('cannot write a file beyond the limit', async () => {
     const { output } = await run('head -c 30000000 /dev/zero > big; stat -c %s big', { profile: CONFINE });
     expect(output.head).toContain(`${1 << 24}\n`);
+  });
+});
+
+describe.skipIf(here === undefined)('a confined command does not escape', () => {
+  /** Each tries to write `escaped` into a file outside, or to print what it must not read. `O` is the folder outside. */
+  it.each<[string, string]>([
+    ['by a path', 'echo escaped > "$O/f"'],
+    ['by `..`', 'echo escaped > "../outside/f"'],
+    ['by a link', 'ln -s "$O" l; echo escaped > l/f'],
+    ['by a link in place of a folder', 'mkdir d; rmdir d; ln -s "$O" d; echo escaped > d/f'],
+    ['by /proc/1/root', 'echo escaped > "/proc/1/root$O/f"'],
+    ['by the working folder of its parent', 'echo escaped > "/proc/$PPID/cwd/../../outside/f"'],
+    ['by every descriptor', 'for d in /proc/self/fd/*; do echo escaped > "$d/../../outside/f"; done'],
+    ['by mounting', 'mount -o remount,rw / && echo escaped > "$O/f"; umount "$PWD" && echo escaped > f'],
+    ['by a new namespace', 'unshare -Urm sh -c "mount -o remount,rw,bind $O && echo escaped > $O/f"'],
+    ['by a setuid program', 'cp /bin/sh s; chmod 4755 s; ./s -c "echo escaped > $O/f"'],
+    ['by reading the state', 'cat "$O/../state/secret"'],
+  ])('%s', async (_way, script) => {
+    const outside = join(workspace, '..', 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(home, 'secret'), 'escaped');
+    const command = `O='${outside}'; ${script}`;
+    const { output } = await run(`${command}; true`, { profile: CONFINE });
+    expect(output.head.replaceAll(/[^\n]*: [^\n]*/g, '')).not.toContain('escaped');
+    expect(readdirSync(outside)).toEqual([]);
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+
+  it('by a socket of the machine', async () => {
+    const path = join(workspace, '..', 's');
+    const met: string[] = [];
+    const server = createServer(() => met.push('met')).listen(path);
+    const script = `node -e 'require("net").connect(process.argv[1]).on("error",()=>console.log("no")).on("connect",()=>console.log("yes"))' '${path}'; true`;
+    const { output } = await run(script, { profile: CONFINE });
+    server.close();
+    // The folder is in /tmp, which is private.
+    expect([output.head.trim(), met]).toEqual(['no', []]);
   });
 });
 

@@ -22,8 +22,12 @@ export async function checkRipgrep(cli: Cli): Promise<Check> {
 
 /** Commands can be run in a sandbox. Without one everything else works. */
 export async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<Check> {
-  const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
-  return works ? ok('commands', message) : warn('commands', message);
+  try {
+    const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
+    return works ? ok('commands', message) : warn('commands', message);
+  } catch (error) {
+    return warn('commands', reasonOf(error));
+  }
 }
 
 const PRECIOUS = 'nobody has read this\n';

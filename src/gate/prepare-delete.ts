@@ -4,6 +4,7 @@ import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
@@ -45,6 +46,8 @@ async function judged(
     located.exists && located.stats.isDirectory()
       ? await lookInside(world, ledger, { intent, located })
       : undefined;
+  const held = located.exists ? heldAmong(world, folder?.nodes ?? []) : undefined;
+  if (held !== undefined) return no(heldRefusal('delete', located.place.path, held));
   const verdict = judge(
     { ...view.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
     world.policy,
@@ -58,6 +61,19 @@ async function judged(
   const seen = verdict.licence === 'seen' ? await seenFiles(world, ledger, folder) : NOTHING_SEEN;
   const prepared = await prepareGoing(world, { located, snapshot, folder, errno: view.facts.errno, seen });
   return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
+}
+
+/**
+ * The outermost thing in a folder that keeps it: names inside a protected folder are not told. Found before judging, for
+ * no listing could ever show all of such a folder.
+ */
+function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPath | undefined {
+  const held = nodes.filter(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
+  return held.reduce<ResolvedPath | undefined>(
+    (outermost, { path }) =>
+      outermost !== undefined && outermost.relative.length <= path.relative.length ? outermost : path,
+    undefined,
+  );
 }
 
 interface Leaving extends Pick<View, 'snapshot'> {
@@ -148,9 +164,6 @@ async function prepareFolder(
   { nodes, seen }: Pick<Inside, 'nodes'> & Pick<Leaving, 'seen'>,
 ): Promise<Prepared> {
   if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
-  const { workspace } = world;
-  const held = nodes.find(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
-  if (held !== undefined) return no(heldRefusal('delete', located.place.path, held.path));
   const readOnly = nodes.find((node) => node.kind === 'file' && node.readOnly);
   if (readOnly !== undefined) return no(readOnlyRefusal(located, readOnly));
   const other = nodes.find((node) => node.kind === 'other');

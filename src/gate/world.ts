@@ -17,6 +17,8 @@ export interface World {
   readonly locks: Locks;
   readonly store: Store;
   readonly images: Images;
+  /** The state folder's canonical path. */
+  readonly home: string;
   readonly policy: Policy;
   /** Leave that the operator gave for what is being judged. */
   readonly granted?: readonly ActiveGrant[];

@@ -108,8 +108,9 @@ class Listing {
     const names = as === 'names' ? listUnsorted(dir) : listNames(dir);
     const { after } = at;
     const skipped = after === undefined ? 0 : names.filter(({ name }) => name <= after).length;
-    let shown = skipped;
-    for (const entry of names.slice(skipped)) {
+    const visible = names.slice(skipped).filter((entry) => !this.#isHidden(path, entry));
+    let shown = names.length - visible.length;
+    for (const entry of visible) {
       if (this.entries.length >= limit - at.kept) break;
       if (this.entries.length >= this.#pauseAt) await this.#pause();
       const name = `${at.prefix}${entry.name}`;
@@ -124,6 +125,18 @@ class Listing {
     if (page.kind !== 'none') this.sightings.push(this.#sighting(path, names, page));
   }
 
+  /** The state folder is not shown at all. */
+  #isHidden(path: ResolvedPath, { kind, name }: DirectoryEntry): boolean {
+    const { workspace, home } = this.#world;
+    return kind === 'directory' && workspace.child(path, name).absolute === home;
+  }
+
+  /** Names inside a protected folder are nobody's business either. */
+  #isProtected(path: ResolvedPath, name: string): boolean {
+    const { workspace } = this.#world;
+    return workspace.protectsFrom(workspace.child(path, name), 'list') !== undefined;
+  }
+
   async #pause(): Promise<void> {
     const { signal, onProgress } = this.#bounds.options;
     this.#pauseAt = this.entries.length + STRIDE;
@@ -133,6 +146,7 @@ class Listing {
   }
 
   async #descend(dir: PinnedDirectory, name: string, path: ResolvedPath, at: Level): Promise<void> {
+    if (this.#isProtected(path, name)) return;
     if (at.depth >= MAX_DEPTH) {
       this.cut = undefined;
       return;

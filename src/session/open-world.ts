@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { stateFolder } from '../config/home.ts';
+import { policyFilePath, stateFolder } from '../config/home.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { openDisk } from '../disk/context.ts';
 import { loadNative } from '../disk/native.ts';
@@ -18,6 +18,7 @@ import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
 import type { Guarantee } from '../workspace/guarantee.ts';
 import { Workspace } from '../workspace/workspace.ts';
+import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
 
 export interface WorldOptions {
   readonly roots: readonly string[];
@@ -39,10 +40,11 @@ export interface OpenWorld extends World {
 
 /** Opens everything a gate works with, cleans up after processes that died, and returns it; the only wiring. */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
-  const home = prepareHome(options.home ?? defaultHome());
+  const givenHome = options.home ?? defaultHome();
+  const home = prepareHome(givenHome);
   const opened: Closing[] = [];
   try {
-    const world = await assemble({ ...options, home }, opened);
+    const world = await assemble({ ...options, home, givenHome }, opened);
     await recoverWorld(world);
     return world;
   } catch (error) {
@@ -55,7 +57,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
 type Closing = () => void | Promise<void>;
 
 async function assemble(
-  options: WorldOptions & { readonly home: string },
+  options: WorldOptions & { readonly home: string; readonly givenHome: string },
   opened: Closing[],
 ): Promise<OpenWorld> {
   const { policy, home } = options;
@@ -68,6 +70,8 @@ async function assemble(
     ...(options.require === undefined ? {} : { require: options.require }),
   });
   opened.push(() => workspace.close());
+  keepStateOutOfReach(workspace.roots, options.givenHome);
+  keepPolicyOutOfReach(workspace.roots, policyFilePath(home, process.platform), home);
   const { durability } = policy;
   const state = await openState(url, { home, durability });
   opened.push(() => state.close());
@@ -90,6 +94,7 @@ async function assemble(
     locks,
     store,
     images,
+    home,
     policy,
     baselines,
     processes: new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() }),

@@ -1,0 +1,54 @@
+import { Fault } from '../model/fault.ts';
+import { linkCount, linksOn } from '../workspace/links-on.ts';
+
+/**
+ * A policy or a state that the agent can redirect is none. Throws a Fault CONFIG_INVALID if the state folder is reached
+ * through a link inside a root or is a link into one, or if a root lies inside the state folder. A state folder that
+ * merely lies in a root is served: it is protected there.
+ */
+export function keepStateOutOfReach(roots: readonly string[], given: string): void {
+  const { target, links } = mustNotPassThrough(roots, 'state folder', given);
+  const inside = roots.find((root) => isWithin(root, target));
+  if (inside !== undefined)
+    throw invalid(
+      given,
+      `the folder ${inside} lies in the state folder ${target}: choose another of the two`,
+    );
+  if (links.length > 0 && roots.some((root) => isWithin(target, root)))
+    throw invalid(given, `the state folder ${given} is a link into the workspace: name a folder outside`);
+}
+
+/** The same for a policy file. It may lie in a root only inside the state folder, where it is protected. */
+export function keepPolicyOutOfReach(roots: readonly string[], file: string, home: string): void {
+  const { target } = mustNotPassThrough(roots, 'policy file', file);
+  if (!isWithin(target, home) && roots.some((root) => isWithin(target, root)))
+    throw invalid(
+      file,
+      `the policy file ${file} lies in the workspace, where the agent could change it: keep it elsewhere`,
+    );
+  if (linkCount(target) > 1)
+    throw invalid(
+      file,
+      `the policy file ${file} has another name (a hard link) that could be written: copy it`,
+    );
+}
+
+function mustNotPassThrough(
+  roots: readonly string[],
+  what: string,
+  path: string,
+): ReturnType<typeof linksOn> {
+  const walked = linksOn(path);
+  const link = walked.links.find((each) => roots.some((root) => isWithin(each, root)));
+  if (link !== undefined)
+    throw invalid(path, `the ${what} ${path} is reached through ${link}, a link that the agent could change`);
+  return walked;
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+function invalid(path: string, message: string): Fault {
+  return new Fault('CONFIG_INVALID', message, { path, reason: 'reach' });
+}

@@ -168,7 +168,8 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     const program = join(base, 'dist/bin/lookfirst.js');
     writeScript({ program });
     await callScript(blindWrite(), ['claude-code'], env());
-    await expect.poll(residents).toHaveLength(1);
+    await expect.poll(sockets).toHaveLength(2);
+    expect(residents()).toHaveLength(1);
     execFileSync('cp', [program, copy]);
     execFileSync('mv', [copy, program]);
     await expect.poll(residents).toEqual([]);

@@ -2,7 +2,8 @@ import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
 import type { HookEvent, Reply, ToolCall } from './event.ts';
-import { callId, denied, meaningOf, noticeText, type Scene } from './scene.ts';
+import { configurationRefusal } from './operator.ts';
+import { callId, denied, deniedByUser, meaningOf, noticeText, type Scene } from './scene.ts';
 
 const PASS: Reply = { verdict: 'pass' };
 
@@ -20,6 +21,8 @@ export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'be
   const { inside, outside } = await sorted(scene, intents);
   if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
   if (inside.length === 0) return PASS;
+  const ours = await configurationRefusal(scene, inside);
+  if (ours !== undefined) return deniedByUser(scene, ours);
   const told = scene.host.contextBefore ? 'now' : 'settled';
   const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
   if (!announced.ok) return denied(scene, announced.refusal);

@@ -5,7 +5,8 @@ import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, Reply } from './event.ts';
-import { callId, denied, noticeText, pathOf, type Scene } from './scene.ts';
+import { configurationRefusal, operatorRefusal } from './operator.ts';
+import { callId, denied, deniedByUser, noticeText, pathOf, type Scene } from './scene.ts';
 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
 
@@ -14,10 +15,15 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * tools; for everything else it may change, the bytes before are kept.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
+  const forbidden = operatorRefusal(run.command);
+  if (forbidden !== undefined) return deniedByUser(scene, forbidden);
   const writes: string[] = [];
   for (const write of writesOf(run.command)) {
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-    for (const intent of await intentsOf(scene, run, write)) {
+    const intents = await intentsOf(scene, run, write);
+    const ours = await configurationRefusal(scene, intents);
+    if (ours !== undefined) return deniedByUser(scene, ours);
+    for (const intent of intents) {
       const vetted = await scene.session.vetCommandWrite(intent, how);
       if (!vetted.ok) return denied(scene, vetted.refusal);
       writes.push(intent.kind === 'move' ? intent.destination : intent.path);

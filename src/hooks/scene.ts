@@ -85,6 +85,12 @@ export function callId({ call, tool, input }: ToolCall): string {
   return `h${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
 
+/** Denies what only the user may do, and leaves a line in the journal. */
+export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Reply> {
+  await scene.session.foreign().note(`refused to an agent: ${refusal.path}`);
+  return denied(scene, refusal);
+}
+
 export function denied(scene: Scene, refusal: Refusal): Reply {
   return scene.policy.mode === 'observe'
     ? { verdict: 'pass' }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scratch } from '../support/tree.ts';
@@ -201,5 +201,35 @@ describe('a conversation through hooks', () => {
     writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ mode: 'observe' }));
     expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
     expect((await run(['log'])).stdout).toContain('NOT_READ');
+  });
+
+  it.each([
+    'lookfirst remove claude-code',
+    'npx -y lookfirst allow a.txt',
+    'cd / && lookfirst sessions forget s',
+    'lookfirst gc --purge a',
+  ])('a command of the operator is refused to an agent and journalled: %s', async (command) => {
+    expect(await announced('run', { command })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[PROTECTED]'),
+    });
+    expect((await run(['log'])).stdout).toContain('refused to an agent');
+  });
+
+  it("a client's settings with our hooks are not for the agent, others are", async () => {
+    mkdirSync(join(root, '.claude'));
+    put('.claude/settings.local.json', '{"hooks": {"PreToolUse": ["lookfirst-hook"]}}');
+    await shell('cat .claude/settings.local.json');
+    const input = { path: '.claude/settings.local.json', content: '{}' };
+    expect(await announced('write', input)).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[PROTECTED]'),
+    });
+    expect(await announced('run', { command: 'echo {} > .claude/settings.local.json' })).toMatchObject({
+      verdict: 'deny',
+    });
+    put('.claude/settings.local.json', '{}');
+    await shell('cat .claude/settings.local.json');
+    expect(await announced('write', input, 'c9')).toEqual({ verdict: 'pass' });
   });
 });

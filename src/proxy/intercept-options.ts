@@ -1,8 +1,10 @@
+import type { Rule } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
+import type { ToolNames } from '../report/tool-names.ts';
 import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Turns } from './turns.ts';
@@ -42,8 +44,18 @@ export function inWords(
 ): string {
   if (isUnknownTool(refusal)) return unknownToolText(refusal);
   const { catalogue, wording } = options;
-  const text = explain(refusal, { nowMs: Date.now(), tools: catalogue.words, wording });
-  const rule = catalogue.rulesOf(tool)?.find(({ does }) => does === 'move');
+  const rules = catalogue.rulesOf(tool) ?? [];
+  const tools = inArgumentsOf(rules, catalogue.words);
+  const text = explain(refusal, { nowMs: Date.now(), tools, wording });
+  const rule = rules.find(({ does }) => does === 'move');
   if (refusal.code !== 'ALREADY_EXISTS' || rule?.does !== 'move' || rule.taken === undefined) return text;
   return `${rule.taken.replace('PATH', () => refusal.path)}\n${text}`;
+}
+
+/** The words of the server, with the arguments of the tool that was called. */
+function inArgumentsOf(rules: readonly Rule[], words: ToolNames): ToolNames {
+  const rule = rules.find(({ does }) => does === 'edit');
+  const names = rule?.does === 'edit' ? [rule.edit.old].flat() : [];
+  const [oldText] = names;
+  return oldText === undefined ? words : { ...words, arguments: { ...words.arguments, oldText } };
 }

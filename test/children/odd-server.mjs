@@ -37,6 +37,8 @@ const tools = {
   edit_file: () => {
     throw new Error('not today');
   },
+  read_several: ({ paths }) =>
+    text(paths.map((path) => `${path}:\n${readFileSync(path, 'utf8')}\n`).join('\n---\n')),
   // Shows a file in a form of its own.
   show: ({ path }) => text(`<<< ${path} >>>\n${readFileSync(path, 'utf8')}`),
   save: ({ file_path, text: content }) => {

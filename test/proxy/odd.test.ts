@@ -169,6 +169,15 @@ describe('tools that nobody has described', () => {
     expect(readFileSync(path, 'utf8')).toBe('new\n');
   });
 
+  it('that show several files as the official server does count as reads of each', async () => {
+    const { client, path, root } = await open({ name: 'nobody-knows-me' });
+    const other = join(root, 'b.txt');
+    writeFileSync(other, 'other\n');
+    await client.call('read_several', { paths: [path, other] });
+    for (const file_path of [path, other])
+      expect((await client.call('save', { file_path, text: 'new\n' })).ok).toBe(true);
+  });
+
   it('that show a file in a form of their own do not license an overwrite', async () => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     await client.call('show', { path });

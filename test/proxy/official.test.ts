@@ -75,6 +75,15 @@ describe('the official server behind the gate', () => {
     expect(read(path)).toBe('second\n');
   });
 
+  it('names the arguments of the tool that was called', async () => {
+    const { client, path } = open();
+    await client.call('read_text_file', { path });
+    const edits = [{ oldText: 'thre\nfour', newText: 'x' }];
+    const answer = await client.call('edit_file', { path, edits });
+    expect(answer).toMatchObject({ ok: false, code: 'NO_MATCH' });
+    expect(answer.text).not.toContain('old_string');
+  });
+
   it('lets a refusal license only what was sent after it', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path });

@@ -1,5 +1,6 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { itemsOf } from './rule-scope.ts';
+import { SECTIONS } from './servers/official-filesystem.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-name.ts';
 
@@ -89,6 +90,13 @@ function looks(args: JsonRecord, counts: boolean): Rule[] {
   const [only] = single;
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
+  const [list] = many;
+  // Servers show several files as the official one does, if any way is common.
+  if (counts && list !== undefined && many.length === 1 && single.length === 0)
+    return [
+      { does: 'read', each: list, path: '.', shown: SECTIONS },
+      { does: 'look', each: list, path: 'path' },
+    ];
   return [
     ...single.map((path): Rule => ({ does: 'look', path })),
     ...many.flatMap((each): Rule[] => [

@@ -4,7 +4,7 @@ const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
 ];
 /** `PATH:` and the text, or `PATH: Error - why`; one result for all. */
-const SECTIONS: Shown = {
+export const SECTIONS: Shown = {
   as: 'sections',
   open: 'PATH:\n',
   failed: 'PATH: Error - ',

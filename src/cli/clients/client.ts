@@ -47,6 +47,8 @@ export interface Client {
   files(scope: Scope, places: Places): readonly string[];
   /** What a project file calls the project's own folder; undefined if only a full path is sure to mean it. */
   readonly projectDir: string | undefined;
+  /** How the user-wide file names the project in which the client starts its servers; absent: by its full path. */
+  readonly userDir?: string;
   /** The entry that starts our server; values of a TOML client are strings and lists of strings. */
   entry(launch: Launch): JsonEntry;
   /** The entry that connects to our server over HTTP; undefined if the file cannot say that. */

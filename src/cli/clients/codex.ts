@@ -16,6 +16,7 @@ export const CODEX: Client = {
     return [joined(places, dir, 'config.toml')];
   },
   projectDir: '.',
+  userDir: '.',
   entry: ({ command, args }) => ({ command, args }),
   remote: ({ url }) => ({ url, bearer_token_env_var: 'LOOKFIRST_TOKEN' }),
   next: 'Start Codex again; /mcp shows the server.',

@@ -51,11 +51,15 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
 /**
  * Replaces the file in one step, keeping its mode and owner; undefined removes it. False, and nothing done, if the
  * file is no longer as it was read: its owner may be writing it too. Between that look and the exchange lies an
- * instant nobody can close.
+ * instant nobody can close. `private`: a new file is for its owner alone.
  */
-export function writeConfig(file: ConfigFile, text: string | undefined): boolean {
+export function writeConfig(
+  file: ConfigFile,
+  text: string | undefined,
+  access: 'as-usual' | 'private' = 'as-usual',
+): boolean {
   try {
-    return text === undefined ? remove(file) : replace(file, text);
+    return text === undefined ? remove(file) : replace(file, text, access);
   } catch (error) {
     throw failure('write', file.path, error);
   }
@@ -84,13 +88,14 @@ function bytesOf(path: string, stats: Stats): Buffer | string | undefined {
   return ifThere(() => readFileSync(path));
 }
 
-function replace(file: ConfigFile, text: string): boolean {
+function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private'): boolean {
   const { path } = file;
   const before = ifThere(() => lstatSync(path));
-  mkdirSync(dirname(path), { recursive: true });
+  const isPrivate = access === 'private';
+  mkdirSync(dirname(path), { recursive: true, ...(isPrivate ? { mode: 0o700 } : {}) });
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   // What only its owner may read is nobody else's on the way either.
-  const handle = openSync(temporary, 'wx', before === undefined ? 0o666 : 0o600);
+  const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
   let kept = false;
   try {
     writeFileSync(handle, text);

@@ -3,6 +3,7 @@ import type { Client, Places, Scope } from './client.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
 import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
 import type { Edited } from './edit.ts';
+import type { FormerFiles } from './former.ts';
 import { HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
@@ -20,6 +21,8 @@ export interface ConfigureRequest {
   /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
+  /** Where former contents are kept; absent: they are not. */
+  readonly former?: FormerFiles;
 }
 
 /** What `init --hooks` needs to know. */
@@ -68,7 +71,6 @@ interface Candidate {
   readonly path: string;
 }
 
-/** The files in question, the likeliest first: of each scope the one that exists, or the one to create. */
 /** Adds our hooks to a client's settings, or takes them out of every scope. */
 export function configureHooks(
   request: ConfigureRequest & { readonly hooks: HookRequest },
@@ -101,6 +103,7 @@ function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): E
   return left === '{}' ? { ok: true, text: undefined } : rest;
 }
 
+/** The files in question, the likeliest first: of each scope the one that exists, or the one to create. */
 function candidatesOf(request: ConfigureRequest): Candidate[] {
   const { client, places } = request;
   return scopesOf(request).flatMap((scope) => {
@@ -126,17 +129,18 @@ function configureFile(request: ConfigureRequest, candidate: Candidate): Configu
 }
 
 function changeFile(
-  { dryRun }: Pick<ConfigureRequest, 'dryRun'>,
+  request: ConfigureRequest,
   path: string,
   change: (text: string | undefined) => Edited,
   next: string,
 ): ConfigureReport {
+  const { dryRun } = request;
   const file = readConfig(path);
   if ('reason' in file) return { ok: false, file: path, reason: file.reason };
-  const edit = change(file.text);
+  const edit = formerOf(request, file) ?? change(file.text);
   if (!edit.ok) return { ...edit, file: path };
   if (edit.text !== file.text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
-  if (edit.text !== file.text && !dryRun && !writeConfig(file, edit.text))
+  if (edit.text !== file.text && !dryRun && !writeAndKeep(request, file, edit.text))
     return { ok: false, file: path, reason: 'it was changed meanwhile; try again' };
   return {
     ok: true,
@@ -145,6 +149,25 @@ function changeFile(
     diff: unifiedDiff(file.text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text,
     next,
   };
+}
+
+/** The file as it was before any `init`, for a `remove` of everything, if nobody changed it since. */
+function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): Edited | undefined {
+  if (action !== 'remove' || proxy !== undefined) return undefined;
+  const kept = former?.of(file.path, file.text);
+  return kept === undefined ? undefined : { ok: true, text: kept.text };
+}
+
+/** Keeps the former content before `init` writes, and forgets it after `remove`. */
+function writeAndKeep(
+  { action, former }: ConfigureRequest,
+  file: ConfigFile,
+  text: string | undefined,
+): boolean {
+  if (action === 'init' && text !== undefined) former?.keep(file.path, file.text, text);
+  const isWritten = writeConfig(file, text);
+  if (isWritten && action === 'remove') former?.forget(file.path);
+  return isWritten;
 }
 
 function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): Edited {
@@ -159,9 +182,10 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
 }
 
-/** A project file names its own folder so that it means the same on every machine, where the client can say that. */
+/** The folder as the file names it: relative where the client starts servers in the project, so that it fits every one. */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: Scope): string {
-  return scope === 'project' && dir === places.project ? (client.projectDir ?? dir) : dir;
+  if (dir !== places.project) return dir;
+  return (scope === 'project' ? client.projectDir : client.userDir) ?? dir;
 }
 
 function didOf(file: ConfigFile, text: string | undefined): 'create' | 'change' | 'delete' | 'nothing' {

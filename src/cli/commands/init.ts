@@ -7,6 +7,7 @@ import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { type ConfigureRequest, configureClient, configureHooks, reportText } from '../clients/configure.ts';
+import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { refuseAgent } from '../operator.ts';
@@ -95,6 +96,7 @@ async function configure(
   { name, flags }: { readonly name: ClientName; readonly flags: Flags },
 ): Promise<ExitCode> {
   const { platform, env, cwd } = cli;
+  const { home } = placesOf(cli, {});
   const request: ConfigureRequest = {
     action,
     client: CLIENTS[name],
@@ -103,8 +105,8 @@ async function configure(
     ...(flags.scope === undefined ? {} : { scope: flags.scope }),
     ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
+    former: new FormerFiles(home),
   };
-  const { home } = placesOf(cli, {});
   const hooks = { files: hookFiles(home), only: flags.only === true };
   const wantsHooks = action === 'remove' || flags.hooks === true;
   if (action === 'init' && wantsHooks && !request.dryRun) {
@@ -113,7 +115,7 @@ async function configure(
   }
   const reports = [...configureClient(request), ...(wantsHooks ? configureHooks({ ...request, hooks }) : [])];
   for (const report of reports) {
-    if (flags.json === true) await cli.terminal.print(JSON.stringify({ dryRun: request.dryRun, ...report }));
+    if (flags.json === true) await cli.terminal.printJson({ dryRun: request.dryRun, ...report });
     // The difference shows lines of a file that may have come with somebody else's project.
     else if (report.ok) await cli.terminal.print(cli.terminal.shown(reportText(report, request).trimEnd()));
     else cli.terminal.tell(reportText(report, request).trimEnd());

@@ -11,7 +11,7 @@ export async function tellRefusal(
   refusal: Refusal,
   flags: { readonly json?: boolean | undefined; readonly hint?: string | undefined },
 ): Promise<void> {
-  if (flags.json === true) await cli.terminal.print(JSON.stringify(refusalOutcome(refusal)));
+  if (flags.json === true) await cli.terminal.printJson(refusalOutcome(refusal));
   else
     cli.terminal.tell(
       [

@@ -1,5 +1,6 @@
 import { nearest } from '../config/nearest.ts';
 import { Fault } from '../model/fault.ts';
+import { harmless, phrase } from '../report/bounded.ts';
 import type { Cli } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
@@ -65,7 +66,7 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.tell(text.trimEnd()),
+      writeErr: (text) => terminal.tell(harmless(text.trimEnd())),
       getOutHelpWidth: () => terminal.width ?? 100,
       getErrHelpWidth: () => terminal.width ?? 100,
     })
@@ -78,7 +79,9 @@ function unknownCommand(cli: Cli, word: string): void {
   const meant = nearest(word, names);
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
   const what = word.startsWith('-') ? 'option' : 'command';
-  cli.terminal.tell(`error: unknown ${what} '${word}'.${hint}\n(lookfirst --help shows what there is)`);
+  cli.terminal.tell(
+    `error: unknown ${what} '${phrase(word)}'.${hint}\n(lookfirst --help shows what there is)`,
+  );
   cli.end(EXIT.usage);
 }
 
@@ -94,7 +97,7 @@ function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
 function tellFailure(terminal: Terminal, error: unknown): ExitCode {
   const usage = usageCode(error);
   if (usage !== undefined) return usage;
-  if (error instanceof Fault) terminal.tell(`lookfirst: ${error.message} [${error.code}]`);
+  if (error instanceof Fault) terminal.tell(harmless(`lookfirst: ${error.message} [${error.code}]`));
   else {
     // A bug: the place in our code is what its report needs.
     terminal.tell(`lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`);

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
+import { harmless } from '../report/bounded.ts';
 import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { givenToken, tokenLine } from './given-token.ts';
@@ -33,10 +34,12 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
     return EXIT.done;
   }
   if ('problem' in request) {
-    process.stderr.write(`lookfirst: ${request.problem}\n(lookfirst serve --help shows what there is)\n`);
+    process.stderr.write(
+      `lookfirst: ${harmless(request.problem)}\n(lookfirst serve --help shows what there is)\n`,
+    );
     return EXIT.usage;
   }
-  const log = (line: string): void => void process.stderr.write(`lookfirst: ${line}\n`);
+  const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);
   try {
     await serve(await servers(), request, await planOf(request, process, log));
     return EXIT.done;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
-import { harmless, phrase } from '../report/bounded.ts';
+import { harmless, jsonText, phrase } from '../report/bounded.ts';
 import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
 
 /** A stream that may be a terminal. */
@@ -56,6 +56,11 @@ export class Terminal {
   async print(text: string): Promise<void> {
     const { stdout } = this.#streams;
     if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
+  }
+
+  /** Writes a value as one line of JSON, with characters that steer a terminal or break a line escaped. */
+  printJson(value: unknown): Promise<void> {
+    return this.print(jsonText(value));
   }
 
   /** Resolves when everything printed has left this process. */

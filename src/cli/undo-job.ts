@@ -1,6 +1,7 @@
 import type { Refusal } from '../model/verdict.ts';
 import { type TakenBack, takeBack } from '../records/take-back.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
+import { jsonText } from '../report/bounded.ts';
 import { openWorkspace, type StateFlags } from '../session/configured.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
@@ -54,7 +55,7 @@ export async function runUndoJob(
 
 function json({ result, root }: TakenBack, fields: object): string {
   const { change, undid, files, diff } = result;
-  return JSON.stringify({ ok: true, ...fields, change, root, undid, files, diff });
+  return jsonText({ ok: true, ...fields, change, root, undid, files, diff });
 }
 
 async function isMeant(

@@ -43,7 +43,7 @@ export function harmless(text: string): string {
 
 /** Control characters but tab, newline and the carriage return of a line's end; and what turns the direction of text. */
 const STEERING =
-  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]|\r(?!\n|$)/g;
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]|\r(?!\n|$)/g;
 
 /** Control, format and unassigned characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;

@@ -120,7 +120,7 @@ async function print(
 ): Promise<void> {
   if (flags.json !== true) return cli.terminal.print(text);
   for (const { atMs, ...grant } of grants)
-    await cli.terminal.print(JSON.stringify({ ...grant, at: new Date(atMs).toISOString() }));
+    await cli.terminal.printJson({ ...grant, at: new Date(atMs).toISOString() });
 }
 
 function allowedText(cli: Cli, { id, path, session, once }: GrantView): string {

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { nearest } from '../../config/nearest.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
+import { jsonText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
@@ -34,7 +35,7 @@ export function defineConfig(cli: Cli): Command {
       if (key === undefined) return list(cli, settings, flags);
       const setting = settings.find((each) => each.key === key);
       if (setting === undefined) return command.error(`error: ${unknown(key, settings)}`);
-      await cli.terminal.print(flags.json === true ? JSON.stringify(setting) : valueText(setting));
+      await cli.terminal.print(flags.json === true ? jsonText(setting) : valueText(setting));
       return cli.end(EXIT.done);
     });
 }
@@ -48,7 +49,7 @@ Examples:
   lookfirst config --preset strict --json`;
 
 async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<void> {
-  if (flags.json === true) for (const setting of settings) await cli.terminal.print(JSON.stringify(setting));
+  if (flags.json === true) for (const setting of settings) await cli.terminal.printJson(setting);
   else
     await cli.terminal.printTable(
       COLUMNS,

@@ -94,7 +94,7 @@ async function show(
   const { title, promise } = scene;
   const { colours } = cli.terminal;
   if (flags.json === true) {
-    await cli.terminal.print(JSON.stringify({ number, title, promise, held: ok, lines }));
+    await cli.terminal.printJson({ number, title, promise, held: ok, lines });
     return;
   }
   const paint = (line: Line): string => {

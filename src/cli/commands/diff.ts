@@ -88,6 +88,5 @@ async function print(
   const { root, relative: path, before, after, changes } = effect;
   if (flags.json !== true)
     await cli.terminal.print(paintDiff(cli.terminal.shown(text), cli.terminal.colours));
-  else
-    await cli.terminal.print(JSON.stringify({ path, root, changes, before, after, diff: text, truncated }));
+  else await cli.terminal.printJson({ path, root, changes, before, after, diff: text, truncated });
 }

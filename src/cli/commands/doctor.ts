@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { jsonText } from '../../report/bounded.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Check } from '../doctor/check.ts';
@@ -38,7 +39,7 @@ async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
   let failed = 0;
   for await (const check of checks(cli, flags)) {
     if (check.status === 'fail') failed += 1;
-    await cli.terminal.print(flags.json === true ? JSON.stringify(check) : lineOf(cli, check));
+    await cli.terminal.print(flags.json === true ? jsonText(check) : lineOf(cli, check));
   }
   return failed === 0 ? EXIT.done : EXIT.fault;
 }

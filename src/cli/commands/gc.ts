@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
 import type { StateSize } from '../../records/state-size.ts';
-import { pathText } from '../../report/bounded.ts';
+import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import { openWorkspace } from '../../session/configured.ts';
@@ -74,7 +74,7 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
       onProgress: (step) => progress.update(step.phase, step.done, step.total),
     });
     progress.end();
-    await cli.terminal.print(flags.json === true ? JSON.stringify(report) : reportText(report));
+    await cli.terminal.print(flags.json === true ? jsonText(report) : reportText(report));
     return EXIT.done;
   } finally {
     progress.end();
@@ -93,7 +93,7 @@ async function purgePaths(
     ({ path, images }) =>
       `${dryRun ? 'would remove' : 'removed'} ${count(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,
   );
-  await cli.terminal.print(flags.json === true ? JSON.stringify({ dryRun, purged }) : lines.join('\n'));
+  await cli.terminal.print(flags.json === true ? jsonText({ dryRun, purged }) : lines.join('\n'));
   return EXIT.done;
 }
 

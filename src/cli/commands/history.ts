@@ -81,9 +81,8 @@ async function* withProgress(cli: Cli, { size, chunks }: TranscriptFile): AsyncG
 }
 
 async function printJson(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
-  await cli.terminal.print(JSON.stringify({ type: 'transcript', format, records, skipped }));
-  for (const sighting of sightings)
-    await cli.terminal.print(JSON.stringify({ type: 'sighting', ...sighting }));
+  await cli.terminal.printJson({ type: 'transcript', format, records, skipped });
+  for (const sighting of sightings) await cli.terminal.printJson({ type: 'sighting', ...sighting });
 }
 
 const COLUMNS: readonly Column[] = [

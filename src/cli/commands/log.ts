@@ -80,7 +80,7 @@ async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<E
 }
 
 async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Promise<void> {
-  for await (const entry of entries) await terminal.print(JSON.stringify(entryData(entry)));
+  for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
 
 async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void> {
@@ -96,7 +96,7 @@ async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void
 }
 
 async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
-  if (flags.json === true) return cli.terminal.print(JSON.stringify(entryData(entry)));
+  if (flags.json === true) return cli.terminal.printJson(entryData(entry));
   const row = [...entryRow(entry, { cwd: cli.cwd, nowMs: Date.now() }), detailOf(entry) ?? ''];
   return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
 }
@@ -107,7 +107,7 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
     onProgress: (done, total) => progress.update('verifying', done, total),
   });
   progress.end();
-  if (flags.json === true) await cli.terminal.print(JSON.stringify(report));
+  if (flags.json === true) await cli.terminal.printJson(report);
   else if (report.ok)
     await cli.terminal.print(`the journal is intact: ${report.entries} entries in an unbroken chain`);
   else {

@@ -6,6 +6,7 @@ import { readUserTables } from '../../dialect/calls/user-table.ts';
 import { Fault } from '../../model/fault.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
+import { harmless } from '../../report/bounded.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
@@ -90,7 +91,7 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
   const policyFile = policyTextOf(cli, flags);
   const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
   const { url, preset, session, http } = flags;
-  const log = (line: string): void => cli.terminal.tell(`lookfirst: ${line}`);
+  const log = (line: string): void => cli.terminal.tell(harmless(`lookfirst: ${line}`));
   return {
     workspace: {
       roots: rootsOf(cli, flags, log),

@@ -6,6 +6,7 @@ import { Scope } from '../../records/scope.ts';
 import type { TakenBack } from '../../records/take-back.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { UndoJob } from '../../records/undo-jobs.ts';
+import { jsonText } from '../../report/bounded.ts';
 import { shortTime } from '../../report/relative-time.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
@@ -131,7 +132,7 @@ function turnJson({
   stands,
 }: TurnView): string {
   const at = new Date(atMs).toISOString();
-  return JSON.stringify({ turn, label, prompt, promptNumber, session, at, files, changes, stands });
+  return jsonText({ turn, label, prompt, promptNumber, session, at, files, changes, stands });
 }
 
 function turnRow(cli: Cli, { turn, label, prompt, session, atMs, files, stands }: TurnView): string[] {
@@ -157,7 +158,7 @@ async function tellAmbiguous(
 async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags): Promise<ExitCode> {
   const dryRun = flags.dryRun === true;
   if (flags.json === true)
-    await cli.terminal.print(JSON.stringify({ ok: true, dryRun, turn, session, undid: [], files: [] }));
+    await cli.terminal.printJson({ ok: true, dryRun, turn, session, undid: [], files: [] });
   else cli.terminal.tell('there is nothing to take back since that turn began');
   return EXIT.done;
 }

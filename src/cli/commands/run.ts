@@ -154,7 +154,7 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 }
 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
-  if (flags.json === true) await cli.terminal.print(JSON.stringify(result));
+  if (flags.json === true) await cli.terminal.printJson(result);
   // stdout is the command's own.
   else if (flags.discard !== true && flags.prefix === undefined)
     for (const line of changeWords(result)) cli.terminal.tell(harmless(line));

@@ -7,6 +7,7 @@ import {
   type SessionView,
   sessionViews,
 } from '../../records/session-views.ts';
+import { jsonText } from '../../report/bounded.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
@@ -99,7 +100,7 @@ function row(cli: Cli, { id, root, lastMs, parent, seen, state }: SessionView): 
 
 function json({ state, seen, ...record }: SessionView): string {
   const last = new Date(record.lastMs).toISOString();
-  return JSON.stringify({ ...record, last, state, seen });
+  return jsonText({ ...record, last, state, seen });
 }
 
 async function change(
@@ -120,7 +121,7 @@ async function change(
     return EXIT.refused;
   }
   const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
-  if (flags.json === true) await cli.terminal.print(JSON.stringify({ ok: true, session: id, seen }));
+  if (flags.json === true) await cli.terminal.printJson({ ok: true, session: id, seen });
   else await cli.terminal.print(`${done} session ${id}, which had seen ${count(seen, 'file')}`);
   return EXIT.done;
 }

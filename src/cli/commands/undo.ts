@@ -5,6 +5,7 @@ import { canonicalPath } from '../../records/canonical-path.ts';
 import { Records } from '../../records/records.ts';
 import type { TakenBack } from '../../records/take-back.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
+import { harmless } from '../../report/bounded.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -66,7 +67,7 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
 /** Reports the fault of one workspace, which may be gone; the others are still undone. */
 function tellFault(cli: Cli, error: unknown): ExitCode {
   if (!(error instanceof Fault)) throw error;
-  cli.terminal.tell(`lookfirst: ${error.message} [${error.code}]`);
+  cli.terminal.tell(harmless(`lookfirst: ${error.message} [${error.code}]`));
   return EXIT.fault;
 }
 

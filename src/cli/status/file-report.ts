@@ -40,10 +40,10 @@ async function printJson(
     atMs: last.atMs,
     action: last.action,
   };
-  await cli.terminal.print(JSON.stringify({ type: 'file', path: relative, root, exists, lastChange }));
+  await cli.terminal.printJson({ type: 'file', path: relative, root, exists, lastChange });
   for (const { session, file } of seenBy) {
     const { lastChange: _, ...rest } = file;
-    await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...rest, path: relative }));
+    await cli.terminal.printJson({ type: 'sighting', session, ...rest, path: relative });
   }
 }
 

@@ -4,7 +4,7 @@ import { whatOf } from '../../records/entry-words.ts';
 import type { Scope } from '../../records/scope.ts';
 import { type StateSize, stateSize } from '../../records/state-size.ts';
 import { newestChange, sessionFreshness } from '../../records/status-views.ts';
-import { pathText } from '../../report/bounded.ts';
+import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
 import { relativeTime } from '../../report/relative-time.ts';
@@ -43,8 +43,7 @@ export async function overview(cli: Cli, open: Sessions, question: Question): Pr
   for (const record of records.slice(0, MAX_SESSIONS)) {
     const { seen, outOfDate, lastMs } = await sessionFreshness(open, record);
     const { id, root } = record;
-    if (json)
-      await cli.terminal.print(JSON.stringify({ type: 'session', id, root, lastMs, seen, outOfDate }));
+    if (json) await cli.terminal.printJson({ type: 'session', id, root, lastMs, seen, outOfDate });
     else
       rows.push([
         id,
@@ -77,7 +76,7 @@ function stateJson({ world }: Sessions, { home, size, last }: State): string {
     path: last.path,
   };
   const { roots, guarantee } = world.workspace;
-  return JSON.stringify({
+  return jsonText({
     type: 'state',
     home,
     store: world.store.url,

@@ -12,8 +12,7 @@ export async function sessionReport(
 ): Promise<ExitCode> {
   const files = await filesSeenBy(open, session);
   if (json) {
-    for (const file of files)
-      await cli.terminal.print(JSON.stringify({ type: 'sighting', session, ...file }));
+    for (const file of files) await cli.terminal.printJson({ type: 'sighting', session, ...file });
     return EXIT.done;
   }
   if (files.length === 0) {

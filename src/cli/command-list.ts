@@ -114,6 +114,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/history.ts')).defineHistory,
   },
   {
+    name: 'audit',
+    usage: 'audit [DIR]',
+    summary: 'what went wrong in the conversations your clients have kept',
+    load: async () => (await import('./commands/audit.ts')).defineAudit,
+  },
+  {
     name: 'completion',
     usage: 'completion SHELL',
     summary: 'completes commands and flags in bash, zsh, fish or pwsh',

@@ -26,12 +26,26 @@ const GIVEN_UP = 1000;
 /** Views of a file that are carried over an edit. */
 const MAX_CARRIED = 8;
 
+/** Is told of every call, and of every change that succeeded, before what it shows counts as seen. */
+export interface FoldObserver {
+  called(call: ToolCall): void;
+  changed(change: ObservedChange): void;
+}
+
+export interface ObservedChange {
+  readonly access: Extract<Access, { readonly kind: 'write' | 'edit' }>;
+  readonly result: ToolResult;
+  /** What the model had been shown of the file, newest first. */
+  readonly latest: readonly SeenEntry[];
+}
+
 /**
  * What the model of a conversation has in its context, folded from calls and results as formats hand them in: one pass,
  * pairing by id, the first result after a call decides. Holds hashes and ranges, never contents.
  */
 export class Fold {
   readonly options: HistoryOptions;
+  readonly #observer: FoldObserver | undefined;
   /** Position of the record being read; formats move it on. */
   place = 0;
   /** Is an entry still part of the conversation? Set by formats whose conversations have branches. */
@@ -41,8 +55,9 @@ export class Fold {
   readonly #reasons: Record<string, number> = {};
   #calls = 0;
 
-  constructor(options: HistoryOptions) {
+  constructor(options: HistoryOptions, observer?: FoldObserver) {
     this.options = options;
+    this.#observer = observer;
   }
 
   get reasons(): Readonly<Record<string, number>> {
@@ -69,6 +84,7 @@ export class Fold {
   }
 
   call(call: ToolCall): void {
+    this.#observer?.called(call);
     const ordinal = this.#calls;
     this.#calls += 1;
     const { id, message } = call;
@@ -198,6 +214,8 @@ export class Fold {
   }
 
   #addAccess(access: Access, result: ToolResult, call: WaitingCall): void {
+    if (this.#observer !== undefined && (access.kind === 'write' || access.kind === 'edit'))
+      this.#observer.changed({ access, result, latest: [...this.lastShown(access.path)] });
     if (access.kind !== 'edit' || result.edited === undefined) {
       this.#addAll(viewsOf(access, result, this.#locate), result, call);
       return;

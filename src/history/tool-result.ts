@@ -18,6 +18,8 @@ export interface ToolResult {
   readonly page?: RecordedPage | undefined;
   /** The file around an edit, where the host recorded it. */
   readonly edited?: Edited | undefined;
+  /** The whole file before a write, where the host recorded it; null: there was none. */
+  readonly before?: string | null | undefined;
   /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
   readonly views?: readonly View[] | undefined;
   /** From the machine data of our own tools. */

@@ -139,10 +139,22 @@ class ClaudeReader implements Reader {
   #result(block: JsonRecord, record: JsonRecord, place: BlockPlace): void {
     const result = resultOf(block, place);
     if (result === undefined) return;
-    const { failed, page, edited, views } = claudeDetail(record['toolUseResult'], result.text);
+    const { failed, page, edited, before, views } = claudeDetail(record['toolUseResult'], result.text);
     const { id, text, flagged, atMs, message } = result;
     const ok = result.ok && !failed;
-    this.#fold.result({ id, ok, flagged, text, countsEmptyEnd: true, page, edited, views, atMs, message });
+    this.#fold.result({
+      id,
+      ok,
+      flagged,
+      text,
+      countsEmptyEnd: true,
+      page,
+      edited,
+      before,
+      views,
+      atMs,
+      message,
+    });
   }
 
   /** Files that the host itself shows: those the user named, and those shown again after a compaction. */

@@ -7,7 +7,9 @@ import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } f
 import type { ToolResult } from '../tool-result.ts';
 
 /** What Claude Code recorded of a result beside its text. */
-export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'views'> & { readonly failed: boolean };
+export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'before' | 'views'> & {
+  readonly failed: boolean;
+};
 
 /** Reads `toolUseResult`. Sub-agents have none; an error is a string. */
 export function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
@@ -17,7 +19,7 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
   if (typeof detail['stdout'] === 'string') return { failed: !isQuiet(detail) };
   const edited = editedIn(detail);
   if (edited !== undefined) return { failed: false, edited };
-  return { failed: false, views: rewrittenIn(detail) };
+  return { failed: false, before: beforeIn(detail), views: rewrittenIn(detail) };
 }
 
 /** Counts only if the model was shown the lines, and not a note in their place. */
@@ -30,6 +32,12 @@ function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | un
 /** Nothing on the standard error, not interrupted, not still running. */
 function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
+}
+
+/** The file before a write; null where the write created it. */
+function beforeIn(detail: JsonRecord): string | null | undefined {
+  const before = detail['originalFile'];
+  return typeof before === 'string' || before === null ? before : undefined;
 }
 
 /** What was replaced; not when the user changed what the model had proposed. */

@@ -108,7 +108,9 @@ function outputIn(call: JsonRecord, id: string): string | undefined {
   return response === undefined ? undefined : stringIn(response, 'output');
 }
 
-type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited'> & { readonly failed: boolean };
+type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited' | 'before'> & {
+  readonly failed: boolean;
+};
 
 function detailOf(call: JsonRecord, output: string | undefined): Detail {
   if (output === undefined) return { failed: true };
@@ -116,7 +118,14 @@ function detailOf(call: JsonRecord, output: string | undefined): Detail {
   if (page !== undefined) return { failed: false, text: output, page };
   const command = geminiOutput(output);
   if (command !== undefined) return { failed: !command.ok, text: output, stdout: command.stdout };
-  return { failed: false, text: output, edited: editedIn(call) };
+  return { failed: false, text: output, edited: editedIn(call), before: beforeIn(call) };
+}
+
+/** The file before a write; null where the write created it. */
+function beforeIn(call: JsonRecord): string | null | undefined {
+  const display = call['resultDisplay'];
+  if (!isRecord(display)) return undefined;
+  return display['isNewFile'] === true ? null : stringIn(display, 'originalContent');
 }
 
 /** Not when the user changed what the model had proposed. */

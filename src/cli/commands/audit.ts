@@ -1,0 +1,148 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { type Audit, type AuditFinding, auditTranscript } from '../../history/audit.ts';
+import { Fault } from '../../model/fault.ts';
+import { pathText } from '../../report/bounded.ts';
+import type { Column } from '../../report/human.ts';
+import { relativeTime } from '../../report/relative-time.ts';
+import { type FoundTranscript, findTranscripts } from '../../store/find-transcripts.ts';
+import { openTranscript } from '../../store/transcript-file.ts';
+import type { Cli } from '../cli.ts';
+import { typeable } from '../entry-row.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { count } from '../words.ts';
+
+/** `lookfirst audit`: what went wrong in the conversations that this user's clients have kept. */
+export function defineAudit(cli: Cli): Command {
+  return new Command('lookfirst audit')
+    .description(
+      'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI.',
+    )
+    .argument('[dir]', 'only files in this folder (default: the current one)')
+    .option('--json', 'answer in JSON, one object a line')
+    .addHelpText('after', NOTES)
+    .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
+      const root = resolve(cli.cwd, dir ?? '.');
+      const audited = await auditAll(cli, root);
+      await (flags.json === true ? printJson(cli, audited) : printTable(cli, audited, root));
+      cli.end(EXIT.done satisfies ExitCode);
+    });
+}
+
+const NOTES = `
+Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
+  blind overwrite   a whole file was replaced of which lines had not been shown
+  outdated edit     the file was no longer what the model had last been shown
+  shell write       a command wrote the file; the client's own rewind cannot restore it
+
+Examples:
+  lookfirst audit
+  lookfirst audit ~/project --json`;
+
+interface Audited extends FoundTranscript {
+  readonly audit: Audit;
+}
+
+/** Longer transcripts are left out: they are read at once. */
+const MAX_BYTES = 256 << 20;
+
+async function auditAll(cli: Cli, root: string): Promise<readonly Audited[]> {
+  const audited: Audited[] = [];
+  for (const transcript of findTranscripts({ home: cli.env['HOME'] ?? homedir(), env: cli.env }, root)) {
+    const audit = await auditOne(cli, transcript.path, root);
+    if (audit !== undefined && audit.changes + audit.findings.length > 0)
+      audited.push({ ...transcript, audit });
+  }
+  return audited;
+}
+
+async function auditOne(cli: Cli, path: string, root: string): Promise<Audit | undefined> {
+  const { size, chunks, project } = openTranscript(path);
+  if (size > MAX_BYTES) {
+    cli.terminal.tell(`left out ${pathText(path)}: it is larger than 256 MB`);
+    return undefined;
+  }
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  try {
+    return auditTranscript(Buffer.concat(parts).toString('utf8'), { root, cwd: project ?? root });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    cli.terminal.tell(`left out ${pathText(path)}: ${error.message}`);
+    return undefined;
+  }
+}
+
+async function printJson(cli: Cli, audited: readonly Audited[]): Promise<void> {
+  for (const { client, path: transcript, audit } of audited) {
+    const { format, changes, commands, findings } = audit;
+    const line = { type: 'transcript', client, transcript, format, changes, commands, ...tally(findings) };
+    await cli.terminal.print(JSON.stringify(line));
+    for (const finding of findings)
+      await cli.terminal.print(JSON.stringify({ type: 'finding', client, transcript, ...finding }));
+  }
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'CLIENT' },
+  { title: 'CONVERSATIONS' },
+  { title: 'CHANGES' },
+  { title: 'COMMANDS' },
+  { title: 'BLIND OVERWRITES' },
+  { title: 'OUTDATED EDITS' },
+  { title: 'SHELL WRITES' },
+];
+const FINDING_COLUMNS: readonly Column[] = [
+  { title: 'WHAT' },
+  { title: 'PATH', cut: 'front' },
+  { title: 'WHEN' },
+  { title: 'CLIENT' },
+];
+const MAX_FINDINGS = 20;
+
+async function printTable(cli: Cli, audited: readonly Audited[], root: string): Promise<void> {
+  await cli.terminal.print(`${count(audited.length, 'conversation')} changed files in ${pathText(root)}`);
+  if (audited.length === 0) return;
+  const clients = [...new Set(audited.map(({ client }) => client))];
+  const rows = clients.map((client) => {
+    const own = audited.filter((one) => one.client === client).map(({ audit }) => audit);
+    const { blindOverwrites, outdatedEdits, shellWrites } = tally(own.flatMap(({ findings }) => findings));
+    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+    const changes = sum(own.map((audit) => audit.changes));
+    const commands = sum(own.map((audit) => audit.commands));
+    return [
+      client,
+      ...[own.length, changes, commands, blindOverwrites, outdatedEdits, shellWrites].map(String),
+    ];
+  });
+  await cli.terminal.printTable(COLUMNS, rows);
+  const findings = audited.flatMap(({ client, audit }) =>
+    audit.findings.map((finding) => ({ client, finding })),
+  );
+  if (findings.length === 0) return;
+  const newest = findings.sort((a, b) => (a.finding.atMs ?? 0) - (b.finding.atMs ?? 0)).slice(-MAX_FINDINGS);
+  await cli.terminal.print(`\nthe latest ${newest.length} of ${findings.length} (all of them: --json)`);
+  await cli.terminal.printTable(
+    FINDING_COLUMNS,
+    newest.map(({ client, finding: { kind, path, atMs } }) => [
+      kind.replace('-', ' '),
+      pathText(typeable(path, cli.cwd)),
+      atMs === undefined ? '' : relativeTime(atMs, cli.nowMs),
+      client,
+    ]),
+  );
+}
+
+function tally(findings: readonly AuditFinding[]): {
+  readonly blindOverwrites: number;
+  readonly outdatedEdits: number;
+  readonly shellWrites: number;
+} {
+  const counted = (kind: AuditFinding['kind']) => findings.filter((finding) => finding.kind === kind).length;
+  return {
+    blindOverwrites: counted('blind-overwrite'),
+    outdatedEdits: counted('outdated-edit'),
+    shellWrites: counted('shell-write'),
+  };
+}

@@ -1,0 +1,48 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+/** A home folder with a rollout of Codex in which a command writes a file of the workspace. */
+function withRollout(places: Scratch): string {
+  const home = join(dirname(places.root), 'home');
+  const file = join(home, '.codex/sessions/2026/11/15/rollout-1.jsonl');
+  mkdirSync(dirname(file), { recursive: true });
+  const call = { type: 'function_call', name: 'exec_command', call_id: 'c1' };
+  const records = [
+    { type: 'session_meta', payload: { cwd: places.root } },
+    { type: 'response_item', payload: { ...call, arguments: JSON.stringify({ cmd: 'echo x > a.txt' }) } },
+  ];
+  writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  return home;
+}
+
+describe('lookfirst audit', () => {
+  it('finds the transcripts of this user and counts what went wrong', async () => {
+    const places = scratch();
+    const env = { HOME: withRollout(places) };
+    const { code, stdout, stderr } = await lookfirst(places, ['audit'], { env });
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toContain('1 conversation changed files in');
+    expect(stdout).toMatch(/codex +1 +0 +1 +0 +0 +1/);
+    expect(stdout).toMatch(/shell write +a\.txt/);
+  });
+
+  it('gives programs each transcript and each finding, one object a line', async () => {
+    const places = scratch();
+    const env = { HOME: withRollout(places) };
+    const [transcript, finding] = objects(await lookfirst(places, ['audit', '--json'], { env }));
+    expect(transcript).toMatchObject({ type: 'transcript', client: 'codex', commands: 1, shellWrites: 1 });
+    expect(finding).toMatchObject({ type: 'finding', kind: 'shell-write', path: join(places.root, 'a.txt') });
+  });
+
+  it('says so when there is nothing', async () => {
+    const places = scratch();
+    const env = { HOME: withRollout(places) };
+    const { code, stdout } = await lookfirst(places, ['audit', 'elsewhere'], { env });
+    expect(code).toBe(0);
+    expect(stdout).toContain('0 conversations changed files in');
+  });
+});

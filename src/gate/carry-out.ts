@@ -109,7 +109,9 @@ function entryOf(
   ledger: Ledger,
   { work, change, effects }: { work: Work; change: string; effects: readonly Effect[] },
 ): NewEntry & { readonly change: string } {
-  const [first] = work.steps;
+  // A worktree's common git folder is no workspace of its own: the change belongs to the root.
+  const isInRoot = ({ path }: Step): boolean => !world.workspace.annexes.includes(path.root);
+  const first = work.steps.find(isInRoot) ?? work.steps[0];
   return {
     kind: 'change',
     atMs: world.now(),

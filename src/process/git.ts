@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -30,5 +31,25 @@ export function repositoryAround(folder: string): string | undefined {
   for (let current = folder; ; current = dirname(current)) {
     if (existsSync(join(current, '.git'))) return current;
     if (dirname(current) === current) return undefined;
+  }
+}
+
+/**
+ * The common git folder of a worktree: the one that its repository shares with other worktrees. Undefined if the folder is no
+ * worktree, or if the repository does not know it: a `.git` file alone could name any folder.
+ */
+export function commonGitFolder(root: string): string | undefined {
+  try {
+    const pointer = /^gitdir: (.+)$/m.exec(readFileSync(join(root, '.git'), 'utf8'))?.[1];
+    if (pointer === undefined) return undefined;
+    const own = realpathSync.native(resolve(root, pointer.trim()));
+    const back = resolve(own, readFileSync(join(own, 'gitdir'), 'utf8').trim());
+    if (realpathSync.native(back) !== realpathSync.native(join(root, '.git'))) return undefined;
+    const common = realpathSync.native(resolve(own, readFileSync(join(own, 'commondir'), 'utf8').trim()));
+    const isKnown = dirname(own) === join(common, 'worktrees') && existsSync(join(common, 'HEAD'));
+    return isKnown && statSync(join(common, 'objects')).isDirectory() ? common : undefined;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
   }
 }

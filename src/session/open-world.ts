@@ -13,6 +13,7 @@ import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
+import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
@@ -54,6 +55,14 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   }
 }
 
+/** The git folders that worktrees share with their repository, unless a root holds them. */
+function annexesOf(roots: readonly string[]): readonly string[] {
+  if (!Array.isArray(roots)) return [];
+  const common = roots.flatMap((root) => (typeof root === 'string' ? (commonGitFolder(root) ?? []) : []));
+  const isInside = (folder: string): boolean => roots.some((root) => `${folder}/`.startsWith(`${root}/`));
+  return [...new Set(common)].filter((folder) => !isInside(folder));
+}
+
 type Closing = () => void | Promise<void>;
 
 async function assemble(
@@ -66,6 +75,7 @@ async function assemble(
     protect: policy.protected,
     protectFolders: [home],
     ...(options.readOnlyRoots === undefined ? {} : { readOnlyRoots: options.readOnlyRoots }),
+    annexes: annexesOf(options.roots),
     releaseForCommands: [...GIT_FOLDERS, ...policy.commands.trust],
     ...(options.require === undefined ? {} : { require: options.require }),
   });

@@ -38,7 +38,7 @@ export async function runCommand(
       id: newChangeId(),
       session: ledger.session,
       profile,
-      layered: inMountOrder(world.workspace.roots),
+      layered: inMountOrder([...world.workspace.roots, ...world.workspace.annexes]),
       boundThrough: scratch.map(({ absolute }) => absolute),
       cwd: cwd.path,
       command: typeof command === 'string' ? [probe.tools.shell, '-c', command] : command,

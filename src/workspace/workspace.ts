@@ -17,6 +17,8 @@ export interface WorkspaceOptions {
   readonly protect?: readonly string[];
   /** Canonical folders that are off limits, such as our own state. */
   readonly protectFolders?: readonly string[];
+  /** Folders outside the roots that only commands, and undoing what they did, may reach: a worktree's common git folder. */
+  readonly annexes?: readonly string[];
   /** Globs of protected paths that only commands, and undoing what they did, may reach; they are vetted in another way. */
   readonly releaseForCommands?: readonly string[];
   /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
@@ -51,6 +53,8 @@ export type Located = Found | Absent;
  */
 export class Workspace {
   readonly guarantee: Guarantee;
+  /** Canonical folders outside the roots that only commands reach. */
+  readonly annexes: readonly string[];
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
   readonly #folding: Folding;
@@ -63,6 +67,7 @@ export class Workspace {
   private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceOptions) {
     this.#roots = roots;
     this.guarantee = guarantee;
+    this.annexes = options.annexes ?? [];
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
     this.#protection = new Protection(options.protect ?? [], folders);
@@ -85,12 +90,16 @@ export class Workspace {
       const message = `this machine gives the guarantee "${guarantee}", "${options.require}" was asked for`;
       throw new Fault('CONFIG_INVALID', message, { reason: 'guarantee' });
     }
-    return new Workspace(openRoots(paths, options.readOnlyRoots ?? [], guarantee), guarantee, options);
+    return new Workspace(
+      openRoots([...paths, ...(options.annexes ?? [])], options.readOnlyRoots ?? [], guarantee),
+      guarantee,
+      options,
+    );
   }
 
   /** Canonical paths of the roots, in the order given; relative paths belong to the first. */
   get roots(): readonly string[] {
-    return this.#roots.map((root) => root.canonical);
+    return this.#roots.map((root) => root.canonical).filter((root) => !this.annexes.includes(root));
   }
 
   get protectedGlobs(): readonly string[] {
@@ -117,6 +126,10 @@ export class Workspace {
     if (isEmptyOf(walked) && isDeleted(walked.root)) {
       walked.dir.close();
       return refused(refusalOf({ kind: 'failed', errno: 'ESTALE' }, { path: input, action }));
+    }
+    if (this.annexes.includes(walked.root.canonical) && action !== 'run' && action !== 'undo') {
+      walked.dir.close();
+      return refused(refusalOf({ kind: 'escapes' }, { path: input, action }));
     }
     const plain = walked.parts === parts && walked.root === root;
     const path = plain ? named.path : this.#naming.resolved(walked.root, walked.parts, input);

@@ -265,6 +265,48 @@ describe.skipIf(here === undefined)('git', () => {
   });
 });
 
+describe.skipIf(here === undefined)('a git worktree', () => {
+  const git = 'git -c user.name=a -c user.email=a@b';
+
+  async function openWorktree(): Promise<string> {
+    const main = join(base, 'main');
+    const { execFileSync } = await import('node:child_process');
+    const sh = (script: string) => execFileSync('sh', ['-c', script], { cwd: base, stdio: 'ignore' });
+    sh(`git init -q main && cd main && echo 1 > a && git add a && ${git} commit -qm one`);
+    rmSync(root, { recursive: true });
+    sh(`cd main && git worktree add -q ../work -b side`);
+    await open();
+    return main;
+  }
+
+  it('commits to its repository, and undo takes the commit back', async () => {
+    const main = await openWorktree();
+    const before = [treeOf(root), treeOf(join(main, '.git'))];
+    const result = await ran(`echo 2 > a && ${git} commit -qam two && git log --oneline | wc -l`);
+    expect(result.output.head.trim()).toBe('2');
+    expect(treeOf(join(main, '.git'))).not.toEqual(before[1]);
+    expect(await session.undo({ change: result.change ?? '' })).toMatchObject({ ok: true });
+    expect([treeOf(root), treeOf(join(main, '.git'))]).toEqual(before);
+  });
+
+  it('guards the hooks of its repository, and shows no file of it to tools', async () => {
+    const main = await openWorktree();
+    expect(await refusedRun(`echo x > ${main}/.git/hooks/pre-commit`)).toMatchObject({ code: 'PROTECTED' });
+    expect(await session.read(join(main, '.git/HEAD'))).toMatchObject({
+      ok: false,
+      refusal: { code: 'OUTSIDE_WORKSPACE' },
+    });
+  });
+
+  it('is believed only if its repository knows it', async () => {
+    const outside = join(base, 'victim');
+    mkdirSync(outside);
+    writeFileSync(join(root, '.git'), `gitdir: ${outside}\n`);
+    await open();
+    expect(sessions.world.workspace.annexes).toEqual([]);
+  });
+});
+
 describe.skipIf(here === undefined)('another writer', () => {
   const LINES = 'one\ntwo\nthree\nfour\nfive\n';
 

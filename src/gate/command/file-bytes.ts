@@ -36,3 +36,8 @@ export function plainText(bytes: Uint8Array | undefined): string | undefined {
   if (decoded === undefined || decoded.encoding !== 'utf-8') return undefined;
   return `${decoded.bom ? '\ufeff' : ''}${decoded.text}`;
 }
+
+/** The name of a path in a root. A worktree's common git folder stands for the `.git` that the worktree lacks. */
+export function nameOf({ workspace }: World, { root, relative }: ResolvedPath): string {
+  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
+}

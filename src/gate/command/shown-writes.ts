@@ -9,7 +9,7 @@ import { lineCount } from '../../text/lines.ts';
 import { type UnifiedDiff, unifiedDiff } from '../../text/unified.ts';
 import { maskFor } from '../outside-change.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
+import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import type { Written } from './write-set.ts';
 
 /** Paths that an answer names; the rest is a number. */
@@ -34,7 +34,7 @@ export async function showWrites(
   const sightings = new Map<string, Sighting>();
   let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
-    const file = fileOf(each);
+    const file = { ...fileOf(each), path: nameOf(world, each.path) };
     const show = maskFor(world.policy, each.path.relative);
     const texts = await textsOf(world, each);
     const diff = texts && unifiedDiff(show(texts.before), show(texts.after), { maxLines: room.lines });

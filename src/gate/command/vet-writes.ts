@@ -8,7 +8,7 @@ import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts
 import { matchingGlob } from '../globs.ts';
 import type { World } from '../world.ts';
 import { concurrentChange } from './concurrent-change.ts';
-import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
+import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import { lostUpdate } from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
@@ -70,17 +70,17 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
   if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
-  if (written.readOnly && !isInGit(written)) return refusal(written, 'READ_ONLY');
+  if (written.readOnly && !isInGit(world, written)) return refusal(written, 'READ_ONLY');
   return undefined;
 }
 
-function isInGit({ path }: Written): boolean {
-  return /(^|\/)\.git(\/|$)/i.test(path.relative);
+function isInGit(world: World, { path }: Written): boolean {
+  return /(^|\/)\.git(\/|$)/i.test(nameOf(world, path));
 }
 
 /** Configuration that decides which programs run next; the policy may trust commands with some of it. */
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
-  const { relative } = written.path;
+  const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
   if (isGuarded(relative) && written.before.kind !== 'directory' && written.after.kind !== 'directory')
     return refusal(written, 'PROTECTED', { reason: `${relative}, because it decides which programs run` });
@@ -99,7 +99,7 @@ async function unseenWrite(
   ledger: Ledger,
   { written, writes }: Judged,
 ): Promise<Refusal | undefined> {
-  if (written.before.kind !== 'file' || isInGit(written)) return undefined;
+  if (written.before.kind !== 'file' || isInGit(world, written)) return undefined;
   if (writes === 'seen-only') return notSeen(ledger, written);
   if (writes !== 'judged') return undefined;
   const bytes = {

@@ -48,8 +48,8 @@ interface Returned {
 }
 
 /**
- * Puts one file back. A copy of its bytes is kept although they are under the name again: someone may have read our
- * file while it was there, and will write over bytes they never saw.
+ * Puts one file back. A copy of its bytes is kept and reported although they are under the name again: a program may
+ * have read our file while it was there, and will write over bytes that it never saw.
  */
 function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
   const { place, temp } = publication;
@@ -62,7 +62,7 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
     if (before === undefined || after === undefined) return { how, kept: [] };
     const copy = retainBytes(context, before);
     // Its writer was at work: what it had finished just now may be written over before we look again.
-    return { how, kept: before.equals(after) ? [] : [copy, retainBytes(context, after)] };
+    return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
   } finally {
     closeSync(stranger.fd);
   }

@@ -4,7 +4,8 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
-import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
+import { describeNotice } from '../report/describe-notice.ts';
 import { runAsTool } from './calling-tool.ts';
 import { carryOut } from './carry-out.ts';
 import { whyNoEvent } from './check-event.ts';
@@ -23,6 +24,11 @@ import type { World } from './world.ts';
 
 /** Links and folders may change between locking and looking; then what is needed now is locked. */
 const MAX_TRIES = 5;
+
+/** How often a change is prepared and judged again because another program changed the file in the moment of writing. */
+const MAX_CONFLICTS = 6;
+/** Conflicts that another look may solve. */
+const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);
 
 /**
  * The one way a file is changed. `vet` answers, `perform` answers and acts under one lock, `witness` notes what others did.
@@ -78,6 +84,7 @@ export class Gate {
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
+    const met: Refusal[] = [];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const release = await lockKeys(this.#world, locked, this.#ledger);
       if (release === undefined) break;
@@ -85,13 +92,53 @@ export class Gate {
         const outcome = await asOf(this.#ledger, arrivedAt, () =>
           this.#performLocked(intent, changes, locked),
         );
-        if (!('needs' in outcome)) return outcome;
-        locked = [...locked, ...outcome.needs];
+        if (!('needs' in outcome || 'conflict' in outcome)) return await this.#withMet(outcome, met);
+        if ('needs' in outcome) locked = [...locked, ...outcome.needs];
+        else {
+          await this.#noteMet(outcome.conflict, met);
+          if (isFinal(met)) return await this.#withMet(refused(outcome.conflict), met);
+          // Not counted: what was met is another program, not a lock that is missing.
+          tries -= 1;
+        }
       } finally {
         release();
       }
     }
     return refused(busy(changes));
+  }
+
+  /** The answer, with what other programs wrote in the moment of writing. */
+  async #withMet(outcome: Outcome<ApplyResult>, met: readonly Refusal[]): Promise<Outcome<ApplyResult>> {
+    const kept = met.flatMap(({ detail }) => detail?.kept ?? []);
+    if (!outcome.ok) {
+      const [last] = met.slice(-1);
+      const { refusal } = outcome;
+      // A refusal of the judge is recorded already; that of a conflict is not.
+      const told = refusal === last ? (await this.#refuse(refusal)).refusal : refusal;
+      return refused(kept.length === 0 ? told : { ...told, detail: { ...told.detail, kept } });
+    }
+    if (kept.length === 0) return outcome;
+    const notices = metSaves(met);
+    const [first, ...others] = outcome.results;
+    if (first === undefined) return outcome;
+    return { ...outcome, results: [{ ...first, notices: [...first.notices, ...notices] }, ...others] };
+  }
+
+  /** Writes down at once that another program's save was met: the user must be able to find it. */
+  async #noteMet(conflict: Refusal, met: Refusal[]): Promise<void> {
+    met.push(conflict);
+    const { workspace, store, now } = this.#world;
+    const [notice] = metSaves([conflict]);
+    if (notice === undefined) return;
+    const entry = {
+      kind: 'notice' as const,
+      atMs: now(),
+      ...this.#ledger.author,
+      root: workspace.roots[0] ?? '',
+      path: conflict.path,
+      text: describeNotice(notice),
+    };
+    await store.record({ entries: [entry] });
   }
 
   /** Judges and stores changes that another program is about to make. */
@@ -129,7 +176,7 @@ export class Gate {
     intent: Intent,
     changes: readonly FileIntent[],
     locked: readonly string[],
-  ): Promise<Outcome<ApplyResult> | { readonly needs: readonly string[] }> {
+  ): Promise<Attempt> {
     const world = await worldFor(this.#world, changes.length);
     const prepared: Prepared[] = [];
     try {
@@ -144,13 +191,28 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       const outcome = await carryOut(world, this.#ledger, { steps, locked });
-      if (!outcome.ok) return refused((await this.refusals.record(outcome)).refusal);
+      if (!outcome.ok) return { conflict: outcome.refusal };
       for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) item.step.close();
     }
   }
+}
+
+/** What one try came to: an answer, locks that are missing, or another program in the moment of writing. */
+type Attempt = Outcome<ApplyResult> | { readonly needs: readonly string[] } | { readonly conflict: Refusal };
+
+/** Whether another try is of no use, or one too many. */
+function isFinal(met: readonly Refusal[]): boolean {
+  const last = met.at(-1);
+  return met.length === MAX_CONFLICTS || last === undefined || !MOMENTARY.has(last.code);
+}
+
+function metSaves(met: readonly Refusal[]): readonly Notice[] {
+  return met.flatMap(({ path, detail }): Notice[] =>
+    detail?.kept === undefined ? [] : [{ kind: 'met-save', path, kept: detail.kept }],
+  );
 }
 
 function changesOf(intent: Intent): readonly FileIntent[] {

@@ -21,6 +21,8 @@ export type Notice =
   | { readonly kind: 'xattrs-lost' }
   | { readonly kind: 'stale-warning'; readonly text: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
+  /** Another program saved in the moment of writing; `kept`: copies of what it wrote, whether or not it is in place now. */
+  | { readonly kind: 'met-save'; readonly path: string; readonly kept: readonly string[] }
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
   | { readonly kind: 'bypassed'; readonly glob: string; readonly grant?: string }
   | { readonly kind: 'not-recorded' }

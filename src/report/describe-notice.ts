@@ -46,6 +46,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return staleWarning(notice.text, options);
     case 'late-write':
       return `Another program still had the replaced ${pathText(notice.path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(notice.retained)}.`;
+    case 'met-save':
+      return `Another program saved ${pathText(notice.path)} in the moment of this change. Copies of what it wrote are kept: ${someOf(notice.kept)}. Check that its save is still there.`;
     case 'changed-seen-files':
       return changedSeenFiles(notice.paths, notice.cut);
     case 'bypassed':
@@ -68,6 +70,11 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     default:
       return notice satisfies never;
   }
+}
+
+function someOf(paths: readonly string[]): string {
+  const shown = paths.slice(0, MAX_PATHS).map((path) => pathText(path));
+  return [...shown, ...(paths.length > MAX_PATHS ? [`and ${paths.length - MAX_PATHS} more`] : [])].join(', ');
 }
 
 const TIERS: Readonly<Record<MatchTier, string>> = {

@@ -33,9 +33,9 @@ describe.skipIf(loadNative() === undefined)('bytes of two programs that collide 
     const refused = await refusal(ann.write('f', 'new'), 'STALE');
     expect(readFileSync(file, 'utf8')).toBe('newest');
     const kept = refused.detail?.kept ?? [];
-    expect(kept.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd']);
+    expect(kept.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd', 'newest', 'odd']);
     expect(explain(refused, { nowMs: 0 })).toContain(kept[0]);
-    const [entry] = await sessions.world.store.entries({ kinds: ['refusal'] });
+    const [entry] = await sessions.world.store.entries({ kinds: ['notice'] });
     expect(entry?.text).toContain(kept[0]);
   });
 });

@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   turn: true,
   grant: true,
 };
-const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem'];
+const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch'];
 
 /** Where the state is, and how to answer. The flags every command takes; those that mean nothing to it are not shown. */
 export function addCommonFlags(command: Command): Command {

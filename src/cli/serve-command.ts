@@ -149,5 +149,6 @@ const OPENED: Readonly<Record<ServeRequest['dialect'], (roots: readonly string[]
   lookfirst: ready,
   sandbox: ready,
   lace: ready,
+  'apply-patch': ready,
   filesystem: (roots) => `Secure MCP Filesystem Server running on stdio (${ready(roots)})`,
 };

@@ -1,3 +1,4 @@
+import { APPLY_PATCH } from './apply-patch.ts';
 import type { DialectName } from './dialect-name.ts';
 import { FILESYSTEM } from './filesystem/dialect.ts';
 import { LACE } from './lace/dialect.ts';
@@ -11,4 +12,5 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   sandbox: SANDBOX,
   lace: LACE,
   filesystem: FILESYSTEM,
+  'apply-patch': APPLY_PATCH,
 };

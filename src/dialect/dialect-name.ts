@@ -1,3 +1,3 @@
 /** Names for `--dialect`. */
-export const DIALECT_NAMES = ['lookfirst', 'sandbox', 'lace', 'filesystem'] as const;
+export const DIALECT_NAMES = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch'] as const;
 export type DialectName = (typeof DIALECT_NAMES)[number];

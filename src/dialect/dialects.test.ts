@@ -12,6 +12,7 @@ const TOOLS = DIALECTS.flatMap((dialect) =>
   dialect.tools.map((tool): [string, Tool] => [`${dialect.name} ${tool.name}`, tool]),
 );
 const CHANGES: ReadonlySet<OperationKind> = new Set([
+  'patch',
   'run',
   'write',
   'edit',

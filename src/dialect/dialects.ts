@@ -12,6 +12,8 @@ export async function loadDialect(name: DialectName): Promise<Dialect> {
       return (await import('./lace/dialect.ts')).LACE;
     case 'filesystem':
       return (await import('./filesystem/dialect.ts')).FILESYSTEM;
+    case 'apply-patch':
+      return (await import('./apply-patch.ts')).APPLY_PATCH;
     default:
       return name satisfies never;
   }

@@ -17,6 +17,7 @@ import type {
   InsertOptions,
   ListOptions,
   MoveOptions,
+  Patch,
   ReadOptions,
   SearchOptions,
   UndoSelection,
@@ -42,6 +43,7 @@ export interface Operations {
   readonly edit: EditOptions & { readonly path: string; readonly edits: readonly Edit[] };
   readonly insert: InsertOptions & { readonly path: string; readonly content: string };
   readonly apply: { readonly changes: readonly FileIntent[]; readonly dryRun: boolean };
+  readonly patch: Patch;
   readonly delete: { readonly path: string; readonly recursive?: boolean };
   readonly move: MoveOptions & { readonly source: string; readonly destination: string };
   readonly mkdir: { readonly path: string };
@@ -64,6 +66,7 @@ export interface Results {
   readonly edit: ChangeResult;
   readonly insert: ChangeResult;
   readonly apply: ApplyResult;
+  readonly patch: ApplyResult;
   readonly delete: ChangeResult;
   readonly move: ChangeResult;
   readonly mkdir: ChangeResult;

@@ -66,6 +66,7 @@ const EDIT = fieldsOf({
   newString: ANYTHING,
   replaceAll: FLAG,
   occurrences: wholeNumber(0),
+  lines: ANYTHING,
 });
 
 /**

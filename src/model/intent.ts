@@ -7,6 +7,15 @@ export interface Edit {
   readonly replaceAll?: boolean;
   /** With `replaceAll`: how often the text must be there; any other number is AMBIGUOUS_MATCH. */
   readonly occurrences?: number;
+  /** A hunk of a patch: the text is whole lines, and of several equal places this may choose one. */
+  readonly lines?: {
+    /** It is at the end of the file. */
+    readonly atEnd?: boolean;
+    /** It begins at this line, counted from 1. */
+    readonly near?: number;
+    /** It comes after the first line that holds this text. */
+    readonly after?: string;
+  };
 }
 
 /** The change someone wants, before it is allowed. Paths are as the caller wrote them. */

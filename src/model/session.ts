@@ -31,6 +31,8 @@ export interface Session {
   append(path: string, content: string): Promise<Outcome<ChangeResult>>;
   insert(path: string, content: string, options?: InsertOptions): Promise<Outcome<ChangeResult>>;
   apply(changes: readonly FileIntent[], options?: { dryRun?: boolean }): Promise<Outcome<ApplyResult>>;
+  /** Applies a patch to all of its files or to none; its hunks are judged like edits. */
+  patch(patch: Patch, options?: { signal?: AbortSignal; dryRun?: boolean }): Promise<Outcome<ApplyResult>>;
   delete(path: string, options?: { recursive?: boolean }): Promise<Outcome<ChangeResult>>;
   move(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
   mkdir(path: string): Promise<Outcome<ChangeResult>>;
@@ -140,6 +142,13 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called now and then with the number of bytes that the command has printed. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
+}
+
+/** Changes of many files as text. */
+export interface Patch {
+  /** `v4a`: `*** Begin Patch` …; `unified`: as `git diff` writes it. */
+  readonly format: 'v4a' | 'unified';
+  readonly text: string;
 }
 
 export interface ReadOptions {

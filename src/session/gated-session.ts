@@ -30,6 +30,7 @@ import type {
   InsertOptions,
   ListOptions,
   MoveOptions,
+  Patch,
   ReadOptions,
   RunOptions,
   SearchOptions,
@@ -38,6 +39,7 @@ import type {
   WriteOptions,
 } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
+import { parsePatch } from '../text/patch/parse.ts';
 import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
@@ -132,6 +134,26 @@ export class GatedSession extends SessionLife implements Session {
 
   apply(changes: readonly FileIntent[], options: { dryRun?: boolean } = {}): Promise<Outcome<ApplyResult>> {
     return this.perform({ ...options, kind: 'apply', changes });
+  }
+
+  patch(
+    { format, text }: Patch,
+    options: { signal?: AbortSignal; dryRun?: boolean } = {},
+  ): Promise<Outcome<ApplyResult>> {
+    return this.during(async () => {
+      options.signal?.throwIfAborted();
+      const parsed = parsePatch(format, text);
+      if (parsed.ok) return this.apply(parsed.changes, { dryRun: options.dryRun === true });
+      const detail = { reason: parsed.reason };
+      const refusal = {
+        code: 'INVALID_ARGUMENT',
+        action: 'edit',
+        path: '',
+        next: 'fix_argument',
+        detail,
+      } as const;
+      return this.noted(refused(refusal));
+    });
   }
 
   delete(path: string, options: { recursive?: boolean } = {}): Promise<Outcome<ChangeResult>> {

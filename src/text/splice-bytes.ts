@@ -60,6 +60,7 @@ export function spliceBytes(
 
 function isPlain(edit: Edit, utf8: boolean): boolean {
   const { oldString, newString } = edit;
+  if (edit.lines !== undefined) return false;
   if (oldString === '' || oldString === newString || endingUsed(oldString) === 'mixed') return false;
   const outside = utf8 ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
   return !outside.test(oldString) && !outside.test(newString);

@@ -3,7 +3,7 @@ import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
 import { neighbourEndings } from './endings.ts';
-import type { Span } from './lines.ts';
+import { lineAt, type Span } from './lines.ts';
 import { type FoldTier, type Found, findAnchor } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
 import { placesOf } from './places.ts';
@@ -89,6 +89,7 @@ type Failure = Pick<EditFailure, 'kind'> & Partial<Pick<EditFailure, 'count' | '
 function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failure {
   if (edit.oldString === edit.newString) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
+  if (edit.lines !== undefined) return applyHunk(text, edit, options);
   const all = edit.replaceAll === true;
   const found = findAnchor(text, edit.oldString, { ...options, all });
   if (found === undefined) return applyLoosely(text, edit, options);
@@ -100,6 +101,28 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
   const spans = found.spans.map((span) => withLineEnding(text, span));
   return replaceSpans(text, edit, { ...found, spans });
+}
+
+/** A hunk of a patch: whole lines; its line number, its header or the end of the file may choose between equal places. */
+function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failure {
+  const found = findAnchor(text, edit.oldString, { ...options, all: true });
+  const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
+  const spans = edit.lines?.atEnd === true ? whole.filter(({ end }) => end === text.length) : whole;
+  if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
+  if (spans.length === 0) return { kind: 'no-match' };
+  const chosen = spans.length === 1 ? spans : spans.filter((span) => isAtHunk(text, span, edit.lines));
+  if (chosen.length !== 1) return { kind: 'ambiguous', count: spans.length, places: placesOf(text, spans) };
+  return replaceSpans(text, edit, { ...found, spans: chosen, count: 1 });
+}
+
+function isWholeLines(text: string, { start, end }: Span): boolean {
+  return (start === 0 || text[start - 1] === '\n') && (end === text.length || text[end - 1] === '\n');
+}
+
+function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean {
+  if (place?.near !== undefined) return lineAt(text, start) === place.near;
+  const above = text.slice(0, start).split('\n').at(-2);
+  return place?.after !== undefined && above?.trim() === place.after;
 }
 
 /** The edit by what is safe to look past, if the options allow it; a text that changed since it was seen allows nothing. */

@@ -7,7 +7,7 @@ import { type Performed, rendered } from './tool-answer.ts';
 /** A call that may change files. */
 export type ChangeCall = Extract<
   Call,
-  { kind: 'write' | 'edit' | 'insert' | 'apply' | 'delete' | 'move' | 'mkdir' | 'undo' }
+  { kind: 'write' | 'edit' | 'insert' | 'apply' | 'patch' | 'delete' | 'move' | 'mkdir' | 'undo' }
 >;
 
 /**
@@ -37,6 +37,12 @@ export async function performChange(
       const outcome = await session.apply(changes, { dryRun });
       return rendered(outcome, { context, render: call.render, summary: applyOutcome });
     }
+    case 'patch':
+      return rendered(await session.patch(call.operation), {
+        context,
+        render: call.render,
+        summary: applyOutcome,
+      });
     case 'delete': {
       const { path, ...options } = call.operation;
       return rendered(await session.delete(path, options), { context, render: call.render });

@@ -24,7 +24,7 @@ interface Spelling {
   readonly edit: (path: string, old: string, now: string) => Call;
 }
 
-const SPELLINGS: Readonly<Record<DialectName, Spelling>> = {
+const SPELLINGS: Readonly<Record<Exclude<DialectName, 'apply-patch'>, Spelling>> = {
   lookfirst: {
     read: (path) => ['read_file', { path }],
     readFirstLine: (path) => ['read_file', { path, limit: 1 }],
@@ -50,9 +50,9 @@ const SPELLINGS: Readonly<Record<DialectName, Spelling>> = {
     edit: (path, old, now) => ['edit_file', { path, edits: [{ oldText: old, newText: now }] }],
   },
 };
-const NAMES = Object.keys(SPELLINGS) as DialectName[];
+const NAMES = Object.keys(SPELLINGS) as (keyof typeof SPELLINGS)[];
 
-async function open(name: DialectName, policy: Partial<Policy> = {}) {
+async function open(name: keyof typeof SPELLINGS, policy: Partial<Policy> = {}) {
   const { root, home } = scratch();
   let nowMs = Date.now();
   const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', policy, now: () => nowMs });

@@ -31,6 +31,11 @@ export function insertText(result: ChangeResult, context: RenderContext): string
   return changeText(`inserted ${what} into ${pathText(path)}`, result, context);
 }
 
+/** One row per file of a patch. */
+export function patchText(result: ApplyResult, context: RenderContext): string {
+  return applyText([], result, context);
+}
+
 /** One row per file, in the order they were asked for. */
 export function applyText(
   changes: readonly FileIntent[],

@@ -1,0 +1,40 @@
+import { LOOKFIRST_TOOLS } from '../report/tool-names.ts';
+import { patchText } from './lookfirst/change-text.ts';
+import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
+import { DESTROYS, type Dialect, tool } from './tool.ts';
+
+const PATCH_TOOL = tool({
+  name: 'apply_patch',
+  title: 'Apply a patch',
+  description:
+    'Change files with a patch in the V4A format, all of it or nothing: *** Begin Patch, then *** Add File: PATH, *** Update File: PATH ' +
+    'with hunks (@@, then lines that begin with space, - or +) or *** Delete File: PATH, then *** End Patch. ' +
+    'A file must have been read before it is updated or deleted. Context lines must stand in the file exactly once.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      patch: { type: 'string', description: 'The patch, from *** Begin Patch to *** End Patch.' },
+    },
+    required: ['patch'],
+    additionalProperties: false,
+  },
+  annotations: DESTROYS,
+  call: ({ patch }) => ({
+    kind: 'patch',
+    operation: { format: 'v4a', text: patch },
+    render: patchText,
+  }),
+});
+
+/** One tool for all changes, in the patch format that OpenAI's models are trained on; and the looking tools. */
+export const APPLY_PATCH: Dialect = {
+  name: 'apply-patch',
+  tools: [...LOOKING_TOOLS, PATCH_TOOL],
+  names: { ...LOOKFIRST_TOOLS, write: 'apply_patch', edit: 'apply_patch', insert: 'apply_patch' },
+  unknownArguments: 'refuse',
+  terms: {},
+  instructions:
+    'Files here change only after you have looked. Read a file before a patch updates or deletes it. ' +
+    'Change files with apply_patch, many at once if need be: all of it is done, or nothing. ' +
+    'A refusal says what changed and names the next call: make that call, do not repeat the same one. Paths are relative to the workspace.',
+};

@@ -1,0 +1,130 @@
+import type { FileIntent } from '../../model/intent.ts';
+import { contentOf, editOf, type HunkLine, namedTwice, type ParsedPatch } from './hunk.ts';
+
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+const NO_NEWLINE = '\\ No newline at end of file';
+/** What a text patch cannot say, or what no text tool should do. */
+const UNSUPPORTED: readonly [RegExp, string][] = [
+  [/^(?:Binary files |GIT binary patch)/, 'a binary patch'],
+  [/^@@@ /, 'a combined diff'],
+  [/^(?:new|deleted) file mode 120000|^(?:old|new) mode 120000/, 'a symbolic link'],
+  [/^(?:new|deleted) file mode 160000/, 'a submodule'],
+  [/^(?:old|new) mode /, 'a change of permissions'],
+];
+
+/** Reads a unified diff, as `git diff` and `diff -u` write it. Wrong counts are mistakes, and nothing is done then. */
+export function parseUnified(text: string): ParsedPatch {
+  const files = filesOf(text.replaceAll('\r\n', '\n').split('\n'));
+  if (typeof files === 'string') return wrong(files);
+  const changes: FileIntent[] = [];
+  for (const file of files) {
+    const change = changeOf(file);
+    if (typeof change === 'string') return wrong(change);
+    changes.push(change);
+  }
+  if (changes.length === 0) return wrong('it changes no file');
+  const twice = namedTwice(changes);
+  return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
+}
+
+interface Hunk {
+  /** Its first line in the file before. */
+  readonly from: number;
+  readonly lines: HunkLine[];
+  oldLeft: number;
+  newLeft: number;
+}
+
+interface PatchedFile {
+  before: string | undefined;
+  after: string | undefined;
+  renamed: { from?: string; to?: string };
+  readonly hunks: Hunk[];
+}
+
+function filesOf(lines: readonly string[]): PatchedFile[] | string {
+  const files: PatchedFile[] = [];
+  for (const line of lines) {
+    const problem = takeLine(files, line);
+    if (problem !== undefined) return problem;
+  }
+  const short = files.some(({ hunks }) => hunks.some(({ oldLeft, newLeft }) => oldLeft + newLeft > 0));
+  return short ? 'a hunk has fewer lines than it says' : files;
+}
+
+function takeLine(files: PatchedFile[], line: string): string | undefined {
+  const hunk = files.at(-1)?.hunks.at(-1);
+  if (hunk !== undefined && (hunk.oldLeft > 0 || hunk.newLeft > 0)) return takeHunkLine(hunk, line);
+  if (line === NO_NEWLINE || line === '') return undefined;
+  const unsupported = UNSUPPORTED.find(([pattern]) => pattern.test(line));
+  if (unsupported !== undefined) return `${unsupported[1]} is not supported`;
+  if (line.startsWith('diff --git '))
+    files.push({ before: undefined, after: undefined, renamed: {}, hunks: [] });
+  else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
+  else return takeHeader(files.at(-1), line);
+  return undefined;
+}
+
+/** A `---` row begins a file, unless a `diff --git` row has. */
+function beginFile(files: PatchedFile[], before: string): void {
+  const last = files.at(-1);
+  if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;
+  else files.push({ before, after: undefined, renamed: {}, hunks: [] });
+}
+
+function takeHeader(file: PatchedFile | undefined, line: string): string | undefined {
+  if (line.startsWith('+++ ') && file !== undefined) file.after = nameOf(line.slice(4), 'b/');
+  else if (line.startsWith('rename from ') && file !== undefined) file.renamed.from = line.slice(12);
+  else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = line.slice(10);
+  else if (line.startsWith('@@')) return takeHunk(file, line);
+  else if (/^[-+ ]/.test(line) && file !== undefined && file.hunks.length > 0)
+    return 'a hunk has more lines than it says';
+  return undefined;
+}
+
+function takeHunk(file: PatchedFile | undefined, line: string): string | undefined {
+  const [, from, oldCount = '1', , newCount = '1'] = HUNK.exec(line) ?? [];
+  if (from === undefined) return `not the head of a hunk: ${line.slice(0, 80)}`;
+  if (file?.after === undefined || file.before === undefined) return 'a hunk stands before any file';
+  file.hunks.push({ from: Number(from), lines: [], oldLeft: Number(oldCount), newLeft: Number(newCount) });
+  return undefined;
+}
+
+function takeHunkLine(hunk: Hunk, line: string): string | undefined {
+  if (line === NO_NEWLINE) return undefined;
+  if (/^[-+]Subproject commit /.test(line)) return 'a submodule is not supported';
+  const sign = line === '' ? ' ' : line[0];
+  if (sign !== ' ' && sign !== '-' && sign !== '+') return 'a hunk has fewer lines than it says';
+  if (sign !== '+') hunk.oldLeft -= 1;
+  if (sign !== '-') hunk.newLeft -= 1;
+  if (hunk.oldLeft < 0 || hunk.newLeft < 0) return 'a hunk has more lines than it says';
+  hunk.lines.push({ sign, text: line.slice(1) });
+  return undefined;
+}
+
+/** A name without the time that `diff` writes after a tab, and without git's prefix. */
+function nameOf(text: string, prefix: string): string {
+  const name = text.split('\t', 1)[0] ?? '';
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
+function changeOf({ before, after, renamed, hunks }: PatchedFile): FileIntent | string {
+  const { from, to } = renamed;
+  if (from !== undefined && to !== undefined)
+    return hunks.length === 0
+      ? { kind: 'move', source: from, destination: to }
+      : `${from}: an update and a move of one file go into two patches`;
+  if (before === undefined || after === undefined) return 'a file without --- and +++ rows';
+  if (after === '/dev/null') return { kind: 'delete', path: before };
+  const lines = hunks.flatMap((hunk) => hunk.lines);
+  if (before === '/dev/null') return { kind: 'write', path: after, content: contentOf(lines) };
+  if (before !== after) return `${before} and ${after} are two names: a rename needs its "rename from" rows`;
+  if (hunks.length === 0) return `${after}: no hunk`;
+  const edits = hunks.map((hunk) => editOf(hunk.lines, { near: Math.max(1, hunk.from) }));
+  if (edits.some(({ oldString }) => oldString === '')) return `${after}: a hunk needs lines around it`;
+  return { kind: 'edit', path: after, edits };
+}
+
+function wrong(reason: string): ParsedPatch {
+  return { ok: false, reason: `the patch cannot be read: ${reason}` };
+}

@@ -1,0 +1,124 @@
+import type { Edit, FileIntent } from '../../model/intent.ts';
+import { contentOf, editOf, type HunkLine, namedTwice, type ParsedPatch } from './hunk.ts';
+
+const BEGIN = '*** Begin Patch';
+const END = '*** End Patch';
+const END_OF_FILE = '*** End of File';
+const FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
+const MOVE = /^\*\*\* Move to: (.+)$/;
+
+/**
+ * Reads a patch in the V4A format: `*** Begin Patch`, then files to add, update, delete or move, then `*** End Patch`.
+ * Text outside of these markers and a file that is named twice are mistakes, and nothing is done then.
+ */
+export function parseV4a(text: string): ParsedPatch {
+  const lines = text.replaceAll('\r\n', '\n').trim().split('\n');
+  if (lines[0]?.trim() !== BEGIN) return wrong(`it must begin with "${BEGIN}"`);
+  if (lines.at(-1)?.trim() !== END) return wrong(`it must end with "${END}"`);
+  const sections = sectionsOf(lines.slice(1, -1));
+  if (typeof sections === 'string') return wrong(sections);
+  const changes: FileIntent[] = [];
+  for (const section of sections) {
+    const change = changeOf(section);
+    if (typeof change === 'string') return wrong(`${section.path}: ${change}`);
+    changes.push(change);
+  }
+  if (changes.length === 0) return wrong('it names no file');
+  const twice = namedTwice(changes);
+  return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
+}
+
+interface Section {
+  readonly kind: 'Add' | 'Update' | 'Delete';
+  readonly path: string;
+  readonly lines: string[];
+}
+
+function sectionsOf(lines: readonly string[]): Section[] | string {
+  const sections: Section[] = [];
+  for (const line of lines) {
+    const [, kind, path] = FILE.exec(line) ?? [];
+    if (path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
+      sections.push({ kind, path: path.trim(), lines: [] });
+    else if (sections.length === 0) return `text before the first file: ${line.slice(0, 80)}`;
+    else sections.at(-1)?.lines.push(line);
+  }
+  return sections;
+}
+
+function changeOf({ kind, path, lines }: Section): FileIntent | string {
+  if (kind === 'Delete') return lines.length === 0 ? { kind: 'delete', path } : 'a deletion has no lines';
+  if (kind === 'Add') {
+    const added = lines.map(hunkLine);
+    if (added.some((line) => line?.sign !== '+')) return 'every line of a new file begins with +';
+    return { kind: 'write', path, content: contentOf(added.filter((line) => line !== undefined)) };
+  }
+  return updateOf(path, lines);
+}
+
+function updateOf(path: string, lines: readonly string[]): FileIntent | string {
+  const [, destination] = MOVE.exec(lines[0] ?? '') ?? [];
+  const body = destination === undefined ? lines : lines.slice(1);
+  if (destination !== undefined)
+    return body.length === 0
+      ? { kind: 'move', source: path, destination: destination.trim() }
+      : 'an update and a move of one file go into two patches';
+  const hunks = hunksOf(body);
+  if (typeof hunks === 'string') return hunks;
+  if (hunks.length === 0) return 'an update needs a hunk';
+  const [only] = hunks;
+  if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
+    return { kind: 'insert', path, content: contentOf(only.lines) };
+  if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
+    return 'a hunk of added lines only appends, and stands alone';
+  return { kind: 'edit', path, edits: hunks.map(asEdit) };
+}
+
+interface Hunk {
+  readonly lines: HunkLine[];
+  readonly header: string;
+  atEnd: boolean;
+}
+
+function asEdit({ lines, atEnd, header }: Hunk): Edit {
+  return editOf(lines, { ...(atEnd ? { atEnd } : {}), ...(header === '' ? {} : { after: header }) });
+}
+
+function hunksOf(lines: readonly string[]): Hunk[] | string {
+  const hunks: Hunk[] = [];
+  for (const line of lines) {
+    const problem = takeLine(hunks, line);
+    if (problem !== undefined) return problem;
+  }
+  return hunks.filter((hunk) => hunk.lines.length > 0);
+}
+
+/** Adds a line to the last hunk, or begins one; a reason if the line belongs to none. */
+function takeLine(hunks: Hunk[], line: string): string | undefined {
+  const last = hunks.at(-1);
+  if (line.startsWith('@@')) {
+    hunks.push({ lines: [], header: line.slice(2).trim(), atEnd: false });
+    return undefined;
+  }
+  if (line.trim() === END_OF_FILE) {
+    if (last === undefined) return `"${END_OF_FILE}" stands before any hunk`;
+    last.atEnd = true;
+    return undefined;
+  }
+  const parsed = hunkLine(line);
+  if (parsed === undefined) return `not a line of a hunk: ${line.slice(0, 80)}`;
+  if (last === undefined || last.atEnd) hunks.push({ lines: [parsed], header: '', atEnd: false });
+  else last.lines.push(parsed);
+  return undefined;
+}
+
+/** An empty line is an empty line that stays. */
+function hunkLine(line: string): HunkLine | undefined {
+  const sign = line === '' ? ' ' : line[0];
+  if (sign !== ' ' && sign !== '-' && sign !== '+') return undefined;
+  return { sign, text: line.slice(1) };
+}
+
+function wrong(reason: string): ParsedPatch {
+  return { ok: false, reason: `the patch cannot be read: ${reason}` };
+}

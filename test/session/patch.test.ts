@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+const v4a = (...lines: string[]) =>
+  ({ format: 'v4a', text: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }) as const;
+const unified = (...lines: string[]) => ({ format: 'unified', text: `${lines.join('\n')}\n` }) as const;
+
+async function open(): Promise<Desk> {
+  const t = await desk();
+  await t.put('a.txt', 'one\ntwo\nthree\n');
+  await t.put('b.txt', 'x\ny\nx\ny\n');
+  await ok(t.session.read('a.txt'));
+  await ok(t.session.read('b.txt'));
+  return t;
+}
+
+describe('a V4A patch', () => {
+  it('adds, updates, deletes and moves, all in one change that one undo takes back', async () => {
+    const t = await open();
+    await t.put('c.txt', 'c\n');
+    const done = await ok(
+      t.session.patch(
+        v4a(
+          '*** Add File: new/n.txt',
+          '+hello',
+          '*** Update File: a.txt',
+          '@@',
+          ' one',
+          '-two',
+          '+TWO',
+          ' three',
+          '*** Delete File: b.txt',
+          '*** Update File: c.txt',
+          '*** Move to: d.txt',
+        ),
+      ),
+    );
+    expect(done.results).toHaveLength(4);
+    expect(t.text('new/n.txt')).toBe('hello\n');
+    expect(t.text('a.txt')).toBe('one\nTWO\nthree\n');
+    expect(t.text('d.txt')).toBe('c\n');
+    expect(existsSync(join(t.root, 'b.txt'))).toBe(false);
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
+    expect(existsSync(join(t.root, 'new'))).toBe(false);
+  });
+
+  it.each([
+    ['a header', ['@@ y', '-x', '+X'], 'x\ny\nX\ny\n'],
+    ['the end of the file', ['@@', '-y', '+Y', '*** End of File'], 'x\ny\nx\nY\n'],
+    ['added lines only, which are appended', ['@@', '+z'], 'x\ny\nx\ny\nz\n'],
+  ])('chooses a place by %s', async (_what, hunk, expected) => {
+    const t = await open();
+    await ok(t.session.patch(v4a('*** Update File: b.txt', ...hunk)));
+    expect(t.text('b.txt')).toBe(expected);
+  });
+
+  it('is judged per hunk, and nothing is done unless all of it can be', async () => {
+    const t = await open();
+    await t.put('unread.txt', 'secret\n');
+    const good = ['*** Update File: a.txt', '@@', '-two', '+TWO'];
+    const update = (path: string, ...hunk: string[]) =>
+      v4a(...good, `*** Update File: ${path}`, '@@', ...hunk);
+    await refusal(t.session.patch(update('b.txt', '-x', '+X')), 'AMBIGUOUS_MATCH');
+    await refusal(t.session.patch(update('b.txt', '-nowhere', '+X')), 'NO_MATCH');
+    await refusal(t.session.patch(update('b.txt', '-x', '+X', '*** End of File')), 'NO_MATCH');
+    await refusal(t.session.patch(update('unread.txt', '-secret', '+X')), 'NOT_READ');
+    expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('matches whole lines only', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'about\nend\n');
+    await ok(t.session.read('a.txt'));
+    await refusal(t.session.patch(v4a('*** Update File: a.txt', '@@', '-out', '+in')), 'NO_MATCH');
+  });
+
+  it.each([
+    ['no markers', { format: 'v4a', text: 'hello' }],
+    ['text outside', v4a('hello', '*** Add File: n', '+x')],
+    ['a file named twice', v4a('*** Delete File: a.txt', '*** Delete File: a.txt')],
+    ['an unknown line', v4a('*** Update File: a.txt', '@@', '?two')],
+    ['nothing', v4a()],
+  ] as const)('is INVALID_ARGUMENT with %s', async (_what, patch) => {
+    const t = await open();
+    await refusal(t.session.patch(patch), 'INVALID_ARGUMENT');
+  });
+});
+
+describe('a unified diff', () => {
+  it('changes, creates and deletes files', async () => {
+    const t = await open();
+    await ok(
+      t.session.patch(
+        unified(
+          'diff --git a/a.txt b/a.txt',
+          '--- a/a.txt',
+          '+++ b/a.txt',
+          '@@ -1,3 +1,3 @@',
+          ' one',
+          '-two',
+          '+TWO',
+          ' three',
+          '--- /dev/null',
+          '+++ b/new.txt',
+          '@@ -0,0 +1 @@',
+          '+hello',
+          '--- a/b.txt',
+          '+++ /dev/null',
+          '@@ -1,4 +0,0 @@',
+          '-x',
+          '-y',
+          '-x',
+          '-y',
+        ),
+      ),
+    );
+    expect(t.text('a.txt')).toBe('one\nTWO\nthree\n');
+    expect(t.text('new.txt')).toBe('hello\n');
+    expect(existsSync(join(t.root, 'b.txt'))).toBe(false);
+  });
+
+  it('finds a hunk by its context, and between equal places by its exact line number only', async () => {
+    const t = await open();
+    const hunk = (from: number) =>
+      unified('--- b.txt', '+++ b.txt', `@@ -${from},2 +${from},2 @@`, '-x', '+X', ' y');
+    await refusal(t.session.patch(hunk(2)), 'AMBIGUOUS_MATCH');
+    await ok(t.session.patch(hunk(3)));
+    expect(t.text('b.txt')).toBe('x\ny\nX\ny\n');
+    await ok(
+      t.session.patch(unified('--- a.txt', '+++ a.txt', '@@ -90,2 +90,2 @@', '-two', '+TWO', ' three')),
+    );
+  });
+
+  it.each([
+    ['wrong counts', ['--- a.txt', '+++ a.txt', '@@ -1,5 +1,1 @@', '-one', '+ONE']],
+    ['a binary', ['diff --git a/a b/a', 'Binary files a/a and b/a differ']],
+    ['a combined diff', ['--- a.txt', '+++ a.txt', '@@@ -1 -1 +1 @@@']],
+    [
+      'a link',
+      ['diff --git a/l b/l', 'new file mode 120000', '--- /dev/null', '+++ b/l', '@@ -0,0 +1 @@', '+to'],
+    ],
+    [
+      'a submodule',
+      [
+        'diff --git a/s b/s',
+        '--- a/s',
+        '+++ b/s',
+        '@@ -1 +1 @@',
+        '-Subproject commit 1',
+        '+Subproject commit 2',
+      ],
+    ],
+    ['nothing', ['hello']],
+  ])('is INVALID_ARGUMENT with %s', async (_what, lines) => {
+    const t = await open();
+    await refusal(t.session.patch(unified(...lines)), 'INVALID_ARGUMENT');
+  });
+});

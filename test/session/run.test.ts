@@ -244,6 +244,18 @@ describe.skipIf(here === undefined)('what a command may not change', () => {
     expect(await ran('true')).toMatchObject({ exitCode: 0 });
   });
 
+  it('anything in a read-only folder', async () => {
+    mkdirSync(join(root, 'ro'));
+    await sessions.close();
+    sessions = await Sessions.open({
+      roots: [root],
+      home: join(base, 'state'),
+      readOnlyRoots: [join(root, 'ro')],
+    });
+    session = await sessions.session('agent');
+    expect(await refusedRun('echo x > ro/f')).toMatchObject({ code: 'READ_ONLY', path: 'ro/f' });
+  });
+
   it('a file that is too large', async () => {
     await open({ commands: { fileBytes: 1000 } });
     expect(await refusedRun('head -c 2000 /dev/zero > a', { profile: 'undo' })).toMatchObject({

@@ -66,9 +66,10 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
   return detail === undefined ? base : { ...base, detail };
 }
 
-/** Read-only sessions and files. Git itself makes and removes read-only files all the time. */
+/** Read-only sessions, folders and files. Git itself makes and removes read-only files all the time. */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
+  if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
   if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
   if (written.readOnly && !isInGit(world, written)) return refusal(written, 'READ_ONLY');
   return undefined;

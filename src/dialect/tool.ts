@@ -87,6 +87,8 @@ export interface Dialect {
   readonly tools: readonly Tool[];
   /** What refusals call the tools. */
   readonly names: ToolNames;
+  /** Whether `~` in a path is the user's home folder; default: it is a name. */
+  readonly expandsHome?: boolean;
   /** Whether an argument that a tool does not know is an error. */
   readonly unknownArguments: UnknownArguments;
   /** This dialect's words for arguments that refusals name by those of the default dialect. */

@@ -67,6 +67,7 @@ const EDIT = fieldsOf({
   replaceAll: FLAG,
   occurrences: wholeNumber(0),
   lines: ANYTHING,
+  mayBeSame: FLAG,
 });
 
 /**

@@ -5,6 +5,8 @@ export interface Edit {
   readonly oldString: string;
   readonly newString: string;
   readonly replaceAll?: boolean;
+  /** The new text may be the old one: such an edit is looked for and changes nothing. Default false: it is refused. */
+  readonly mayBeSame?: boolean;
   /** With `replaceAll`: how often the text must be there; any other number is AMBIGUOUS_MATCH. */
   readonly occurrences?: number;
   /** A hunk of a patch: the text is whole lines, and of several equal places this may choose one. */

@@ -201,6 +201,8 @@ export interface ListOptions {
    * nothing seen. `names`: the same, without sizes, times and link targets.
    */
   readonly as?: 'listing' | 'entries' | 'names';
+  /** Default `all`. `inside`: without links that lead outside the workspace or nowhere; only with `as` other than `listing`. */
+  readonly links?: 'all' | 'inside';
   readonly signal?: AbortSignal;
   /** Told now and then how many entries were met so far. */
   readonly onProgress?: (entries: number) => void;

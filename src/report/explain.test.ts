@@ -8,7 +8,7 @@ import {
   type RefusalDetail,
 } from '../model/verdict.ts';
 import { explain } from './explain.ts';
-import type { ToolNames } from './tool-names.ts';
+import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
 const SEEN = NOW - 3 * 60_000;
@@ -271,11 +271,22 @@ it.each([
 });
 
 describe('seed sentences', () => {
-  const say = (wording: (typeof PRESET_NAMES)[number], given: Partial<Refusal>): string =>
+  const say = (
+    wording: (typeof PRESET_NAMES)[number],
+    given: Partial<Refusal>,
+    read: string = LOOKFIRST_TOOLS.read,
+  ): string =>
     explain(
       { code: 'NOT_READ', action: 'overwrite', path: 'a.txt', next: 'read', ...given },
-      { nowMs: NOW, wording },
+      { nowMs: NOW, wording, tools: { ...LOOKFIRST_TOOLS, read } },
     );
+
+  it('name the reading tool that there is', () => {
+    for (const wording of ['file-time', 'thread-history'] as const) {
+      expect(say(wording, {})).toContain('read_file');
+      expect(say(wording, {}, 'view')).toMatch(/[Uu]se (the )?view/);
+    }
+  });
 
   it('A: exactly its own', () => {
     expect(say('sandbox', {})).toBe('refusing to overwrite a.txt: Read it first');
@@ -286,11 +297,11 @@ describe('seed sentences', () => {
   });
 
   it('B: with both stamps, ISO 8601 to the millisecond; without those it does not know', () => {
-    expect(say('file-time', {})).toBe(
+    expect(say('file-time', {}, 'Read')).toBe(
       'File a.txt has not been read in this session. You MUST use the Read tool first before writing to existing files',
     );
     const stale = { code: 'STALE', next: 'read_again' } as const;
-    expect(say('file-time', { ...stale, detail: { mtimeMs: NOW, seenMtimeMs: NOW - 1 } })).toBe(
+    expect(say('file-time', { ...stale, detail: { mtimeMs: NOW, seenMtimeMs: NOW - 1 } }, 'Read')).toBe(
       'File a.txt has been modified since it was last read.\nLast modification: 2026-01-02T12:00:00.000Z\nLast read: 2026-01-02T11:59:59.999Z\n\nPlease use the Read tool again to get the latest contents before modifying it.',
     );
     expect(say('file-time', stale)).not.toContain('Last');
@@ -302,7 +313,7 @@ describe('seed sentences', () => {
     ['edit', "hasn't", 'editing'],
     ['delete', "exists but hasn't", 'modifying'],
   ])('C: %s', (action, has, doing) => {
-    expect(say('thread-history', { action })).toBe(
+    expect(say('thread-history', { action }, 'file_read')).toBe(
       `File a.txt ${has} been read in this conversation. Use file_read to examine the current contents before ${doing}.`,
     );
   });

@@ -28,7 +28,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
   const own =
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
-      : inSeedWords(template, refusal, options.nowMs);
+      : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
   // A change that was held back passes when it is repeated.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
@@ -41,11 +41,16 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
 }
 
 /** The seed's sentence as it is; after it only what the sentence cannot know: a special cause, and what the file shows. */
-function inSeedWords(template: string, refusal: Refusal, nowMs: number): string[] {
+function inSeedWords(
+  template: string,
+  refusal: Refusal,
+  { nowMs, tools }: { readonly nowMs: number; readonly tools: ToolNames },
+): string[] {
   const { detail } = refusal;
   const differs = detail === undefined ? undefined : whatDiffers(detail);
   const sentence = fill(template, {
     path: pathText(refusal.path),
+    tool: tools.read,
     count: detail?.count === undefined ? 'several' : String(detail.count),
     reason: differs,
     proceed: differs === undefined ? undefined : 'Nothing was changed; to proceed, repeat the same call.',

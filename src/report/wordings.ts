@@ -3,7 +3,7 @@ import type { Refusal } from '../model/verdict.ts';
 
 /**
  * Seed sentences, by `CODE/action`, `CODE/kind` or `CODE`; what a seed has no words for is said in the default ones.
- * `{path}`, `{count}`, `{mtime}`, `{read}` are filled in; a line whose value is not known is left out.
+ * `{path}`, `{count}`, `{mtime}`, `{read}` and the reading `{tool}` are filled in; a line whose value is not known is left out.
  */
 type Wording = Readonly<Record<string, string>>;
 
@@ -23,9 +23,9 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   },
   'file-time': {
     NOT_READ:
-      'File {path} has not been read in this session. You MUST use the Read tool first before writing to existing files',
+      'File {path} has not been read in this session. You MUST use the {tool} tool first before writing to existing files',
     STALE:
-      'File {path} has been modified since it was last read.\nLast modification: {mtime}\nLast read: {read}\n\nPlease use the Read tool again to get the latest contents before modifying it.',
+      'File {path} has been modified since it was last read.\nLast modification: {mtime}\nLast read: {read}\n\nPlease use the {tool} tool again to get the latest contents before modifying it.',
   },
   'thread-history': {
     'NOT_READ/overwrite': notRead("exists but hasn't", 'overwriting'),
@@ -65,5 +65,5 @@ export function fill(template: string, values: Readonly<Record<string, string | 
 }
 
 function notRead(has: string, doing: string): string {
-  return `File {path} ${has} been read in this conversation. Use file_read to examine the current contents before ${doing}.`;
+  return `File {path} ${has} been read in this conversation. Use {tool} to examine the current contents before ${doing}.`;
 }

@@ -38,7 +38,14 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     maxBytes: AMOUNT,
     raw: FLAG,
   }),
-  list: fieldsOf({ ...WATCHED, depth: ANYTHING, limit: ANYTHING, after: ANYTHING, as: ANYTHING }),
+  list: fieldsOf({
+    ...WATCHED,
+    depth: ANYTHING,
+    limit: ANYTHING,
+    after: ANYTHING,
+    as: ANYTHING,
+    links: oneOf('all', 'inside'),
+  }),
   find: fieldsOf({ ...WATCHED, path: ANYTHING, limit: ANYTHING }),
   search: fieldsOf({
     ...WATCHED,

@@ -105,7 +105,7 @@ class Listing {
 
   async walk(dir: PinnedDirectory, path: ResolvedPath, at: Level): Promise<void> {
     const { as, limit } = this.#bounds;
-    const names = as === 'names' ? listUnsorted(dir) : listNames(dir);
+    const names = this.#namesIn(dir, path);
     const { after } = at;
     const skipped = after === undefined ? 0 : names.filter(({ name }) => name <= after).length;
     const visible = names.slice(skipped).filter((entry) => !this.#isHidden(path, entry));
@@ -135,6 +135,17 @@ class Listing {
   #isProtected(path: ResolvedPath, name: string): boolean {
     const { workspace } = this.#world;
     return workspace.protectsFrom(workspace.child(path, name), 'list') !== undefined;
+  }
+
+  /** The names in a folder; a caller may want only those links that lead to something inside. */
+  #namesIn(dir: PinnedDirectory, folder: ResolvedPath): readonly DirectoryEntry[] {
+    const names = this.#bounds.as === 'names' ? listUnsorted(dir) : listNames(dir);
+    if (this.#bounds.options.links !== 'inside') return names;
+    return names.filter(({ kind, name }) => {
+      if (kind !== 'link') return true;
+      const target = this.#world.workspace.resolve(`${folder.absolute}/${name}`, 'list');
+      return target.ok && target.exists;
+    });
   }
 
   async #pause(): Promise<void> {
@@ -196,11 +207,12 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
   return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
 }
 
-function whyInvalid({ depth, limit, after, as = 'listing' }: ListOptions): string | undefined {
+function whyInvalid({ depth, limit, after, links, as = 'listing' }: ListOptions): string | undefined {
   if (!isCount(depth)) return `depth must be a whole number from 1 on, not ${depth}`;
   if (!isCount(limit)) return `limit must be a whole number from 1 on, not ${limit}`;
   if (after !== undefined && typeof after !== 'string') return 'after must be a name';
   if (after !== undefined && depth !== 1) return 'after continues the listing of one folder: leave depth out';
+  if (links === 'inside' && as === 'listing') return 'a listing shows every link';
   if (after !== undefined && as === 'names') return 'after needs an order, which names have not';
   return WAYS.includes(as) ? undefined : `as must be one of ${WAYS.join(', ')}`;
 }

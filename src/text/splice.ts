@@ -87,7 +87,7 @@ interface Step {
 type Failure = Pick<EditFailure, 'kind'> & Partial<Pick<EditFailure, 'count' | 'places' | 'nearest'>>;
 
 function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failure {
-  if (edit.oldString === edit.newString) return { kind: 'same' };
+  if (edit.oldString === edit.newString && edit.mayBeSame !== true) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
   if (edit.lines !== undefined) return applyHunk(text, edit, options);
   const all = edit.replaceAll === true;

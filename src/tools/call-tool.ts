@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { nearest } from '../config/nearest.ts';
 import { checkArguments } from '../dialect/check-arguments.ts';
 import type { RenderContext } from '../dialect/render.ts';
@@ -7,6 +8,7 @@ import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
+import { withPaths } from './map-paths.ts';
 import { type Performing, performCall } from './perform-call.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
@@ -45,7 +47,14 @@ export function translateCall(
     suggest: nearest,
     unknown: dialect.unknownArguments,
   });
-  return 'reason' in checked ? checked : tool.call(checked.args);
+  if ('reason' in checked) return checked;
+  const call = tool.call(checked.args);
+  return dialect.expandsHome === true && !('reason' in call) ? withPaths(call, withHome) : call;
+}
+
+/** `~` and `~/…` as a shell reads them. */
+function withHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path;
 }
 
 /** Performs a translated call and answers in the dialect's words. */

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { resultOf } from '../../test/support/written.ts';
 import type { DialectName } from '../dialect/dialect-name.ts';
@@ -405,5 +405,51 @@ describe('read_file of several paths', () => {
   ])('refuses %j', async (args, reason) => {
     const { call } = await setUp();
     expect((await call('read_file', args)).text).toContain(reason);
+  });
+});
+
+describe('the filesystem dialect takes what the official server takes', () => {
+  it('an edit that changes nothing, and arguments it does not know', async () => {
+    const { call, put, text } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\ntwo\n');
+    expect((await call('read_text_file', { path: 'a.txt', bytes: 7 })).isError).toBe(false);
+    const same = { path: 'a.txt', edits: [{ oldText: 'one', newText: 'one', more: 1 }] };
+    expect((await call('edit_file', same)).outcome).toMatchObject({ ok: true, changed: false });
+    const missing = { path: 'a.txt', edits: [{ oldText: 'no such text', newText: 'no such text' }] };
+    expect((await call('edit_file', missing)).outcome).toMatchObject({ code: 'NO_MATCH' });
+    const both = {
+      path: 'a.txt',
+      edits: [
+        { oldText: 'one', newText: 'one' },
+        { oldText: 'two', newText: 'zwei' },
+      ],
+    };
+    expect((await call('edit_file', both)).outcome).toMatchObject({ ok: true, changed: true });
+    expect(text('a.txt')).toBe('one\nzwei\n');
+  });
+
+  it('the home folder as ~', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    vi.stubEnv('HOME', root);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    put('a.txt', 'one\n');
+    expect((await call('read_text_file', { path: '~/a.txt' })).text).toBe('one\n');
+    expect((await call('read_multiple_files', { paths: ['~/a.txt'] })).text).toContain('one');
+    expect((await call('list_directory', { path: '~' })).text).toContain('a.txt');
+  });
+
+  it('only links that lead to something inside among the files found', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\n');
+    symlinkSync('a.txt', join(root, 'inside.txt'));
+    symlinkSync('/etc/hostname', join(root, 'outside.txt'));
+    symlinkSync('nowhere', join(root, 'dangling.txt'));
+    const found = (await call('search_files', { path: root, pattern: '*.txt' })).text;
+    expect(
+      found
+        .split('\n')
+        .map((path) => basename(path))
+        .sort(),
+    ).toEqual(['a.txt', 'inside.txt']);
   });
 });

@@ -23,7 +23,7 @@ describe('preset file-time', () => {
     await t.put('a.txt', 'one');
     const text = explain(await refusal(t.session.write('a.txt', 'x'), 'NOT_READ'), words);
     expect(text).toContain('has not been read in this session');
-    expect(text).toMatch(/MUST use the Read tool first/);
+    expect(text).toMatch(/MUST use the read_file tool first/);
   });
 
   it('B3: a newer time is stale, with both stamps, whatever the bytes', async () => {

@@ -14,7 +14,7 @@ describe('preset thread-history', () => {
     const insert = await refusal(t.session.insert('a.txt', 'x'), 'NOT_READ');
     const edit = await refusal(t.session.edit('a.txt', [{ oldString: 'one', newString: 'x' }]), 'NOT_READ');
     const texts = [write, insert, edit].map((each) => explain(each, words));
-    for (const text of texts) expect(text).toMatch(/hasn't been read in this conversation\..*file_read/s);
+    for (const text of texts) expect(text).toMatch(/hasn't been read in this conversation\..*read_file/s);
     expect(texts[0]).toContain('File a.txt exists but');
     expect(texts.map((text) => /before (\w+)/.exec(text)?.[1])).toEqual([
       'overwriting',

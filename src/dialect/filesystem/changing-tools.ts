@@ -64,7 +64,9 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     outputSchema: TEXT_OUTPUT,
     annotations: ONCE,
     call: ({ path, edits: asked, dryRun = false }) => {
-      const edits = asked.map(({ oldText, newText }): Edit => ({ oldString: oldText, newString: newText }));
+      const edits = asked.map(
+        ({ oldText, newText }): Edit => ({ oldString: oldText, newString: newText, mayBeSame: true }),
+      );
       const foreword = forewordFor('open', ({ code, detail }) =>
         code === 'NO_MATCH'
           ? `Could not find exact match for edit:\n${edits[detail?.index ?? 0]?.oldString ?? ''}`

@@ -17,6 +17,7 @@ export const FILESYSTEM: Dialect = {
     arguments: { path: 'path' },
   },
   unknownArguments: 'ignore',
+  expandsHome: true,
   terms: { old_string: 'oldText', new_string: 'newText', limit: 'head' },
   instructions:
     'Files here change only after you have looked. read_text_file a file in full before write_file replaces it, and at all before edit_file; ' +

@@ -95,7 +95,7 @@ export const LISTING_TOOLS: readonly Tool[] = [
     call: ({ path, pattern, excludePatterns = [] }) =>
       problemOf([pattern, ...excludePatterns]) ?? {
         kind: 'list',
-        operation: { path, ...DEEP },
+        operation: { path, ...DEEP, links: 'inside' },
         render: ({ entries, absolute = path }) => {
           const found = matchingPaths(entries, pattern, excludePatterns);
           const folder = absolute.replace(/\/+$/, '');

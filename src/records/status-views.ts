@@ -19,7 +19,8 @@ export interface Surroundings {
 
 export async function surroundings({ store }: Records, scope: Scope): Promise<Surroundings> {
   const sessions = (await store.sessions()).filter((record) => scope.includes(record.root));
-  const [newest] = await store.entries({ ...scope.filter, limit: 1 });
+  // Not a notice: those of the state as a whole name no workspace.
+  const [newest] = await store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 });
   const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
   return { sessions, roots: [...new Set(roots)] };
 }

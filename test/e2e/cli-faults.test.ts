@@ -41,7 +41,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
         for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
         writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
       },
-      /it is not a database, or damaged; move it away to begin a new one \[STORE_FAILED\]/,
+      /it is damaged; the next start of a server sets it aside and begins a new one \[STORE_FAILED\]/,
     ],
     [
       'of a newer Lookfirst',

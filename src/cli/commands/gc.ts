@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
+import { Records } from '../../records/records.ts';
 import type { StateSize } from '../../records/state-size.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { StateFlags } from '../../session/configured.ts';
-import { openWorkspace } from '../../session/configured.ts';
+import { openWorkspace, placesOf } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
@@ -61,8 +62,9 @@ function someLimit(limit: number): number {
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
+  // A damaged database fails here, as in every other command: only a server sets it aside.
+  await (await Records.open(placesOf(cli, flags))).close();
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
-  for (const warning of sessions.world.store.warnings) cli.terminal.tell(`lookfirst: ${warning}`);
   const progress = new Progress(cli.terminal);
   try {
     if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });

@@ -1,0 +1,43 @@
+import { linkSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+/** One file with two names, of which the session has read `read`. */
+async function twoNames(read: readonly string[]): Promise<Desk> {
+  const t = await desk({ session: 'ann' });
+  await t.put('a.txt', 'one\n');
+  linkSync(join(t.root, 'a.txt'), join(t.root, 'b.txt'));
+  for (const path of read) await ok(t.session.read(path));
+  return t;
+}
+
+describe('a file with two names', () => {
+  it('is known only by the name that was read', async () => {
+    const t = await twoNames(['a.txt']);
+    await refusal(t.session.write('b.txt', 'two\n'), 'NOT_READ');
+  });
+
+  it('is stale under both names after a change in place through either', async () => {
+    const t = await twoNames(['a.txt', 'b.txt']);
+    writeFileSync(join(t.root, 'b.txt'), 'outside\n');
+    for (const path of ['a.txt', 'b.txt']) await refusal(t.session.write(path, 'two\n'), 'STALE');
+  });
+
+  it('keeps its bytes and its sighting under the other name when the gate writes through one', async () => {
+    const t = await twoNames(['a.txt', 'b.txt']);
+    const { notices } = await ok(t.session.write('a.txt', 'two\n'));
+    expect(notices).toContainEqual({ kind: 'hard-links-broken', count: 1 });
+    expect(readFileSync(join(t.root, 'b.txt'), 'utf8')).toBe('one\n');
+    await ok(t.session.write('b.txt', 'three\n'));
+    expect(t.text('a.txt')).toBe('two\n');
+  });
+
+  it('comes back with its bytes after an undo, and the other name is left alone', async () => {
+    const t = await twoNames(['a.txt', 'b.txt']);
+    await ok(t.session.write('a.txt', 'two\n'));
+    await ok(t.session.undo({}));
+    expect([t.text('a.txt'), t.text('b.txt')]).toEqual(['one\n', 'one\n']);
+    await ok(t.session.write('b.txt', 'three\n'));
+  });
+});

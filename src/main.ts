@@ -14,7 +14,7 @@ async function run(): Promise<number> {
     const args = word === 'serve' ? rest : process.argv.slice(2);
     return runServe({ args, process, servers: () => import('./mcp/serve.ts') });
   }
-  if (word === 'hook' && !rest.includes('--help') && !rest.includes('-h')) return hook();
+  if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version'].includes(flag))) return hook();
   const { runCli } = await import('./cli/run-cli.ts');
   const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
   return runCli({

@@ -56,7 +56,7 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
     return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);
   }
   const { load, help } = COMMANDS.find((command) => command.name === word) ?? {};
-  if (help !== undefined) return cli.terminal.print(await help());
+  if (help !== undefined) return cli.terminal.print(rest.includes('--version') ? version() : await help());
   if (load === undefined) return unknownCommand(cli, word);
   const command = (await load())(cli);
   const { terminal } = cli;

@@ -1,5 +1,5 @@
 /** Limits of one command. Times are wall-clock; memory counts per process. */
-export interface CommandLimits {
+interface CommandLimits {
   readonly timeoutMs: number;
   readonly maxProcesses: number;
   readonly memoryBytes: number;

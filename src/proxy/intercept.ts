@@ -97,7 +97,9 @@ export class Intercept {
   /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
-    if (this.#arriving > 0 || understanding.unexplained || understanding.guessed) return false;
+    if (this.#arriving > 0 || understanding.unexplained) return false;
+    // A guess about files is checked against the disk first; a call that names none has nothing to check.
+    if (understanding.guessed && understanding.touches.length > 0) return false;
     if (changes(understanding)) return false;
     if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
     const session = this.#options.session(metaOf(call.message));

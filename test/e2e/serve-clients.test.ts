@@ -29,7 +29,9 @@ async function connect(
       { name: 'sdk-client', version: '2.4.0' },
       { versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } } },
     );
-    await client.connect(transport === 'http' ? httpTransport(url) : stdioTransport(places));
+    // A client of the modern era is nameless over HTTP unless its URL names it.
+    const named = era === 'modern' ? `${url}/client-${made}` : url;
+    await client.connect(transport === 'http' ? httpTransport(named) : stdioTransport(places));
     onTestFinished(() => client.close());
     clients.push(client);
   }

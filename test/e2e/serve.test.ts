@@ -101,18 +101,18 @@ describe('a server process', () => {
     expect(served.client.errors).toMatch(/does not exist/);
   });
 
-  it('answers the call that waits for a workspace which cannot be opened, and then ends', async () => {
+  it('sets a damaged database aside, says so, and goes on', async () => {
     const places = scratch();
     writeFileSync(join(places.home, 'lookfirst.db'), 'no database'.repeat(1000));
     const served = Served.launch(places, ['serve', places.root]);
     await served.hello();
     expect(await served.call('read_file', { path: 'a.txt' })).toMatchObject({
       ok: false,
-      outcome: { code: 'STORE_FAILED' },
+      outcome: { code: 'NOT_FOUND' },
     });
-    expect((await served.client.exit()).code).toBe(1);
-    expect(served.client.errors).toMatch(/move it away to begin a new one \[STORE_FAILED\]/);
+    expect(served.client.errors).toMatch(/damaged/);
     expect(served.client.errors).not.toMatch(/^ +at /m);
+    expect(readdirSync(places.home).some((name) => name.startsWith('lookfirst.db.damaged-'))).toBe(true);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(

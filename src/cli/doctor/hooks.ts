@@ -71,7 +71,8 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
 export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check> {
   const { platform, env, cwd } = cli;
   const places: Places = { platform, env, home: homedir(), project: cwd };
-  const { home } = placesOf(cli, {});
+  const home = stateHome(cli);
+  if (home === undefined) return;
   for (const name of CLIENT_NAMES) {
     const settings = HOOK_SETTINGS[name];
     const blindWrite = BLIND_WRITES[name];
@@ -99,6 +100,15 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check>
         subject,
         `the hook calls another copy of Lookfirst; lookfirst init ${name} --hooks updates it`,
       );
+  }
+}
+
+/** Undefined if the state folder cannot be one, which another check reports. */
+function stateHome(cli: Cli): string | undefined {
+  try {
+    return placesOf(cli, {}).home;
+  } catch {
+    return undefined;
   }
 }
 

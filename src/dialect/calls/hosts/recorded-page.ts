@@ -15,7 +15,7 @@ export function claudePage(file: JsonRecord): RecordedPage | undefined {
     return undefined;
   if (from < 1 || lines < 0) return undefined;
   if (from + lines - 1 < total) return { content, from, to: from + lines - 1, exact: true };
-  const last = from - 1 + lines - (content === '' || content.endsWith('\n') ? 1 : 0);
+  const last = from - 1 + lineCount(content);
   return { content, from, to: last, totalLines: last, exact: true };
 }
 

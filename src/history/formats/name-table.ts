@@ -91,12 +91,19 @@ const UUID_LENGTH = 36;
 export function keyOf(name: string): NameKey {
   const bytes = Buffer.from(name, 'utf8');
   if (bytes.length === UUID_LENGTH) return keyAt(bytes, 0);
-  let [one, two] = [0, 0];
+  let [one, two] = [0x811c9dc5, 0x1b873593];
   for (const unit of bytes) {
-    one = Math.imul(one, 31) + unit;
-    two = Math.imul(two, 131) + unit + 1;
+    one = Math.imul(one ^ unit, 0x01000193);
+    two = Math.imul(two ^ unit, 0x5bd1e995);
   }
-  return joined(one, two);
+  return joined(mixed(one), mixed(two));
+}
+
+/** Spreads every bit over all others: short names differ in few bits, and a key leaves some out. */
+function mixed(hash: number): number {
+  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
 }
 
 /** The key of a uuid in bytes, without making a string of it: of its groups at both ends, four digits at a time. */

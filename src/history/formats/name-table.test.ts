@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest';
+import { keyOf } from './name-table.ts';
+
+it('names of any length have keys of their own', () => {
+  const names = Array.from({ length: 50_000 }, (_, number) => `u${number}`);
+  expect(new Set(names.map(keyOf)).size).toBe(names.length);
+});

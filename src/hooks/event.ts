@@ -13,7 +13,7 @@ export type HostName = (typeof HOST_NAMES)[number];
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Who the event is about and where it happened. */
-export interface EventContext {
+interface EventContext {
   /** The host's session id; with `/` and the sub-agent's id for a sub-agent. */
   readonly session: string;
   /** The host's word for the turn (the user prompt that is being answered), if it has one. */

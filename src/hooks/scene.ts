@@ -41,7 +41,7 @@ export function meaningOf(scene: Scene, { tool, input }: ToolCall): Meaning | un
   return { touches: touches.map((touch) => located(scene, touch)), unexplained };
 }
 
-export function tableOf({ host }: Scene): HostTable {
+function tableOf({ host }: Scene): HostTable {
   const table = HOSTS.find(({ id }) => id === host.name);
   if (table === undefined) throw new Error(`no table of tools for ${host.name}`);
   return table;

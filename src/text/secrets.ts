@@ -1,7 +1,7 @@
 import type { Span } from './lines.ts';
 
 /** What a masked value looks like. It keeps its place in the line, and the line keeps its number. */
-export const MASK = '[masked]';
+const MASK = '[masked]';
 
 /** Files that hold secrets by custom. Templates of them hold none. */
 const SECRET_FILES: readonly RegExp[] = [

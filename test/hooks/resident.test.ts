@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -212,6 +212,5 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
 
   it('is a POSIX script', () => {
     execFileSync('sh', ['-n', script]);
-    expect(() => execFile('dash', ['-n', script])).not.toThrow();
   });
 });

@@ -28,7 +28,7 @@ function randomFrom(seed: number): () => number {
 const NAMES = ['a', 'b', 'c', 'd1', 'd2', 'l', 'x y', '.h'];
 
 /** A shell program that creates, deletes, moves, chmods, links, replaces and nests. Single lines may fail; it goes on. */
-export function shellProgram(seed: number): string {
+function shellProgram(seed: number): string {
   const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const path = (): string => {

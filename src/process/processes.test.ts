@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -193,12 +194,13 @@ describe.skipIf(here === undefined)('a confined command', () => {
   it('can change nothing outside the workspace', async () => {
     const outside = join(workspace, '..', 'outside');
     mkdirSync(outside);
-    const { output } = await run(`echo x > '${outside}/f' || echo no; echo y > /tmp/mine && ls /tmp/mine`, {
+    const mine = `/tmp/mine-${randomUUID()}`;
+    const { output } = await run(`echo x > '${outside}/f' || echo no; echo y > ${mine} && ls ${mine}`, {
       profile: CONFINE,
     });
-    expect(output.head).toContain('no\n/tmp/mine\n');
+    expect(output.head).toContain(`no\n${mine}\n`);
     expect(readdirSync(outside)).toEqual([]);
-    expect(existsSync('/tmp/mine')).toBe(false);
+    expect(existsSync(mine)).toBe(false);
   });
 
   it('has no network, no capabilities, and few variables', async () => {

@@ -99,12 +99,19 @@ describe('a folder that goes and comes back with everything in it', () => {
     expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
   });
 
-  it('stays if a file in it changed in the moment it was taken', async () => {
+  it('keeps what another program wrote into it in the moment it was taken', async () => {
     const t = await withFolder();
     const { disk } = t.sessions.world;
-    Object.assign(disk, { trace: () => writeFileSync(join(t.root, 'd/in/f7'), 'by hand') });
+    Object.assign(disk, {
+      trace: (step: string) => {
+        if (step === 'claim') writeFileSync(join(t.root, 'd/in/f7'), 'by hand');
+      },
+    });
     const before = treeOf(t.root).map((line) => (line.startsWith('d/in/f7:') ? 'd/in/f7: by hand' : line));
-    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    // The first try meets the other bytes and is judged again: a listing is all that the delete needs of an unread file.
+    await ok(t.session.delete('d', { recursive: true }));
+    Object.assign(disk, { trace: undefined });
+    await ok(t.session.undo({}));
     expect(treeOf(t.root)).toEqual(before);
   });
 

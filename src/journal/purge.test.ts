@@ -7,9 +7,9 @@ import { purgeImages } from './purge.ts';
 
 it('purges every image of one file, before-images and shown bytes alike, and journals it', async () => {
   const t = await desk({ session: 'ann' });
-  await t.put('secret.env', 'key=1\n');
+  await t.put('private.txt', 'key=1\n');
   await t.put('other.txt', 'other\n');
-  for (const name of ['secret.env', 'other.txt']) {
+  for (const name of ['private.txt', 'other.txt']) {
     await ok(t.session.read(name));
     await ok(t.session.write(name, `${name} two\n`));
     await ok(t.session.write(name, `${name} three\n`));
@@ -20,7 +20,7 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
     home: t.home,
     durability: 'none',
   });
-  const request = { key: join(t.root, 'secret.env'), nowMs: 5, dryRun: false };
+  const request = { key: join(t.root, 'private.txt'), nowMs: 5, dryRun: false };
   const planned = await purgeImages(state, { ...request, dryRun: true });
   expect(planned.count).toBeGreaterThanOrEqual(2);
   expect(await purgeImages(state, request)).toMatchObject({ count: planned.count });
@@ -31,5 +31,5 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
   await state.close();
   await ok(t.session.undo({}));
   expect(t.text('other.txt')).toBe('other.txt two\n');
-  await refusal(t.session.undo({ path: 'secret.env' }), 'NOT_FOUND');
+  await refusal(t.session.undo({ path: 'private.txt' }), 'NOT_FOUND');
 });

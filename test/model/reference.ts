@@ -58,8 +58,10 @@ export class ReferenceSession {
 
   /** May the session replace everything that is there? */
   mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
-    if (current === undefined || current.length === 0) return true;
     const known = this.known.get(file);
+    if (current === undefined) return true;
+    // An empty file is exempt only if the session has not seen other bytes of it.
+    if (current.length === 0 && (known?.base === undefined || known.base.length === 0)) return true;
     if (known === undefined || known.refused === next || known.partial) return false;
     return same(known.base, current) && current.every((line) => known.seen.has(line));
   }

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
-import { errnoOf, isTaken } from '../model/errno.ts';
+import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 
 /**
  * What link(2) says where it cannot be used: no hard links on this file system (FAT, some network and user-space
@@ -45,11 +45,15 @@ export function moveIfFree(from: string, to: string): boolean {
   return linked === 'linked';
 }
 
-/** Removes the old name. If that fails the new one goes again, so that the caller can report that nothing was done. */
+/**
+ * Removes the old name. If that fails the new one goes again, so that the caller can report that nothing was done. An old
+ * name that is gone already was removed by another start that cleans up as well: then the new name is the only one.
+ */
 function dropOldName(from: string, to: string): void {
   try {
     unlinkSync(from);
   } catch (error) {
+    if (isMissing(error)) return;
     unlinkSync(to);
     throw error;
   }

@@ -27,3 +27,12 @@ export async function syncIfThere(path: string): Promise<boolean> {
     throw error;
   }
 }
+
+/** Files that are open at once while they are synced: a change of many files must not use up the descriptors. */
+const SYNCED_AT_ONCE = 8;
+
+/** Like `syncIfThere`, for many paths. */
+export async function syncAll(paths: readonly string[]): Promise<void> {
+  for (let start = 0; start < paths.length; start += SYNCED_AT_ONCE)
+    await Promise.all(paths.slice(start, start + SYNCED_AT_ONCE).map(syncIfThere));
+}

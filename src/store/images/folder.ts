@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
-import { sync, syncIfThere } from './durable.ts';
+import { sync, syncAll, syncIfThere } from './durable.ts';
 
 /** Only our own copies have it; a retained inode keeps the mode it had in the workspace. */
 export const COPY_MODE = 0o400;
@@ -112,8 +112,8 @@ export class ImageFolder {
   async syncAll(hashes: readonly string[]): Promise<void> {
     const images = [...new Set(hashes)].map((sha256) => this.image(sha256));
     const shards = [...new Set(images.map(dirname))];
-    await Promise.all(images.map(syncIfThere));
-    await Promise.all(shards.map(syncIfThere));
+    await syncAll(images);
+    await syncAll(shards);
     if (shards.every((shard) => this.#synced.has(shard))) return;
     await syncIfThere(this.path);
     for (const shard of shards) this.#synced.add(shard);

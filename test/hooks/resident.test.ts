@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -65,18 +66,18 @@ function writeScript(places: { readonly node?: string; readonly program?: string
   chmodSync(script, 0o755);
 }
 
+/** Residents of this test's state folder, found in /proc. */
 function residents(): number[] {
-  const out = execFileSync('sh', ['-c', 'pgrep -f "hook --resident" || true'], { encoding: 'utf8' });
-  return out
-    .split('\n')
-    .filter(Boolean)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => environmentOf(pid).includes(`LOOKFIRST_HOME=${home}`));
+    .filter((pid) => textOf(pid, 'cmdline').includes('--resident'))
+    .filter((pid) => textOf(pid, 'environ').split('\0').includes(`LOOKFIRST_HOME=${home}`));
 }
 
-function environmentOf(pid: number): string {
+function textOf(pid: number, file: 'cmdline' | 'environ'): string {
   try {
-    return execFileSync('cat', [`/proc/${pid}/environ`], { encoding: 'utf8', stdio: 'pipe' });
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
     return '';
   }

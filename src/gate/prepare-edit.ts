@@ -23,6 +23,8 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
+/** Numbers of lines as reads print them; see tiers/line-numbers.ts. */
+const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
 /** As much as the official filesystem server shows around an edit. */
 const DIFF_CONTEXT = 4;
 
@@ -169,12 +171,12 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
   }
   const text =
     intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
-  const facts = {
-    ...view.facts,
-    touched,
-    totalLines,
-    placeholder: placeholderIn(text, view, placeOf(intent, touched)),
-  };
+  // Numbers that were taken off are not written, so they are no placeholder.
+  const isNumbered = planned.tier === 'line-numbers';
+  const placeholder = isNumbered
+    ? placeholderIn(text.replace(LINE_NUMBERS, ''), view)
+    : placeholderIn(text, view, placeOf(intent, touched));
+  const facts = { ...view.facts, touched, totalLines, placeholder };
   const verdict = judge(
     facts,
     mustSee(intent, planned) ? { ...world.policy, partial: 'lines' } : world.policy,

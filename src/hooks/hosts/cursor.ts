@@ -6,7 +6,7 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+import { deniedOnStderr, optionalText, sessionOf, textOf, workspaceRoots } from './payload.ts';
 
 /** Cursor: events in camel case, answers in the form `{permission, agent_message}`; contexts only after a call. */
 export const CURSOR: Host = {
@@ -38,13 +38,12 @@ function firstLine(text: string): string {
 function understand(payload: JsonObject): HookEvent | Malformed {
   const session = sessionOf(payload, 'conversation_id', 'session_id');
   if (session === undefined) return { kind: 'malformed', reason: 'the event has no conversation_id' };
-  const roots = payload['workspace_roots'];
   const context = {
     session,
     ...optionalText('turn', payload['generation_id']),
     ...optionalText('cwd', payload['cwd']),
     ...optionalText('transcript', payload['transcript_path']),
-    ...(Array.isArray(roots) ? { workspaceRoots: roots.filter((root) => typeof root === 'string') } : {}),
+    ...workspaceRoots(payload['workspace_roots']),
   };
   const eventName = textOf(payload['hook_event_name']);
   switch (eventName) {

@@ -6,7 +6,7 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { optionalText, textOf } from './payload.ts';
+import { optionalText, textOf, workspaceRoots } from './payload.ts';
 
 /**
  * The neutral event for programs that are not in the table (docs/hooks.md). The tool is the action (`read`, `write`, `edit`,
@@ -28,13 +28,12 @@ function understand(payload: JsonObject): HookEvent | Malformed {
   const id = textOf(payload['session']);
   if (id === undefined) return { kind: 'malformed', reason: 'the event has no session' };
   const agent = textOf(payload['agent']);
-  const roots = payload['roots'];
   const context = {
     session: agent === undefined ? id : `${id}/${agent}`,
     ...optionalText('turn', payload['turn']),
     ...optionalText('cwd', payload['cwd']),
     ...optionalText('transcript', payload['transcript']),
-    ...(Array.isArray(roots) ? { workspaceRoots: roots.filter((root) => typeof root === 'string') } : {}),
+    ...workspaceRoots(payload['roots']),
   };
   const event = textOf(payload['event']);
   const plain = PLAIN.find((kind) => kind === event);

@@ -17,6 +17,11 @@ export function sessionOf(payload: JsonObject, ...fields: readonly string[]): st
   return id === undefined || agent === undefined ? id : `${id}/${agent}`;
 }
 
+/** The folders that a host calls its workspace, if the field lists any. */
+export function workspaceRoots(value: unknown): { readonly workspaceRoots?: readonly string[] } {
+  return Array.isArray(value) ? { workspaceRoots: value.filter((root) => typeof root === 'string') } : {};
+}
+
 /** The denial that every host obeys, whatever the event: exit 2 with the reason on stderr. */
 export function deniedOnStderr(reason: string): HookAnswer {
   return { ...SILENT, stderr: `${reason}\n`, exitCode: 2 };

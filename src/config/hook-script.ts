@@ -1,4 +1,4 @@
-/** What the script needs to know of the machine it is written for. */
+/** The paths and the user that are written into the script. */
 export interface ScriptPlaces {
   readonly home: string;
   /** The Node executable. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** Where residents of one state folder meet the hooks that call them. */
+/** The socket folder of one state folder, and the link to the resident that gets new calls. */
 export interface Place {
   /** The folder of the sockets, only for this user. Processes change into it: a socket's path has at most 107 bytes. */
   readonly folder: string;

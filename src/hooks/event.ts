@@ -18,7 +18,7 @@ interface EventContext {
   readonly session: string;
   /** The host's word for the turn (the user prompt that is being answered), if it has one. */
   readonly turn?: string;
-  /** Where relative paths of this event start. */
+  /** Relative paths of this event start here. */
   readonly cwd?: string;
   /** The folders that the host calls its workspace, if the event names them. */
   readonly workspaceRoots?: readonly string[];
@@ -33,7 +33,7 @@ export interface ToolCall {
   readonly call?: string;
 }
 
-/** What hosts report, in one form for all of them. */
+/** An event of any host, in one form for all of them. */
 export type HookEvent = EventContext &
   (
     | (ToolCall & { readonly kind: 'before' })
@@ -48,12 +48,12 @@ export type HookEvent = EventContext &
     | { readonly kind: 'other' }
   );
 
-/** What the gate says to an event. `deny` is an answer to a before-event only. */
+/** The gate's reply to an event. Only a before-event can be denied. */
 export type Reply =
   | { readonly verdict: 'pass'; readonly context?: string }
   | { readonly verdict: 'deny'; readonly reason: string };
 
-/** What the hook process prints and ends with. */
+/** The output and the exit code of the hook process. */
 export interface HookAnswer {
   readonly stdout: string;
   readonly stderr: string;

@@ -4,7 +4,7 @@ import type { Sessions } from '../session/sessions.ts';
 import type { HookEvent, Host, Reply } from './event.ts';
 import { respond } from './respond.ts';
 
-/** What the command line and the environment of one hook call say. */
+/** The settings of one hook call, from its command line and environment. */
 export interface HookSettings {
   readonly host: Host;
   /** The working directory of the hook process. */

@@ -13,24 +13,24 @@ import { explain } from '../report/explain.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Host, Reply, ToolCall } from './event.ts';
 
-/** Where an event is judged. */
+/** The host, session and workspace of one event. */
 export interface Scene {
   readonly host: Host;
   readonly session: GatedSession;
   readonly policy: Policy;
   readonly roots: readonly string[];
-  /** Where relative paths of the event start. */
+  /** Relative paths of the event start here. */
   readonly cwd: string;
 }
 
-/** What a host's call does to files, with paths that the session understands. */
+/** The effects of a host's call on files, with paths that the session understands. */
 export interface Meaning {
   readonly touches: readonly Touch[];
   /** Something may change that no touch names. */
   readonly unexplained: boolean;
 }
 
-/** What a call of one of the host's own tools does; undefined for a tool that is not the host's own, such as an MCP tool. */
+/** Interprets a call of one of the host's own tools. Undefined for any other tool, such as an MCP tool. */
 export function meaningOf(scene: Scene, { tool, input }: ToolCall): Meaning | undefined {
   const table = tableOf(scene);
   if (!Object.hasOwn(table.tools, tool)) return undefined;

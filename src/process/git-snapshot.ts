@@ -18,7 +18,7 @@ export interface Unavailable {
 }
 
 interface SnapshotOptions {
-  /** Where the copied index goes. */
+  /** The folder for the copied index. */
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export async function takeSnapshot(
   return 'unavailable' in found ? found : { root, index, ...found };
 }
 
-/** What may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
+/** Lists paths that may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
 export async function candidatesSince(
   { root, index, loose }: TreeSnapshot,
   signal: AbortSignal,

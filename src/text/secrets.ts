@@ -1,6 +1,6 @@
 import type { Span } from './lines.ts';
 
-/** What a masked value looks like. It keeps its place in the line, and the line keeps its number. */
+/** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 const MASK = '[masked]';
 
 /** Files that hold secrets by custom. Templates of them hold none. */
@@ -49,7 +49,7 @@ const MEMBER =
 /** `password value` of .netrc and its kin. */
 const WORD_PAIR = /\b((?:password|passwd|account)[ \t]+)(\S+)/gi;
 
-/** Where a text holds secrets, in order and without overlaps. */
+/** Finds the secrets in a text, in order and without overlaps. */
 export function secretSpans(text: string, { secretFile }: { readonly secretFile: boolean }): readonly Span[] {
   const spans: Span[] = [];
   for (const match of text.matchAll(TOKEN))

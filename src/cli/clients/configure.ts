@@ -25,7 +25,7 @@ export interface ConfigureRequest {
   readonly former?: FormerFiles;
 }
 
-/** What `init --hooks` needs to know. */
+/** The hook files, and whether the client's own edit tools are denied as well. */
 export interface HookRequest {
   readonly files: HookFiles;
   /** Also deny the client's own edit tools. */

@@ -13,7 +13,7 @@ import { hookScript, type ScriptPlaces } from '../../config/hook-script.ts';
 import { isMissing } from '../../model/errno.ts';
 import type { HookFiles } from './hook-settings.ts';
 
-/** Where the files are that hooks run. */
+/** The paths of the files that hooks run. */
 export function hookFiles(home: string): HookFiles {
   return { script: join(home, 'bin', 'lookfirst-hook'), plugin: join(home, 'bin', 'lookfirst-opencode.js') };
 }

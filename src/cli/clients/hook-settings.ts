@@ -11,12 +11,12 @@ export interface HookFiles {
 
 /** A piece that `init --hooks` adds to a client's settings. */
 export interface HookPiece {
-  /** Where the list is that gets the item. */
+  /** The keys that lead to the list. */
   readonly at: readonly string[];
   readonly item: JsonValue;
 }
 
-/** Where a client keeps its hooks and what is added there. */
+/** A client's settings file for hooks, and the pieces that `init --hooks` adds to it. */
 export interface HookSettings {
   readonly defaultScope: Scope;
   file(scope: Scope, places: Places): string;
@@ -25,7 +25,7 @@ export interface HookSettings {
   pieces(files: HookFiles): readonly HookPiece[];
   /** Pieces that also deny the client's own edit tools (`--only`). */
   readonly only?: readonly HookPiece[];
-  /** What the user must still do. */
+  /** The next step for the user. */
   readonly next: string;
 }
 

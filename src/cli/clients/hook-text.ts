@@ -58,7 +58,7 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** Where a piece goes: into its list, or with its list into the deepest object that is there. Undefined: there is no list. */
+/** Adds a piece to its list, or creates the list in the deepest existing object. Undefined if the place holds no list. */
 function addition(text: string, root: ObjectNode, { at, item }: HookPiece): Splice | undefined {
   let node: ConfigNode = root;
   for (const [depth, key] of at.entries()) {

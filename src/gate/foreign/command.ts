@@ -29,7 +29,7 @@ const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
-/** What is kept before a command that runs without a layer. */
+/** The kept state of the files before a command that runs without a layer. */
 export interface BytesBefore {
   /** Files as they are; `after` is the same as `before` until the command has ended. */
   readonly effects: readonly Effect[];

@@ -10,7 +10,7 @@ import {
 } from '../event.ts';
 import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
 
-/** What differs between the programs that share Claude Code's form of hooks. */
+/** The differences between the programs that share Claude Code's form of hooks. */
 export interface FamilyMember {
   readonly name: HostName;
   readonly projectVariable?: string;

@@ -54,7 +54,7 @@ const DOOR_EXCEPTIONS = new Set([
   'cli -> store',
   'cli -> workspace',
 ]);
-const MAX_LINES = 300;
+const MAX_LINES = 400;
 
 interface SourceFile {
   readonly name: string;
@@ -175,7 +175,7 @@ describe('the layers', () => {
       { name: 'gate/a.ts', folder: 'gate', lines: 1, imports: ['node:fs/promises'] },
     ],
     ['a door past the session', { name: 'mcp/a.ts', folder: 'mcp', lines: 1, imports: ['../gate/gate.ts'] }],
-    ['a long file', { name: 'gate/a.ts', folder: 'gate', lines: 301, imports: [] }],
+    ['a long file', { name: 'gate/a.ts', folder: 'gate', lines: 401, imports: [] }],
   ])('would catch %s', (_what, file) => {
     expect(violations(file)).toHaveLength(1);
   });
@@ -184,7 +184,7 @@ describe('the layers', () => {
     const file = {
       name: 'gate/a.ts',
       folder: 'gate',
-      lines: 300,
+      lines: 400,
       imports: ['../disk/read.ts', './b.ts', 'node:crypto'],
     };
     expect(violations(file)).toEqual([]);

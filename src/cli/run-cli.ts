@@ -4,7 +4,6 @@ import { harmless, phrase } from '../report/bounded.ts';
 import type { Cli } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { generalHelp } from './general-help.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
 import { version } from './version.ts';
@@ -110,4 +109,25 @@ function usageCode(error: unknown): ExitCode | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   if (!error.code.startsWith('commander.')) return undefined;
   return 'exitCode' in error && error.exitCode === 0 ? EXIT.done : EXIT.usage;
+}
+
+/** What `lookfirst --help` says. */
+function generalHelp(): string {
+  const width = Math.max(...COMMANDS.map(({ usage }) => usage.length));
+  const commands = COMMANDS.map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`);
+  return [
+    'Usage: lookfirst COMMAND [options]',
+    '',
+    'The one way an AI agent touches files: it changes only what it has seen and what still is',
+    'as it saw it, never leaves the workspace, and can undo every change.',
+    '',
+    'Commands:',
+    ...commands,
+    '',
+    'lookfirst COMMAND --help shows the options of a command and examples.',
+    '',
+    'Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN.',
+    'Flags win over the environment, the environment over the policy file.',
+    'Exit codes: 0 done, 1 fault, 2 refused, 64 usage.',
+  ].join('\n');
 }

@@ -1,14 +1,18 @@
+import type { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { DialectName } from '../dialect/dialect-name.ts';
 import { Fault } from '../model/fault.ts';
 import { isSessionId } from '../model/session-id.ts';
 import { harmless } from '../report/bounded.ts';
 import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
+import type { WorkspaceOptions } from '../session/opening.ts';
+import type { Sessions } from '../session/sessions.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { givenToken, tokenLine } from './given-token.ts';
 import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
-import type { ServePlan, Servers } from './serve-plan.ts';
 import { version } from './version.ts';
 
 /** What a server process has. */
@@ -21,6 +25,35 @@ export interface ServeProcess {
 /** Nothing happens in a terminal where `lookfirst` alone was typed, and nobody knows why. */
 const FOR_A_PERSON =
   'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
+
+/** A workspace and how to serve it, in the words of whoever serves; `main.ts` brings the two together. */
+interface ServePlan {
+  readonly workspace: WorkspaceOptions;
+  readonly rootsFrom: 'workspace' | 'client';
+  readonly dialect: DialectName;
+  readonly readOnly: boolean;
+  readonly commands: boolean;
+  readonly session: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly log: (line: string) => void;
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly signals: EventEmitter;
+  readonly opened: (sessions: Sessions) => void;
+}
+
+/** The servers, loaded only when one is to run. */
+export interface Servers {
+  serveStdio(plan: ServePlan): Promise<unknown>;
+  serveHttp(
+    plan: ServePlan & {
+      readonly port: number | undefined;
+      readonly token: string | undefined;
+      readonly listening: (server: { readonly url: string; readonly token: string }) => void;
+    },
+  ): Promise<unknown>;
+}
 
 /** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
 export async function runServe({ args, process, servers }: ServeProcess): Promise<ExitCode> {

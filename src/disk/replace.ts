@@ -1,14 +1,18 @@
-import { closeSync, fstatSync } from 'node:fs';
-import type { FileKind, Place } from '../model/path.ts';
+import { closeSync, fstatSync, lstatSync } from 'node:fs';
+import { errnoOf, isMissing } from '../model/errno.ts';
+import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import { type Expected, holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
-import { publishByExchange } from './exchange.ts';
 import { changeFailed } from './failure.ts';
-import { discardOurs, type Publication, type Published } from './publication.ts';
-import { type Opened, openLooked, openRegular, type Unreadable } from './read.ts';
+import { syncFolder } from './folders.ts';
+import { moveIfFree } from './free-name.ts';
+import type { NativeFiles } from './native.ts';
+import { discardOurs, keepOurs, type Publication, type Published, retainOrDrop } from './publication.ts';
+import { type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
+import { retain, retainBytes } from './retain.ts';
 import { isReadOnly } from './stats.ts';
 import { discard, openStaged, type Staged, stageTemp, type TempFile, writeTemp } from './temp-file.ts';
 
@@ -19,6 +23,20 @@ export interface Conflict {
   readonly kind?: FileKind;
   readonly errno?: string;
   readonly retained: readonly string[];
+}
+
+/** What the exchange says on file systems that do not have it. */
+const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
+
+/** More strangers than this in a row on one name is no longer a race but a fight; everyone's bytes are kept anyway. */
+const MAX_SWAPS = 16;
+/** Larger files go back without a copy: reading them would leave ours under the name for too long. */
+const COPY_BYTES = 64 << 20;
+
+interface Returned {
+  /** `free`: the name was free, nothing came out. `retry`: the name was free and is no longer. */
+  readonly how: 'swapped' | 'free' | 'retry';
+  readonly kept: readonly string[];
 }
 
 export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {}): Conflict {
@@ -143,4 +161,112 @@ export function unreadable(problem: Unreadable): Conflict {
     default:
       return problem satisfies never;
   }
+}
+
+/**
+ * Publishes by exchanging the two names in one step, so that the target never is absent. What came out is verified
+ * before anything else happens; a stranger's file is put back at once. Every inode that ever had the target's name is
+ * kept, because someone may still write into it.
+ */
+function publishByExchange(
+  context: DiskContext,
+  native: NativeFiles,
+  publication: Publication,
+): Published | 'unsupported' {
+  const { place, temp, old, expected } = publication;
+  context.trace?.('exchange');
+  try {
+    native.swapSync(temp.path, at(place));
+  } catch (error) {
+    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unsupported';
+    if (!isMissing(error)) throw error;
+    // Deleted by someone else: that is a change, and there is nothing to give back.
+    discard(temp);
+    return { ok: false, retained: [] };
+  }
+  try {
+    // The cheap look first: a stranger is put back within microseconds, before anyone builds on what we published.
+    const out = lstatSync(temp.path, { bigint: true });
+    const looksOld =
+      out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
+    if (looksOld) {
+      context.trace?.('verify');
+      if (holds(old.fd, expected)) {
+        context.trace?.('folder-sync');
+        // Before the old file leaves the folder: should it fail, the names are exchanged back.
+        syncFolder(context, place.dir);
+        if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
+        const image = context.imageName?.(expected.fingerprint, out);
+        return { ok: true, displaced: retain(context, temp.path, image) };
+      }
+    }
+  } catch (error) {
+    giveBack(context, native, publication);
+    throw error;
+  }
+  return { ok: false, retained: giveBack(context, native, publication) };
+}
+
+/**
+ * Puts the file that came out of an exchange back under its name. If a newer one has taken the name from ours
+ * meanwhile, that one is put back instead, and so on until nobody interferes; what stays displaced is kept.
+ * Returns everything kept that holds bytes which are not under the name.
+ */
+function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
+  const { temp } = publication;
+  const kept: string[] = [];
+  let placed = temp.stats.ino;
+  for (let swaps = 0; swaps < MAX_SWAPS; swaps += 1) {
+    const stranger = inodeAt(temp.path);
+    if (stranger === undefined) break;
+    const returned = returnStranger(context, native, publication);
+    kept.push(...returned.kept);
+    if (returned.how === 'retry') continue;
+    // What came out is what we had put there: nobody interfered, and the stranger now in place is the newest.
+    if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
+    placed = stranger;
+  }
+  kept.push(...keepOurs(context, publication));
+  if (inodeAt(temp.path) !== undefined) kept.push(retain(context, temp.path));
+  return kept;
+}
+
+function inodeAt(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+/**
+ * Puts one file back. A copy of its bytes is kept and reported although they are under the name again: a program may
+ * have read our file while it was there, and will write over bytes that it never saw.
+ */
+function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
+  const { place, temp } = publication;
+  const stranger = openRegular({ ...place, name: temp.name });
+  if ('problem' in stranger) return { how: swapOrMove(native, temp.path, at(place)), kept: [] };
+  try {
+    const before = bytesOf(stranger.fd);
+    const how = swapOrMove(native, temp.path, at(place));
+    const after = bytesOf(stranger.fd);
+    if (before === undefined || after === undefined) return { how, kept: [] };
+    const copy = retainBytes(context, before);
+    // Its writer was at work: what it had finished just now may be written over before we look again.
+    return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
+  } finally {
+    closeSync(stranger.fd);
+  }
+}
+
+function bytesOf(fd: number): Buffer | undefined {
+  const { size } = fstatSync(fd);
+  return size > COPY_BYTES ? undefined : readAllSync(fd, size);
+}
+
+function swapOrMove(native: NativeFiles, from: string, to: string): Returned['how'] {
+  try {
+    native.swapSync(from, to);
+    return 'swapped';
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  return moveIfFree(from, to) ? 'free' : 'retry';
 }

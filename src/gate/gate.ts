@@ -1,24 +1,28 @@
+import { judge } from '../judge/judge.ts';
 import { asOf } from '../ledger/as-of.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { isRecord } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import { hasCurlyQuotes } from '../text/quotes.ts';
+import { suspectLines } from '../text/suspect-lines.ts';
 import { runAsTool } from './calling-tool.ts';
 import { carryOut } from './carry-out.ts';
-import { whyNoEvent } from './check-event.ts';
+import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, LINES, TEXT, whyNoFields } from './check-fields.ts';
 import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
-import { dryRun } from './dry-run.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
-import { prepareAll } from './prepare.ts';
-import type { Prepared } from './prepared.ts';
+import { glanceFacts, type LookRequest } from './look.ts';
+import { prepare, prepareAll } from './prepare.ts';
+import type { Denied, Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
 import { worldFor } from './run-steps.ts';
-import { vetOne } from './vet.ts';
+import type { Step } from './step.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
@@ -29,6 +33,25 @@ const MAX_TRIES = 5;
 const MAX_CONFLICTS = 6;
 /** Conflicts that another look may solve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);
+
+const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
+const EVENTS: Readonly<Record<string, Fields>> = {
+  read: fieldsOf({
+    ...AT_A_PATH,
+    content: TEXT,
+    ranges: LINES,
+    redacted: FLAG,
+    clamped: FLAG,
+  }),
+  write: fieldsOf({ ...AT_A_PATH, content: CONTENT, change: TEXT }),
+  delete: fieldsOf({ ...AT_A_PATH, change: TEXT }),
+  move: fieldsOf({ kind: ANYTHING, source: ANYTHING, destination: ANYTHING, change: TEXT }),
+  command: fieldsOf({ kind: ANYTHING, command: ANYTHING }),
+};
+
+type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
+
+type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /**
  * The one way a file is changed. `vet` answers, `perform` answers and acts under one lock, `witness` notes what others did.
@@ -230,4 +253,74 @@ function busy(changes: readonly FileIntent[]): Refusal {
   const [first] = changes;
   const path = first === undefined ? '' : 'path' in first ? first.path : first.destination;
   return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
+}
+
+/**
+ * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over
+ * anything. Paths are checked where they are resolved.
+ */
+export function whyNoEvent(event: unknown): Refusal | undefined {
+  const reason = isRecord(event) ? whyInvalid(event) : 'an event must be an object';
+  if (reason === undefined) return undefined;
+  const path = isRecord(event) && typeof event['path'] === 'string' ? event['path'] : '';
+  return { code: 'INVALID_ARGUMENT', action: 'status', path, next: 'fix_argument', detail: { reason } };
+}
+
+function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefined {
+  const { kind } = event;
+  const fields = typeof kind === 'string' && Object.hasOwn(EVENTS, kind) ? EVENTS[kind] : undefined;
+  if (fields === undefined) return `kind must be one of ${Object.keys(EVENTS).join(', ')}`;
+  return whyNoFields(event, fields);
+}
+
+/** What would be done, without doing it. */
+function dryRun(steps: readonly Step[]): ApplyResult {
+  return {
+    dryRun: true,
+    results: steps.map((step) => ({
+      path: step.path.given,
+      changed: step.effects.length > 0,
+      created: step.action === 'create' || step.action === 'mkdir',
+      sizeBytes: 0,
+      ...step.preview?.(),
+      notices: step.notices ?? [],
+    })),
+  };
+}
+
+/**
+ * May this be done? The answer is the one that performing it would get. A plain write of a file that is as it was seen
+ * needs one stat; whatever needs a closer look (at what is there, or at what is to be written) is prepared in full and then
+ * let go.
+ */
+function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
+  if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
+    return vetInFull(world, ledger, change);
+  const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
+  const outcome = world.workspace.locate(request.path, request.action);
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  return andThen(ledger.recall(located.place.path.key), (sighting) => {
+    const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
+    const enough = facts.freshness === 'same' || !located.exists;
+    // Content that was refused before is told by its hash.
+    const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
+    if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
+    return vetInFull(world, ledger, change);
+  });
+}
+
+/** Whether nothing in the text could speak against writing it, nor in what the caller asks for. */
+function isPlain({ content, expectedRevision, makeParents }: WriteIntent): boolean {
+  if (expectedRevision !== undefined || makeParents === false) return false;
+  if (typeof content !== 'string') return true;
+  return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
+}
+
+async function vetInFull(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {
+  const prepared = await prepare(world, ledger, change);
+  if (!prepared.ok) return prepared;
+  prepared.step.close();
+  return { ok: true, notices: prepared.step.notices ?? [] };
 }

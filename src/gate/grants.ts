@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto';
 import { grantsFor } from '../journal/grants.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ForeignIntent } from '../model/intent.ts';
-import type { RefusalCode } from '../model/verdict.ts';
-import { judgeConfirmed } from './confirm.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
 import { pathsOf } from './keys.ts';
-import type { Denied } from './prepared.ts';
+import { type Denied, no } from './prepared.ts';
+import { foundAt } from './side-at.ts';
 import type { World } from './world.ts';
 
 /** The refusals from which a grant of the operator exempts: those for what a session has not seen. */
@@ -36,4 +38,56 @@ export async function judgeGranted<T extends { readonly ok: true }>(
   });
   const granted = await grantsFor(world.store, keys, ledger.session);
   return granted.length === 0 ? judged : judgeConfirmed({ ...world, granted }, ledger, judging);
+}
+
+/**
+ * Judges a change under `staleness: confirm`: the first try of a stale change is held back with a warning, and the same
+ * change passes when it is repeated, unless the file has changed again. Under any other setting it judges as it is.
+ */
+async function judgeConfirmed<T extends { readonly ok: true }>(
+  world: World,
+  ledger: Ledger,
+  {
+    change,
+    judge,
+  }: { readonly change: ForeignIntent; readonly judge: (world: World) => Promise<T | Denied> },
+): Promise<T | Denied> {
+  const judged = await judge(world);
+  if (world.policy.staleness !== 'confirm' || judged.ok || judged.refusal.code !== 'STALE') return judged;
+  const held = await holdBack(world, ledger, { change, refusal: judged.refusal });
+  if (held !== 'confirmed') return held ?? judged;
+  return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
+}
+
+/** The warning to hold it back with, and what to remember of it; undefined if there is no sighting to remember it with. */
+async function holdBack(
+  world: World,
+  ledger: Ledger,
+  { change, refusal }: { readonly change: ForeignIntent; readonly refusal: Refusal },
+): Promise<Denied | 'confirmed' | undefined> {
+  const path = change.kind === 'move' ? change.destination : change.path;
+  const resolved = world.workspace.resolve(path, 'status');
+  const sighting = resolved.ok ? await ledger.recall(resolved.path.key) : undefined;
+  if (sighting?.fingerprint === undefined) return undefined;
+  const { snapshot } = await foundAt(world, sighting.key);
+  if (snapshot === undefined) return undefined;
+  const heldBack = { change: hashOf(change), bytes: snapshot.fingerprint.sha256 };
+  const before = sighting.heldBack;
+  if (before?.change === heldBack.change && before.bytes === heldBack.bytes) return 'confirmed';
+  const seen = { ...sighting.fingerprint, ...timeOf(sighting) };
+  const now = { ...snapshot.fingerprint, mtimeMs: Number(snapshot.stamp.mtimeNs / 1_000_000n) };
+  const { revision: _, ...detail } = refusal.detail ?? {};
+  return no({ ...refusal, detail: { ...detail, seen, now } }, { ...sighting, heldBack });
+}
+
+function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {
+  return stamp === undefined ? {} : { mtimeMs: Number(stamp.mtimeNs / 1_000_000n) };
+}
+
+/** Says whether two changes are the same, as their caller meant them. */
+function hashOf(change: ForeignIntent): string {
+  const text = JSON.stringify(change, (_key, value: unknown) =>
+    value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
+  );
+  return hash('sha256', text, 'hex');
 }

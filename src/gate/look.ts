@@ -9,12 +9,14 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
+import type { BypassRule, Policy } from '../model/policy.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { bypassFor } from './bypass.ts';
+import { callingTool } from './calling-tool.ts';
+import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 
@@ -43,6 +45,12 @@ export interface LookRequest {
   readonly links?: 'all' | 'parents';
   /** `glance`: a trustworthy stamp will do. `bytes`: read them, because a change follows. */
   readonly depth: 'glance' | 'bytes';
+}
+
+/** What a bypass is about: a file in a session, and the tool that was called, if it is known. */
+interface BypassSubject {
+  readonly relative: string;
+  readonly session: string;
 }
 
 /**
@@ -264,4 +272,28 @@ function isAsShown(page: SeenPage, bytes: Uint8Array): boolean {
 
 function whyUnread(problem: Unreadable): string {
   return problem.problem === 'denied' ? problem.errno : problem.problem;
+}
+
+/** The operator's rule that exempts a file from having been read, in words; undefined if there is none. */
+function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | undefined {
+  for (const rule of rules) {
+    const found = typeof rule === 'string' ? matchingGlob([rule], subject.relative) : wordsFor(rule, subject);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Every part of a rule must match; a part that it leaves out matches everything. */
+function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject): string | undefined {
+  const tool = tools === undefined ? undefined : callingTool();
+  const path = paths && matchingGlob(paths, subject.relative);
+  const byTool = tools && tool !== undefined ? matchingGlob(tools, tool) : undefined;
+  const session =
+    sessions?.find((each) => each === subject.session) ?? matchingGlob(sessions ?? [], subject.session);
+  const isMissing =
+    (paths && path === undefined) || (tools && byTool === undefined) || (sessions && session === undefined);
+  if (isMissing) return undefined;
+  return [path, byTool && `the tool ${byTool}`, session && `the session ${session}`]
+    .filter(Boolean)
+    .join(', ');
 }

@@ -1,4 +1,10 @@
-import { listNames } from '../disk/list.ts';
+import { create } from '../disk/create.ts';
+import { makeLink } from '../disk/links.ts';
+import { linkTarget, listNames } from '../disk/list.ts';
+import type { Snapshot } from '../disk/read.ts';
+import { remove, removeLink } from '../disk/remove.ts';
+import { conflict } from '../disk/replace.ts';
+import { modeOf } from '../disk/stats.ts';
 import type { FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -15,7 +21,8 @@ import { heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
-import { removeFileStep, removeLinkStep } from './remove-step.ts';
+import { ABSENT, sideOf } from './sides.ts';
+import type { Done, Step } from './step.ts';
 import { told } from './told.ts';
 import { type FolderNode, readTree, type TreeNode } from './tree.ts';
 import { doom, removeTreeStep } from './tree-step.ts';
@@ -185,4 +192,50 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
   const path = located.place.path.given;
   const detail = { reason: `in it, ${node.path.relative} may not be deleted` };
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
+}
+
+/** Deletes one file; its bytes stay among the images. */
+function removeFileStep(world: World, located: Found, before: Snapshot): Step {
+  const { place } = located;
+  const expected = { fingerprint: before.fingerprint, bytes: before.bytes };
+  return {
+    action: 'delete',
+    path: place.path,
+    effects: [{ key: place.path.key, relative: place.path.relative, before: sideOf(before), after: ABSENT }],
+    run: async () => {
+      const outcome = remove(world.disk, place, expected);
+      if (!outcome.ok) return outcome;
+      const { sha256, size } = before.fingerprint;
+      const displaced = outcome.displaced === undefined ? [] : [{ file: outcome.displaced, sha256, size }];
+      return gone(place.path.given, place.path.key, displaced);
+    },
+    revert: async () => {
+      const made = await create(world.disk, place, { bytes: before.bytes, mode: modeOf(before.stats) });
+      return made.ok;
+    },
+    close: () => place.dir.close(),
+  };
+}
+
+/** Deletes a link, never what it points to. */
+function removeLinkStep(world: World, located: Found): Step {
+  const { place } = located;
+  const target = linkTarget(place) ?? '';
+  const before = { kind: 'link', target } as const;
+  return {
+    action: 'delete',
+    path: place.path,
+    effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
+    run: async () => {
+      const outcome = target === '' ? conflict('changed') : removeLink(world.disk, place, target);
+      return outcome.ok ? gone(place.path.given, place.path.key, []) : outcome;
+    },
+    revert: async () => makeLink(world.disk, place, target).ok,
+    close: () => place.dir.close(),
+  };
+}
+
+function gone(path: string, key: string, displaced: Done['displaced']): Done {
+  const result = { path, changed: true, created: false, sizeBytes: 0, notices: [] };
+  return { ok: true, result, sightings: [], tombstones: [key], displaced };
 }

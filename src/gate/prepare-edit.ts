@@ -6,16 +6,16 @@ import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } fr
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
+import type { Nearest } from '../text/nearest.ts';
 import { isSecretPath, secretSpans, touchesSecret } from '../text/secrets.ts';
 import { unifiedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
 import { look, type View } from './look.ts';
 import { maskFor, type OutsideChange, outsideChange } from './outside-change.ts';
-import { planRefusal } from './plan-refusal.ts';
 import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
@@ -288,4 +288,55 @@ function changeNotices(view: View, planned: PlannedText, change: OutsideChange |
     ...notices,
     { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated, ...writer },
   ];
+}
+
+/** Why a text change cannot be made, as a refusal. Called only after the gate has allowed looking at the content. */
+function planRefusal(failure: PlanFailure, action: Action, path: string): Refusal {
+  switch (failure.kind) {
+    case 'not-text':
+      return { code: 'NOT_TEXT', action, path, next: 'other_tool' };
+    case 'not-encodable':
+      return invalid(
+        action,
+        path,
+        `the text has characters that the file's encoding (${failure.encoding}) lacks`,
+      );
+    case 'no-such-line':
+      return invalid(action, path, 'after_line is past the end of the file');
+    case 'empty-anchor':
+      return {
+        ...invalid(action, path, 'old_string is empty'),
+        detail: { reason: 'old_string is empty', index: failure.index },
+      };
+    case 'same':
+      return {
+        ...invalid(action, path, ''),
+        detail: { reason: 'old_string and new_string are the same', index: failure.index },
+      };
+    case 'too-large':
+      return { code: 'TOO_LARGE', action, path, next: 'use_edit', detail: { index: failure.index } };
+    case 'ambiguous': {
+      const { count, places, index } = failure;
+      return { code: 'AMBIGUOUS_MATCH', action, path, next: 'add_context', detail: { count, places, index } };
+    }
+    case 'no-match': {
+      const { nearest, index } = failure;
+      const detail = { count: 0, index, ...(nearest === undefined ? {} : quoted(nearest)) };
+      return { code: 'NO_MATCH', action, path, next: 'add_context', detail };
+    }
+    default:
+      return failure satisfies never;
+  }
+}
+
+function quoted({ shown, difference, anchor }: Nearest): RefusalDetail {
+  return {
+    nearest: shown,
+    ...(difference === undefined ? {} : { difference }),
+    ...(anchor === undefined ? {} : { anchor }),
+  };
+}
+
+function invalid(action: Action, path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
 }

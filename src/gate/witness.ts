@@ -1,9 +1,11 @@
 import { fingerprintOf } from '../disk/hash.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { stampOf } from '../disk/stats.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings, sightingsBelow } from '../ledger/moved-sightings.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -12,11 +14,13 @@ import { decodeText } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { sameLines } from '../text/same-lines.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
-import { sweep } from './sweep.ts';
 import type { World } from './world.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
+
+/** Names in one notice; the rest is a number. */
+const MAX_NAMED = 20;
 
 /** Notes what someone else did. Only what the disk confirms is believed; the rest makes the next verdict ask again. */
 export function witness(world: World, ledger: Ledger, event: WitnessEvent): Witnessed {
@@ -189,4 +193,35 @@ function sightingOf(
   const { snapshot, ...rest } = seen;
   const { fingerprint, stamp, racy } = snapshot;
   return { ...rest, fingerprint, stamp, racy, atMs: world.now() };
+}
+
+/** Which of the files a session has seen are no longer as it saw them; asked after a command that may have changed any. */
+async function sweep(world: World, ledger: Ledger): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  const changed: string[] = [];
+  for (const sighting of await ledger.all()) {
+    const name = sighting.how === 'listing' ? undefined : await changedName(world, sighting);
+    if (name !== undefined) changed.push(name);
+  }
+  if (changed.length === 0) return { ok: true, notices: [] };
+  const paths = changed.sort().slice(0, MAX_NAMED);
+  return { ok: true, notices: [{ kind: 'changed-seen-files', paths, cut: changed.length - paths.length }] };
+}
+
+/** The file's name if it changed or is gone. A stamp that differs only leads to the hash. */
+async function changedName(world: World, sighting: Sighting): Promise<string | undefined> {
+  const outcome = world.workspace.locate(sighting.key, 'status');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  const name = located.place.path.relative;
+  try {
+    if (!located.exists || !located.stats.isFile()) return name;
+    if (sighting.stamp && !sighting.racy && sameStamp(sighting.stamp, stampOf(located.stats)))
+      return undefined;
+    if (sighting.fingerprint === undefined) return name;
+    const snapshot = await readSnapshot(located.place, { clock: world.disk.clock });
+    if ('problem' in snapshot) return name;
+    return sameFingerprint(snapshot.fingerprint, sighting.fingerprint) ? undefined : name;
+  } finally {
+    located.place.dir.close();
+  }
 }

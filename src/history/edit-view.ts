@@ -1,12 +1,31 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
-import { lineCount } from '../text/lines.ts';
-import { carriedLines } from './carried-lines.ts';
-import { changedLines } from './changed-lines.ts';
+import { countNewlines, lineCount } from '../text/lines.ts';
 import { type Edited, textAfter } from './edited.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
 import { shownText } from './shown-text.ts';
 import { ComparedText } from './verify.ts';
 import { bareView, shownView, type View } from './view.ts';
+
+/** Changes in order, and by how much each moves what follows it: `shifts[n]` is what the first `n` amount to. */
+interface Shifted {
+  readonly changes: readonly ChangedLines[];
+  readonly shifts: readonly number[];
+}
+
+/** Lines that an edit touched, and how many it made of them. Where it only put lines in, `to` is before `from`. */
+interface ChangedLines extends LineRange {
+  readonly now: number;
+}
+
+/** Whole lines of the old text. */
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  /** How many lines stand in their place. */
+  readonly now: number;
+  /** The first span behind them. */
+  readonly next: number;
+}
 
 /**
  * What the model knows of a file after its own edit, when the transcript holds the text before it: the lines it had seen
@@ -99,4 +118,98 @@ function newSides(diff: string): readonly DiffHunk[] {
     else if (line.startsWith(' ') || line.startsWith('+')) hunks.at(-1)?.lines.push(line.slice(1));
   }
   return hunks.filter((hunk) => hunk.lines.length > 0 && hunk.from > 0);
+}
+
+/**
+ * Lines that were seen, at the places they have after some changes. What a change made of lines was seen if all of them
+ * were; else they are lost. Ranges stay apart where they were, so that each can be compared by itself later.
+ */
+function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines[]): readonly LineRange[] {
+  const shifts = [0];
+  for (const { from, to, now } of changes) shifts.push((shifts.at(-1) ?? 0) + now - (to - from + 1));
+  const shifted = { changes, shifts };
+  return widest([...moved(widest(seen), shifted), ...made(mergeRanges(seen), shifted)]);
+}
+
+/** Ranges with what changed inside them, and without lines that changed together with others. */
+function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
+  let before = 0;
+  let inside = 0;
+  for (const range of seen) {
+    while ((changes[before]?.from ?? Infinity) < range.from) before += 1;
+    while ((changes[inside]?.to ?? Infinity) <= range.to) inside += 1;
+    const from = Math.max(range.from, (changes[before - 1]?.to ?? 0) + 1);
+    const to = Math.min(range.to, (changes[inside]?.from ?? Infinity) - 1);
+    if (from <= to) yield { from: from + (shifts[before] ?? 0), to: to + (shifts[inside] ?? 0) };
+  }
+}
+
+/** What changes made of lines that were all seen. */
+function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
+  let at = 0;
+  for (const [count, { from, to, now }] of changes.entries()) {
+    while ((seen[at]?.to ?? Infinity) < to) at += 1;
+    const start = from + (shifts[count] ?? 0);
+    if ((seen[at]?.from ?? Infinity) <= from && from <= to) yield { from: start, to: start + now - 1 };
+  }
+}
+
+/** In order, and without those that lie within another. */
+function widest(ranges: readonly LineRange[]): readonly LineRange[] {
+  const kept: LineRange[] = [];
+  for (const range of [...ranges].sort((a, b) => a.from - b.from || b.to - a.to))
+    if (range.from <= range.to && range.to > (kept.at(-1)?.to ?? 0)) kept.push(range);
+  return kept;
+}
+
+/** The lines that an edit touched, in order. Those of which it made common ones are one change. */
+function changedLines(edited: Edited): readonly ChangedLines[] {
+  const { before, spans } = edited;
+  const changes: ChangedLines[] = [];
+  let from = 1;
+  let counted = 0;
+  for (let next = 0; next < spans.length; ) {
+    const stretch = stretchAt(edited, next);
+    from += countNewlines(before, stretch.start, counted);
+    counted = stretch.start;
+    const touched = lineCount(before.slice(stretch.start, stretch.end));
+    changes.push({ from, to: from + touched - 1, now: stretch.now });
+    next = stretch.next;
+  }
+  return changes;
+}
+
+function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
+  const newlines = countNewlines(put, put.length);
+  const start = startOfLine(before, spans[first]?.start ?? 0);
+  let end = start;
+  let endOfLast = start;
+  let now = 0;
+  let next = first;
+  /** Does the new text end within a line? */
+  let isOpen = false;
+  for (let span = spans[next]; span !== undefined; span = spans[next]) {
+    if (next > first && span.start >= endOfLast) break;
+    isOpen = put === '' ? isOpen || span.start > end : !put.endsWith('\n');
+    now += newlines;
+    end = span.end;
+    next += 1;
+    if (!isOpen && isStartOfLine(before, end)) return { start, end, now, next };
+    if (endOfLast <= end) endOfLast = endOfLine(before, end);
+  }
+  return { start, end: endOfLast, now: isOpen || endOfLast > end ? now + 1 : now, next };
+}
+
+function isStartOfLine(text: string, at: number): boolean {
+  return at === 0 || text[at - 1] === '\n';
+}
+
+function startOfLine(text: string, at: number): number {
+  return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
+}
+
+/** Where the line that goes on at an offset ends, with its newline. */
+function endOfLine(text: string, at: number): number {
+  const newline = text.indexOf('\n', at);
+  return newline === -1 ? text.length : newline + 1;
 }

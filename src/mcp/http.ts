@@ -17,10 +17,13 @@ import {
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
+import { isSessionId } from '../model/session-id.ts';
+import { SESSION_KEY } from '../tools/session-choice.ts';
+import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { addressOf, MCP_PATH } from './http-address.ts';
+import { metaOf } from './envelope.ts';
 import { checkToken, readJson, reject } from './http-answer.ts';
-import { inSession, reportEvents } from './http-body.ts';
 import { HttpSessions, type SessionLimits } from './http-sessions.ts';
 import { sdkServer } from './sdk-server.ts';
 
@@ -54,6 +57,12 @@ export interface HttpServer {
   /** Stops listening, cancels what is running, ends every session. */
   close(): Promise<void>;
 }
+
+/** Where the server is; a client may add `/NAME`, which names its session. */
+const MCP_PATH = '/mcp';
+
+/** What a request's path asks for. */
+type Address = { readonly kind: 'mcp'; readonly session: string | undefined } | { readonly kind: 'other' };
 
 /**
  * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`: revision 2026-07-28 without sessions, older
@@ -200,4 +209,45 @@ async function closeServer(server: Server, endpoint: Endpoint): Promise<void> {
   await endpoint.close();
   server.closeAllConnections();
   await closed;
+}
+
+/** Reads the path of a request: `/mcp`, `/mcp/NAME`, or another one. */
+function addressOf(url: string | undefined): Address {
+  // By hand: what clients may send as a path need not be one that a URL parser takes.
+  const [path = '/'] = (url ?? '/').split('?');
+  if (path === MCP_PATH) return { kind: 'mcp', session: undefined };
+  if (!path.startsWith(`${MCP_PATH}/`)) return { kind: 'other' };
+  const name = decoded(path.slice(MCP_PATH.length + 1));
+  return isSessionId(name) ? { kind: 'mcp', session: name } : { kind: 'other' };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The messages of a POST with the session that the address names; a message that names its own keeps it. */
+function inSession(body: unknown, session: string | undefined): unknown {
+  if (session === undefined) return body;
+  if (Array.isArray(body)) return body.map((message) => inSession(message, session));
+  if (!isRecord(body) || typeof body['method'] !== 'string') return body;
+  const params = isRecord(body['params']) ? body['params'] : {};
+  return { ...body, params: { ...params, _meta: { [SESSION_KEY]: session, ...metaOf(params) } } };
+}
+
+/** Applies what messages other than tool calls say about their session; the SDK ignores it. */
+async function reportEvents(body: unknown, host: ToolHost, sessionHint: string | undefined): Promise<void> {
+  for (const message of Array.isArray(body) ? body : [body]) {
+    const meta = isRecord(message) ? eventMeta(message) : undefined;
+    if (meta !== undefined) await host.report?.({ meta, sessionHint });
+  }
+}
+
+function eventMeta({ method, params }: JsonRecord): JsonRecord | undefined {
+  const meta = isRecord(params) ? metaOf(params) : {};
+  if (method === COMPACTED_METHOD) return { ...meta, [CONTEXT_KEY]: 'compacted' };
+  return (CONTEXT_KEY in meta || TURN_KEY in meta) && method !== 'tools/call' ? meta : undefined;
 }

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
+import { errnoOf } from '../model/errno.ts';
 import { takeSnapshot, type Unavailable } from './git-snapshot.ts';
 import { expireOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
@@ -16,8 +17,7 @@ import {
 import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
 import { type CommandEnd, runSandboxed } from './run-sandboxed.ts';
-import type { Profile } from './sandbox.ts';
-import { confinedEnvironment, hiddenPaths } from './surroundings.ts';
+import type { HiddenPath, Profile } from './sandbox.ts';
 
 export interface ProcessesOptions {
   /** Our state folder: layers and outputs are kept there, and no command sees it. */
@@ -54,6 +54,11 @@ export interface CommandRun {
   readonly end: CommandEnd;
   readonly output: ShownOutput;
 }
+
+/** Variables that a confined command gets; everything else may hold a token. */
+const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs commands on layers over the workspace. One per state folder and process; it holds nothing open. */
 export class Processes {
@@ -141,4 +146,32 @@ export class Processes {
 export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions, 'home'>): Promise<Probe> {
   const home = homes.find((each) => existsSync(each)) ?? homes[0] ?? '';
   return new Processes({ ...options, home }).probe();
+}
+
+/** The environment of a confined command: the harmless variables, and those that the policy names. */
+function confinedEnvironment(env: Environment, named: readonly string[]): Environment {
+  const passed = Object.entries(env).filter(([name]) => PASSED.test(name) || named.includes(name));
+  return { ...Object.fromEntries(passed), TMPDIR: '/tmp' };
+}
+
+/**
+ * What to hide of a list of paths, of which `~/` begins the user's home folder. A path that does not exist needs no hiding;
+ * one that cannot be looked at is nothing the command could read either.
+ */
+function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
+  return paths.flatMap((path) => {
+    const absolute = path.startsWith('~/') ? homeFolder && join(homeFolder, path.slice(2)) : path;
+    const hidden = absolute === undefined ? undefined : hiddenPath(absolute);
+    return hidden === undefined ? [] : [hidden];
+  });
+}
+
+function hiddenPath(path: string): HiddenPath | undefined {
+  try {
+    const real = realpathSync.native(path);
+    return { path: real, kind: statSync(real).isDirectory() ? 'folder' : 'file' };
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
 }

@@ -1,11 +1,12 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
+import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { Fault } from '../model/fault.ts';
 import { addressOf } from './front-address.ts';
 import type { Endpoint } from './front-endpoint.ts';
-import { guard } from './front-guard.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
 import { reject } from './front-reply.ts';
@@ -99,4 +100,30 @@ function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoi
       stderr: stderr === process.stderr ? 'inherit' : stderr,
     },
   });
+}
+
+/** Lets in who comes from this machine, asks for this machine, and has the token. Answers everybody else itself. */
+function guard(token: string | undefined): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const hostOk = localhostHostValidation();
+  const originOk = localhostOriginValidation();
+  return (req, res) => {
+    if (!hostOk(req, res) || !originOk(req, res)) return false;
+    if (token === undefined || sameText(bearerOf(req), token)) return true;
+    reject(
+      res,
+      { status: 401, code: -32001, message: 'Unauthorized' },
+      { 'www-authenticate': 'Bearer realm="lookfirst"' },
+    );
+    return false;
+  };
+}
+
+function bearerOf(req: IncomingMessage): string {
+  return /^Bearer +(.+)$/i.exec(req.headers.authorization ?? '')?.[1] ?? '';
+}
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
 }

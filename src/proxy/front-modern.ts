@@ -1,9 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { FrontConnection } from './front-connection.ts';
-import { ModernCheck, type Problem } from './front-modern-check.ts';
 import { Reply } from './front-reply.ts';
-import { errorLine, INTERNAL_ERROR, idKey, metaOf, paramsOf, parseLine } from './rpc.ts';
+import { type HeaderParameter, headerMismatch, headerParameters } from './http-headers.ts';
+import {
+  errorLine,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  idKey,
+  isModern,
+  metaOf,
+  paramsOf,
+  parseLine,
+} from './rpc.ts';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 
@@ -11,6 +20,17 @@ interface OpenPost {
   readonly reply: Reply;
   readonly id: unknown;
   readonly token: unknown;
+}
+
+const VERSION = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+interface Problem {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: JsonRecord;
 }
 
 /**
@@ -120,4 +140,46 @@ function restored(message: JsonRecord, post: OpenPost): JsonRecord {
       ...(meta[SUBSCRIPTION] === undefined ? {} : { _meta: { ...meta, [SUBSCRIPTION]: post.id } }),
     },
   };
+}
+
+/**
+ * What an HTTP server of the revision without sessions must check and a server on stdio does not: the envelope, the
+ * version, and that the headers say what the body says. Versions and tools are learnt from the answers that pass.
+ */
+class ModernCheck {
+  readonly #parameters = new Map<string, readonly HeaderParameter[]>();
+  #versions: readonly string[] | undefined;
+
+  /** Takes any result of the server. */
+  learn(result: unknown): void {
+    const versions = fieldOf(result, 'supportedVersions');
+    if (Array.isArray(versions)) this.#versions = versions.filter((version) => typeof version === 'string');
+    const tools = fieldOf(result, 'tools');
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      const name = fieldOf(tool, 'name');
+      if (typeof name === 'string')
+        this.#parameters.set(name, headerParameters(fieldOf(tool, 'inputSchema')));
+    }
+  }
+
+  /** What is wrong with a request; undefined: nothing. */
+  problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
+    const meta = metaOf(message);
+    if (!isModern(message) || !isRecord(meta[CAPABILITIES])) {
+      const missing = isModern(message) ? CAPABILITIES : VERSION;
+      return { code: INVALID_PARAMS, message: `the request has no ${missing} in its _meta` };
+    }
+    const tool = paramsOf(message)['name'];
+    const parameters = typeof tool === 'string' ? (this.#parameters.get(tool) ?? []) : [];
+    const wrong = headerMismatch(headers, message, parameters);
+    if (wrong !== undefined) return { code: HEADER_MISMATCH, message: wrong };
+    const requested = meta[VERSION];
+    const supported = this.#versions;
+    if (supported === undefined || supported.some((version) => version === requested)) return undefined;
+    return {
+      code: UNSUPPORTED_VERSION,
+      message: 'Unsupported protocol version',
+      data: { supported, requested },
+    };
+  }
 }

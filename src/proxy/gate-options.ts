@@ -5,7 +5,6 @@ import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { remembered } from './remembered.ts';
 import { Turns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-tools.ts';
 import { Witnesses } from './witnesses.ts';
@@ -38,6 +37,11 @@ interface UpstreamOptions {
   readonly cwd?: string;
 }
 
+type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
+
+/** Choices kept; a client that sends something new with every call is asked about every time. */
+const KEPT = 100;
+
 /** What the pump needs to know, from what the caller chose. */
 export function gateFor(
   options: GateOptions & UpstreamOptions,
@@ -59,5 +63,27 @@ export function gateFor(
     receipts: options.receipts ?? false,
     shared: { turns: new Turns(), asked: new AskedOnce(), witnesses: new Witnesses() },
     log,
+  };
+}
+
+/**
+ * A choice of sessions that answers at once where it has answered before: the same `_meta` means the same session. A
+ * progress token is the call's own and decides nothing.
+ */
+export function remembered(choose: Choice): Choice {
+  const known = new Map<string, ForeignSession>();
+  return (meta) => {
+    const { progressToken: _own, ...rest } = meta;
+    const key = JSON.stringify(rest);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const chosen = choose(meta);
+    if (!(chosen instanceof Promise)) return chosen;
+    return chosen.then((session) => {
+      const [oldest] = known.keys();
+      if (known.size >= KEPT && oldest !== undefined) known.delete(oldest);
+      known.set(key, session);
+      return session;
+    });
   };
 }

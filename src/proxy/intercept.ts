@@ -1,4 +1,6 @@
+import type { ServerTable } from '../dialect/calls/table.ts';
 import { Fault } from '../model/fault.ts';
+import type { ForeignSession, Located } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -8,15 +10,29 @@ import type { Bearings } from './bearings.ts';
 import { type Call, idOfRequest, newCall } from './call.ts';
 import { movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
-import { keysOf, locate } from './locate.ts';
+import { upstreamPath } from './paths.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
-import { fileAddress, readResource } from './resources.ts';
-import { mayBeRespelt, respelt } from './respelling.ts';
-import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
-import { changes, intentsOf, pathsOf, reads } from './understand.ts';
-import { judgeUnexplained } from './unexplained.ts';
+import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, metaOf, paramsOf } from './rpc.ts';
+import {
+  actionAt,
+  changes,
+  commandOf,
+  givenPaths,
+  intentsOf,
+  pathsOf,
+  reads,
+  type Understanding,
+} from './understand.ts';
+import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { Wire } from './wire.ts';
+
+/** Dots behind a link lead elsewhere for a server that follows the link first: such an address has no one meaning. */
+const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
+
+const ASCII = /^[\0-\x7f]*$/;
+/** What no sign outside of ASCII is the same as. */
+const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**
  * Stands before every tool call: vets it, lets it pass unchanged or answers it itself, and notes what came of it.
@@ -242,4 +258,108 @@ export class Intercept {
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }
+}
+
+/** Asks once for each path of a call: a refusal is journalled where it is given. */
+function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
+  const known = call.located.get(path);
+  if (known !== undefined) return known;
+  const located = session.locate(path, actionAt(call.understanding, path));
+  call.located.set(path, located);
+  return located;
+}
+
+/** The keys of all files of a call, or what stands in the way of the first that may not be looked at, or not now. */
+function keysOf(
+  call: Call,
+  session: ForeignSession,
+): { readonly keys: readonly string[] } | { readonly instead: Located | Promise<Located> } {
+  const keys: string[] = [];
+  for (const path of pathsOf(call.understanding)) {
+    const located = locate(call, session, path);
+    if (located instanceof Promise || !located.ok) return { instead: located };
+    keys.push(located.key);
+  }
+  return { keys };
+}
+
+/** The address a `resources/read` asks for, if it is that of a file. */
+function fileAddress(message: JsonRecord): string | undefined {
+  const uri = paramsOf(message)['uri'];
+  return typeof uri === 'string' && /^file:/i.test(uri) ? uri : undefined;
+}
+
+/** Forwards a read of a `file:` address that lies inside the workspace, and answers any other with an error. */
+async function readResource(
+  options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
+  wire: Wire,
+  request: { readonly line: Buffer; readonly message: JsonRecord; readonly uri: string },
+): Promise<void> {
+  const { line, message, uri } = request;
+  const id = idOfRequest(line, message)?.id ?? 'null';
+  if (CLIMBS.test(uri)) {
+    wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
+    return;
+  }
+  try {
+    const session = await options.session(metaOf(message));
+    // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
+    const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
+    for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
+      const located = await session.locate(path, 'read');
+      if (located.ok) continue;
+      const text = inWords(located.refusal, options);
+      return wire.toClient(errorLine(id, INVALID_PARAMS, text));
+    }
+    wire.toUpstream(line);
+  } catch (error) {
+    options.log(`refused ${uri}, for the check failed: ${String(error)}`);
+    wire.toClient(errorLine(id, INTERNAL_ERROR, 'The check itself failed, so this read was refused.'));
+  }
+}
+
+/**
+ * True when the upstream may open a file of a slightly other name. For a change a few signs of ASCII are asked about as
+ * well: the sign for kelvin, say, is the same as the letter.
+ */
+function mayBeRespelt(understanding: Understanding, table: ServerTable | undefined): boolean {
+  if (table?.equalNames !== true || understanding.guessed) return false;
+  const plain = changes(understanding) ? UNMISTAKABLE : ASCII;
+  return !givenPaths(understanding).every((path) => plain.test(path));
+}
+
+/** The same call, about the files as they are spelt on disk right now. */
+function respelt(understanding: Understanding, session: ForeignSession): Understanding {
+  const spelt = new Map<string, string>();
+  for (const path of pathsOf(understanding)) spelt.set(path, session.spelt(path));
+  const place = (path: string): string => {
+    const placed = understanding.place(path);
+    return spelt.get(placed) ?? placed;
+  };
+  return { ...understanding, place };
+}
+
+/**
+ * Why a call whose effects nobody has described is refused: by the policy for unknown tools, or because nothing may be
+ * changed. Undefined if nothing is against it, or if its effects are known. The journal says what became of it.
+ */
+async function judgeUnexplained(
+  options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
+  call: Call,
+  session: ForeignSession,
+): Promise<Refusal | undefined> {
+  const { unknownTools, catalogue, shared } = options;
+  const { understanding, tool } = call;
+  // What a server says of its own tools is not proof: where nothing may be changed, a table must describe them.
+  const isUnproven = understanding.guessed && (session.readOnly || unknownTools === 'deny');
+  const what = commandOf(understanding, tool) ?? (isUnproven ? tool : undefined);
+  if (what === undefined) return undefined;
+  const through =
+    !session.readOnly &&
+    (unknownTools === 'allow' ||
+      (unknownTools === 'ask' && shared.asked.again(session.id, call.tool, call.args)));
+  const done = through ? 'let through' : 'refused';
+  await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
+  if (through) return undefined;
+  return session.readOnly ? readOnlyRefusal(call.tool) : unknownToolRefusal(call.tool, unknownTools);
 }

@@ -1,6 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { Bearings } from './bearings.ts';
-import { Handshake } from './handshake.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
@@ -34,6 +33,9 @@ export interface Ends {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;
 }
+
+/** How long the end of a client's input waits for a server that does not answer. */
+const PATIENCE_MS = 10_000;
 
 /**
  * Passes messages between a client and a server as the bytes they came in: ids, tokens, unknown methods and everything
@@ -227,4 +229,43 @@ function passesUnread(line: Buffer): boolean {
   const methods = methodsIn(line);
   if (methods.length === 0) return isPlainlyResponse(line.toString('latin1', 0, HEAD_BYTES));
   return methods.every((method) => method !== undefined && !HEEDED.has(method));
+}
+
+/**
+ * Keeps calls back while a server has been asked who it is and has not answered: what they mean depends on it. A client
+ * should wait for that answer itself; one that does not would have its first calls read by guesswork.
+ */
+class Handshake {
+  #held: (() => void)[] | undefined;
+  #onEnd: () => void = () => {};
+
+  begin(): void {
+    this.#held ??= [];
+  }
+
+  /** The answer has come, whatever it is, or never will. */
+  end(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const act of held) act();
+    this.#onEnd();
+  }
+
+  /** True: the act is done later, in its turn. */
+  postpones(act: () => void): boolean {
+    this.#held?.push(act);
+    return this.#held !== undefined;
+  }
+
+  /** Resolves when nothing is held back any more, or when it has taken too long. */
+  async over(): Promise<void> {
+    if (this.#held === undefined || this.#held.length === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE_MS);
+      this.#onEnd = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 }

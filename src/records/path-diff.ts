@@ -1,11 +1,15 @@
 import { Buffer } from 'node:buffer';
+import { FileSystemClock } from '../disk/clock.ts';
+import { readSnapshot } from '../disk/read.ts';
 import type { Side } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import { pathText } from '../report/bounded.ts';
 import { byteSize } from '../report/byte-size.ts';
 import type { Images } from '../store/images.ts';
 import { unifiedDiff } from '../text/unified.ts';
+import { Workspace } from '../workspace/workspace.ts';
 import type { NetEffect } from './net-effects.ts';
-import { findBytes } from './side-bytes.ts';
 
 /** What happened to one path: a unified diff, or a sentence where there are no lines to show. */
 export interface PathDiff {
@@ -16,6 +20,9 @@ export interface PathDiff {
 /** Larger files are only named: both sides would have to be in memory. */
 const MAX_BYTES = 32 << 20;
 const NOTHING = Buffer.alloc(0);
+
+/** The bytes of one side of a change, or the reason why they are missing. */
+type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 export async function diffOf(images: Images, effect: NetEffect, maxLines: number): Promise<PathDiff> {
   const { before, after } = effect;
@@ -85,5 +92,47 @@ function describe(side: Side): string {
       return 'a folder';
     default:
       return side satisfies never;
+  }
+}
+
+/**
+ * Finds bytes by their fingerprint: among the images, or in the file itself if it is unchanged. Only bytes that a later
+ * change displaced are among the images; the newest ones are on disk.
+ */
+async function findBytes(
+  images: Images,
+  wanted: Fingerprint,
+  at: { readonly root: string; readonly key: string },
+): Promise<FoundBytes> {
+  try {
+    if (await images.has(wanted.sha256)) return { bytes: await images.read(wanted) };
+    const bytes = await readIfSame(wanted, at);
+    return bytes === undefined ? { missing: 'its bytes are no longer kept' } : { bytes };
+  } catch (error) {
+    if (error instanceof Fault) return { missing: error.message };
+    throw error;
+  }
+}
+
+async function readIfSame(
+  wanted: Fingerprint,
+  { root, key }: { readonly root: string; readonly key: string },
+): Promise<Uint8Array | undefined> {
+  const workspace = Workspace.open([root]);
+  const clock = new FileSystemClock();
+  try {
+    const outcome = workspace.locate(key, 'read', 'parents');
+    if (!outcome.ok) return undefined;
+    const { place } = outcome.located;
+    try {
+      const snapshot = await readSnapshot(place, { clock, maxBytes: wanted.size });
+      if ('problem' in snapshot || !sameFingerprint(snapshot.fingerprint, wanted)) return undefined;
+      return snapshot.bytes;
+    } finally {
+      place.dir.close();
+    }
+  } finally {
+    clock.close();
+    workspace.close();
   }
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fold, foldedOffset, sourceSpan } from './fold.ts';
-import { findAnchor } from './match.ts';
-import { indexOfLinear } from './search.ts';
+import { findAnchor, indexOfLinear } from './match.ts';
 
 /** Tier and the text each span holds. */
 function find(text: string, anchor: string, options = {}): readonly [string, ...string[]] | undefined {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nearestText } from './nearest.ts';
-import { placesOf } from './places.ts';
-import { visibleLine } from './visible.ts';
+import { nearestText, visibleLine } from './nearest.ts';
+import { placesOf } from './splice.ts';
 
 const FILE = [
   'import { readFile } from "node:fs";',

@@ -1,6 +1,6 @@
+import { clampLine } from './clamp.ts';
 import { asTyped } from './fold.ts';
 import { type Span, splitLines, toLf, withoutEnding } from './lines.ts';
-import { visibleLine } from './visible.ts';
 
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;
@@ -26,6 +26,10 @@ export interface Nearest {
 /** Share of an anchor's lines that must be like the file's before the file's are suggested in their place. */
 const MIN_SUGGESTED = 0.6;
 const MAX_SUGGESTED_CHARS = 2000;
+
+const MAX_LINE_CHARS = 160;
+/** Characters that look like a space or like nothing. */
+const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]/g;
 
 /** The region most like an anchor, see {@link nearestText}, with what differs and the anchor to repeat with. */
 export function nearest(text: string, anchor: string): Nearest | undefined {
@@ -205,4 +209,16 @@ function eachPiece(text: string, span: Span, visit: (hash: number) => void): voi
     first = second;
     second = third;
   }
+}
+
+/** A bounded line with its white space visible: `→` a tab, `·` a leading or trailing space, `<U+00A0>` and the like by name. */
+export function visibleLine(line: string): string {
+  return clampLine(line, MAX_LINE_CHARS)
+    .text.replaceAll('\t', '→')
+    .replace(/^[ →]+|[ →]+$/g, (edge) => edge.replaceAll(' ', '·'))
+    .replaceAll(INVISIBLE, (character) => `<U+${hex(character)}>`);
+}
+
+function hex(character: string): string {
+  return character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
 }

@@ -22,7 +22,7 @@ export interface SpliceBytesOptions {
 
 const NEWLINE = 10;
 const RETURN = 13;
-/** As in search.ts: longer needles are searched by their beginning, for the native search is not linear. */
+/** As in match.ts: search longer needles by their beginning, because the native search is not linear. */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;

@@ -2,11 +2,11 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
+import { clampLine } from './clamp.ts';
 import { neighbourEndings } from './endings.ts';
-import { lineAt, type Span } from './lines.ts';
+import { countNewlines, lineAt, type Span } from './lines.ts';
 import { type FoldTier, type Found, findAnchor } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
-import { placesOf } from './places.ts';
 import { restyler } from './restyle.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
 import type { Landing, Rivals } from './tiers/landing.ts';
@@ -50,6 +50,9 @@ export interface EditOptions {
 
 /** Longest result, in characters; a string much longer cannot exist. */
 const MAX_RESULT_CHARS = 1 << 28;
+
+const MAX_PLACES = 10;
+const MAX_LINE_CHARS = 160;
 
 /**
  * Applies edits in order, each to the result of those before it, all or none.
@@ -211,4 +214,25 @@ function join(text: string, spans: readonly Span[], replacements: readonly strin
 
 function looser(a: MatchTier, b: MatchTier): MatchTier {
   return MATCH_TIERS.indexOf(a) >= MATCH_TIERS.indexOf(b) ? a : b;
+}
+
+/** Where spans begin: line and bounded line text, at most ten. Spans are ascending. */
+export function placesOf(text: string, spans: readonly Span[]): MatchPlace[] {
+  let line = 1;
+  let counted = 0;
+  return spans.slice(0, MAX_PLACES).map((span) => {
+    line += countNewlines(text, span.start, counted);
+    counted = span.start;
+    return { line, text: lineTextAt(text, span.start) };
+  });
+}
+
+function lineTextAt(text: string, offset: number): string {
+  const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  const line = text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
+  // In a very long line the place itself is worth more than the beginning.
+  if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
+    return clampLine(line, MAX_LINE_CHARS).text;
+  return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
 }

@@ -1,6 +1,21 @@
-import type { Lexical } from './lexical.ts';
-import { readPath } from './lexical.ts';
-import { windowsPrefix, windowsTrap } from './windows-names.ts';
+import { type Lexical, readPath } from './lexical.ts';
+
+/**
+ * Names Windows would turn into something else: a device, a stream, another file. Pure rules, also tested elsewhere;
+ * they apply in every component of a path on Windows, whatever follows the name.
+ */
+type WindowsTrap =
+  | 'device'
+  | 'stream'
+  | 'trailing'
+  | 'short-name'
+  | 'reserved-character'
+  | 'drive-relative'
+  | 'namespace';
+
+// Superscript digits count: COM¹ opens COM1 (CVE-2024-51756).
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])$/i;
+const SHORT_NAME = /^[^.]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 
 /**
  * The same as `readPath` for Windows: both separators, drive letters, and every component free of names the system
@@ -20,4 +35,28 @@ export function readWindowsPath(input: unknown): Lexical {
     if (trap !== undefined) return { kind: 'invalid', reason: `"${part}" is not an ordinary name (${trap})` };
   }
   return clean.kind === 'absolute' ? { ...clean, path: `${drive}${clean.path}` } : clean;
+}
+
+/** Why one component of a path must not reach Windows, or undefined if it is an ordinary name. */
+export function windowsTrap(name: string): WindowsTrap | undefined {
+  if (name === '.' || name === '..') return undefined;
+  if (name.includes(':')) return 'stream';
+  // NUL.txt, "nul  .md" and "aux." are the device as well: only the part before the first dot counts.
+  if (DEVICE.test((name.split('.')[0] ?? '').trimEnd())) return 'device';
+  if (/[. ]$/.test(name)) return 'trailing';
+  if (/[<>"|?*\u0000-\u001f]/.test(name)) return 'reserved-character';
+  if (SHORT_NAME.test(name)) return 'short-name';
+  return undefined;
+}
+
+/** How a Windows path begins; only `relative` and `drive` are paths we take. */
+export function windowsPrefix(
+  path: string,
+): 'relative' | 'drive' | 'drive-relative' | 'rooted' | 'unc' | 'namespace' {
+  const unified = path.replaceAll('/', '\\');
+  if (/^\\\\[.?]\\/.test(unified) || unified.startsWith('\\??\\')) return 'namespace';
+  if (unified.startsWith('\\\\')) return 'unc';
+  if (unified.startsWith('\\')) return 'rooted';
+  if (/^[A-Za-z]:/.test(unified)) return unified[2] === '\\' ? 'drive' : 'drive-relative';
+  return 'relative';
 }

@@ -1,13 +1,18 @@
 import type { BigIntStats } from 'node:fs';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
-import { type Action, type Outcome, refused } from '../model/verdict.ts';
+import {
+  type Action,
+  type NextStep,
+  type Outcome,
+  type Refusal,
+  type RefusalCode,
+  refused,
+} from '../model/verdict.ts';
 import { type Folding, foldPath, platformFolding } from './fold.ts';
 import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
 import { Naming } from './naming.ts';
 import { Protection } from './protection.ts';
-import { ReadOnlyFolders } from './read-only-folders.ts';
-import { refusalOf } from './refusals.ts';
 import { type OpenedRoots, openRoots } from './roots.ts';
 import { StandingFolders } from './standing.ts';
 import { type Root, type Walked, walk } from './walk.ts';
@@ -45,6 +50,46 @@ export interface Absent {
 
 /** The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
+
+/** Actions that change what is at a path. An undo and a command are checked by themselves, for each file. */
+const CHANGES: ReadonlySet<Action> = new Set([
+  'create',
+  'overwrite',
+  'edit',
+  'insert',
+  'delete',
+  'move',
+  'mkdir',
+]);
+/** Actions that take everything below a folder along. */
+const TAKES_ALL: ReadonlySet<Action> = new Set(['delete', 'move']);
+
+type Cause =
+  | { readonly kind: 'escapes' }
+  | { readonly kind: 'invalid'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly errno: string };
+
+/** What each errno of a walk means to a caller; never "missing", which only ENOENT is. */
+const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
+  ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link on the way leads nowhere' },
+  ENOTDIR: { code: 'NOT_A_FILE', next: 'other_path', reason: 'a part of the path is a file, not a folder' },
+  ELOOP: { code: 'OUTSIDE_WORKSPACE', next: 'other_path', reason: 'too many links on the way' },
+  ENAMETOOLONG: { code: 'INVALID_ARGUMENT', next: 'other_path', reason: 'a name in the path is too long' },
+  EACCES: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
+  EPERM: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
+  EILSEQ: {
+    code: 'UNVERIFIABLE',
+    next: 'other_path',
+    reason: 'a link on the way has a name that is no text',
+  },
+  ESTALE: {
+    code: 'UNVERIFIABLE',
+    next: 'ask_human',
+    reason:
+      'the workspace folder was deleted since it was opened; whoever has made it anew has to start this again',
+  },
+  EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
+};
 
 /**
  * The directory trees an agent may touch. It turns strings into places; everything that follows goes through those.
@@ -247,4 +292,46 @@ function printable(input: unknown): string {
   if (typeof input === 'string') return input.replaceAll('\0', '\\0');
   // Objects are not asked for a string: they may have none, or run code of their own.
   return typeof input === 'object' && input !== null ? '[object]' : String(input);
+}
+
+/** Folders of a workspace that may be read and not changed. */
+class ReadOnlyFolders {
+  readonly #folders: readonly { readonly key: string; readonly below: string }[];
+
+  /** `keys`: of the folders, which are inside the roots. */
+  constructor(keys: readonly string[]) {
+    this.#folders = keys.map((key) => ({ key, below: `${key}/` }));
+  }
+
+  includes(key: string): boolean {
+    return this.#folders.some((folder) => key === folder.key || key.startsWith(folder.below));
+  }
+
+  /** True if this action would change something in one of the folders. */
+  forbids({ key }: ResolvedPath, action: Action): boolean {
+    if (this.#folders.length === 0 || !CHANGES.has(action)) return false;
+    if (this.includes(key)) return true;
+    return TAKES_ALL.has(action) && this.#folders.some((folder) => folder.key.startsWith(`${key}/`));
+  }
+}
+
+/** Why a path could not be resolved, as a refusal. An outside path gives one answer, whatever is there. */
+function refusalOf(cause: Cause, request: { readonly path: string; readonly action: Action }): Refusal {
+  switch (cause.kind) {
+    case 'escapes':
+      return { code: 'OUTSIDE_WORKSPACE', ...request, next: 'other_path' };
+    case 'invalid':
+      return { code: 'INVALID_ARGUMENT', ...request, next: 'fix_argument', detail: { reason: cause.reason } };
+    case 'failed': {
+      const known = BY_ERRNO[cause.errno];
+      const { code, next, reason } = known ?? {
+        code: 'UNVERIFIABLE',
+        next: 'retry_later',
+        reason: 'the path could not be looked up',
+      };
+      return { code, ...request, next, detail: { reason, errno: cause.errno } };
+    }
+    default:
+      return cause satisfies never;
+  }
 }

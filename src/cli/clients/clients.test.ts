@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { configurationFor } from '../ready-configurations.ts';
 import { CLIENT_NAMES, type Places, type Scope } from './client.ts';
 import { CLIENTS, clientNamed } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
-import { configurationFor } from './configuration.ts';
 import type { Edited } from './edit.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
 

@@ -1,9 +1,17 @@
 import type { Client } from './client.ts';
-import type { Edited } from './edit.ts';
-import { jsonCommand } from './json-command.ts';
-import { type JsonEntry, newJsonFile, putJsonEntry, removeJsonEntry } from './json-entry.ts';
-import { unwrapJsonEntries, wrapJsonEntry } from './json-wrap.ts';
+import { cannotEdit, type Edited, edited, type Splice, spliced } from './edit.ts';
+import { jsonCommand, jsonCommandOf } from './json-command.ts';
+import {
+  type EntryPlace,
+  type JsonEntry,
+  newJsonFile,
+  putJsonEntry,
+  removeJsonEntry,
+  withDocument,
+} from './json-entry.ts';
 import type { Launch } from './launch.ts';
+import { memberOf } from './node.ts';
+import { needsNoProxy } from './ownership.ts';
 import {
   newTomlFile,
   putTomlEntry,
@@ -13,7 +21,7 @@ import {
   unwrapTomlEntries,
   wrapTomlEntry,
 } from './toml-entry.ts';
-import { wordsOf } from './wrap.ts';
+import { isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
 /** The name our entry has in every client. */
 const SERVER_NAME = 'lookfirst';
@@ -71,4 +79,37 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
       throw new TypeError(`${key}: not a string or a list of strings`);
     }),
   );
+}
+
+/** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
+function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): Edited {
+  return withDocument(text, place, ({ servers }) => {
+    const entry = servers === undefined ? undefined : memberOf(servers, place.name);
+    if (entry === undefined) return cannotEdit(`there is no server "${place.name}" under "${place.servers}"`);
+    const nodes = jsonCommandOf(entry);
+    if (nodes === undefined)
+      return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, entry.from);
+    if (isOurs(nodes)) return cannotEdit(needsNoProxy(place.name), text, entry.from);
+    const wrapped = unwrapCommand(text, nodes);
+    if (wrapped !== undefined) return wrapJsonEntry(spliced(text, wrapped), place, prefix);
+    return edited(
+      spliced(
+        text,
+        wrapCommand(text, nodes, prefix, (word) => JSON.stringify(word)),
+      ),
+    );
+  });
+}
+
+/** Takes our proxy away from every entry that has it, or only from the one named. */
+function unwrapJsonEntries(text: string, place: Partial<EntryPlace> & { servers: string }): Edited {
+  return withDocument(text, place, ({ servers }) => {
+    const splices = (servers?.members ?? [])
+      .filter(({ key }) => place.name === undefined || key === place.name)
+      .flatMap((entry): readonly Splice[] => {
+        const nodes = jsonCommandOf(entry);
+        return nodes === undefined ? [] : (unwrapCommand(text, nodes) ?? []);
+      });
+    return edited(spliced(text, splices));
+  });
 }

@@ -4,10 +4,8 @@ import { Records } from '../../records/records.ts';
 import type { StateSize } from '../../records/state-size.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
-import type { StateFlags } from '../../session/configured.ts';
-import { openWorkspace, placesOf } from '../../session/configured.ts';
+import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
-import { parseBytes } from '../byte-amount.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
@@ -21,6 +19,8 @@ interface GcFlags extends StateFlags {
   readonly quota?: number;
   readonly purge?: readonly string[];
 }
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30, T: 2 ** 40 };
 
 /** `lookfirst gc`: what is too old or too much goes, of every workspace on this machine. */
 export function defineGc(cli: Cli): Command {
@@ -117,4 +117,11 @@ function lateText({ path, kept }: CleanUpReport['late'][number]): string {
 
 function sizeText({ entries, storeBytes, images }: StateSize): string {
   return `${count(entries, 'entry')} (${byteSize(storeBytes)}), ${count(images.count, 'kept image')} (${byteSize(images.bytes)})`;
+}
+
+/** `500M`, `1GB`, `4096`: bytes, in powers of 1024; undefined if it is no amount. */
+export function parseBytes(text: string): number | undefined {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?$/i.exec(text.trim()) ?? [];
+  const factor = UNITS[unit?.toUpperCase() ?? '?'];
+  return factor === undefined ? undefined : Math.round(Number(amount) * factor);
 }

@@ -1,20 +1,57 @@
 import { Command } from 'commander';
+import type { FileStatus, Freshness } from '../../model/results.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
+import { whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
-import { type Surroundings, surroundings } from '../../records/status-views.ts';
+import {
+  type FileView,
+  filesSeenBy,
+  fileView,
+  type Surroundings,
+  surroundings,
+} from '../../records/status-views.ts';
+import { pathText } from '../../report/bounded.ts';
+import type { Colours, Column } from '../../report/human.ts';
+import { lineWords } from '../../report/ranges.ts';
+import { relativeTime } from '../../report/relative-time.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
+import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
-import { fileReport } from '../status/file-report.ts';
+import { tellRefusal } from '../refusal-text.ts';
 import { overview } from '../status/overview.ts';
-import { sessionReport } from '../status/session-report.ts';
 
 interface StatusFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
   readonly session?: string;
 }
+
+interface Question {
+  readonly path: string;
+  readonly records: readonly SessionRecord[];
+  /** Only this one. */
+  readonly session: string | undefined;
+  readonly json: boolean;
+}
+
+const STATES: Readonly<Record<Freshness, string>> = {
+  unseen: 'not seen',
+  fresh: 'up to date',
+  stale: 'changed since',
+  deleted: 'deleted since',
+  missing: 'not there',
+  unverifiable: 'cannot be checked',
+};
+
+/** In words that people use. */
+const HOW: Readonly<Record<string, string>> = {
+  cure: 'shown diff',
+  history: 'transcript',
+  witness: 'told of it',
+};
 
 /** `lookfirst status`: what was seen, and whether it is still true. */
 export function defineStatus(cli: Cli): Command {
@@ -63,4 +100,97 @@ async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<S
   } finally {
     await records.close();
   }
+}
+
+/** Who has seen a file, whether it is still as they saw it, and who changed it last. */
+async function fileReport(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
+  const { path, records: sessions, session, json } = question;
+  const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
+  if (!outcome.ok) {
+    await tellRefusal(cli, outcome.refusal, { json });
+    return EXIT.refused;
+  }
+  const { view } = outcome;
+  await (json ? printJson(cli, view) : printText(cli, path, view));
+  return EXIT.done;
+}
+
+async function printJson(
+  cli: Cli,
+  { root, relative, exists, lastChange: last, seenBy }: FileView,
+): Promise<void> {
+  const lastChange = last && {
+    change: last.change,
+    session: last.session,
+    atMs: last.atMs,
+    action: last.action,
+  };
+  await cli.terminal.printJson({ type: 'file', path: relative, root, exists, lastChange });
+  for (const { session, file } of seenBy) {
+    const { lastChange: _, ...rest } = file;
+    await cli.terminal.printJson({ type: 'sighting', session, ...rest, path: relative });
+  }
+}
+
+async function printText(
+  cli: Cli,
+  path: string,
+  { exists, lastChange: last, seenBy }: FileView,
+): Promise<void> {
+  const by =
+    last === undefined
+      ? 'no recorded change'
+      : `last change ${last.change}: ${whatOf(last)} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)}`;
+  await cli.terminal.print(`${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`);
+  if (seenBy.length === 0) return cli.terminal.print('no session has seen it');
+  const rows = seenBy.map(({ session, file }) => [session, ...seenCells(file, cli.nowMs)]);
+  const columns = [{ title: 'SESSION', cut: 'end' } as const, ...seenColumns(cli.terminal.colours)];
+  await cli.terminal.printTable(columns, rows);
+}
+
+/** The files a session has seen, most recently seen first, and whether they still are as it saw them. */
+async function sessionReport(
+  cli: Cli,
+  open: Sessions,
+  { session, json }: { readonly session: string; readonly json: boolean },
+): Promise<ExitCode> {
+  const files = await filesSeenBy(open, session);
+  if (json) {
+    for (const file of files) await cli.terminal.printJson({ type: 'sighting', session, ...file });
+    return EXIT.done;
+  }
+  if (files.length === 0) {
+    cli.terminal.tell(`session ${session} has seen no file here`);
+    return EXIT.done;
+  }
+  const rows = files.map((file) => [file.path, ...seenCells(file, cli.nowMs)]);
+  await cli.terminal.printTable(
+    [{ title: 'PATH', cut: 'front' }, ...seenColumns(cli.terminal.colours)],
+    rows,
+  );
+  return EXIT.done;
+}
+
+/** Columns that say what was seen of a file; each table puts its own first. */
+function seenColumns(colours: Colours): readonly Column[] {
+  return [
+    { title: 'STATE', paint: (cell) => (/^(up|not)/.test(cell) ? cell : colours.yellow(cell)) },
+    { title: 'SEEN', cut: 'end' },
+    { title: 'WHEN' },
+    { title: 'HOW' },
+  ];
+}
+
+function seenCells(file: FileStatus, nowMs: number): string[] {
+  const { freshness, seenAtMs, how } = file;
+  const when = seenAtMs === undefined ? '' : relativeTime(seenAtMs, nowMs);
+  return [STATES[freshness], seenWords(file), when, HOW[how ?? ''] ?? how ?? ''];
+}
+
+function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
+  if (seen !== 'some') return seen;
+  if (but === 'described') return but;
+  const of = totalLines === undefined ? '' : ` of ${totalLines}`;
+  const lines = ranges === undefined || ranges.length === 0 ? 'some' : `${lineWords(ranges)}${of}`;
+  return but === undefined ? lines : `${lines}, ${but}`;
 }

@@ -4,7 +4,7 @@ import type { ListedEntry } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { FILESYSTEM } from './dialect.ts';
 import { jsonTree, matchingPaths } from './globs.ts';
-import { mediaBlock } from './media-block.ts';
+import { mediaBlock } from './reading-tools.ts';
 import { diffText, formatSize, infoText, listText, sizesText } from './shapes.ts';
 
 function call(name: string, args: Record<string, unknown>) {

@@ -5,7 +5,7 @@ import { readText } from '../read-style.ts';
 import { LACE } from './dialect.ts';
 import { treeText } from './file-tree.ts';
 import { nameMatcher } from './name-matcher.ts';
-import { findText, READ_STYLE, searchText, sizeText } from './texts.ts';
+import { findText, READ_STYLE, searchText, sizeText } from './tools.ts';
 
 function call(name: string, args: Record<string, unknown>) {
   const tool = LACE.tools.find((one) => one.name === name);

@@ -4,7 +4,7 @@ import type { ChangeResult, FileStatus, ReadResult, SearchResult } from '../../m
 import { readText } from '../read-style.ts';
 import { applyText, editText, insertText, undoText, writeText } from './change-text.ts';
 import { findText, listText, searchText, statusText } from './looking-text.ts';
-import { RECEIPT_STYLE } from './read-receipt.ts';
+import { RECEIPT_STYLE } from './looking-tools.ts';
 
 const READ: ReadResult = {
   path: 'a.txt',

@@ -1,3 +1,5 @@
+import { listUnsorted } from '../../disk/list.ts';
+import { kindOf } from '../../disk/stats.ts';
 import type {
   CallTimes,
   ForeignSession,
@@ -7,21 +9,24 @@ import type {
   ShownBytes,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
+import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { runAsTool } from '../calling-tool.ts';
 import type { Gate } from '../gate.ts';
 import { witness } from '../witness.ts';
-import { foreignLocate } from './locate.ts';
+import type { World } from '../world.ts';
 import { type Scene, witnessOutput, witnessShown } from './shown.ts';
-import { speltPath } from './spelling.ts';
 import { sawWhole } from './whole.ts';
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
 /** Lists of folders up to this many entries count as full. */
 const MAX_LISTED = 100_000;
+
+/** Kinds whose opening waits for somebody, or does something: a server that reads one may hang for good. */
+const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
 /** A session of the gate, for reads and changes that another server makes. */
 export class GatedForeign implements ForeignSession {
@@ -107,5 +112,51 @@ export class GatedForeign implements ForeignSession {
 
   status(path?: string): Promise<Outcome<StatusResult>> {
     return this.#session.status(path);
+  }
+}
+
+/** Where a path leads, if it may be looked at to do this. Nothing is opened. */
+function foreignLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
+  const outcome = world.workspace.locate(path, action);
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  const kind = located.exists ? kindOf(located.stats) : undefined;
+  if (kind !== undefined && NOT_FOR_READING.has(kind))
+    return refused({ code: 'NOT_A_FILE', action, path, next: 'other_path', detail: { kind } });
+  return { ok: true, key: located.place.path.key };
+}
+
+/**
+ * The path as its names are spelt on disk, for a server that takes a name that is not there for the one that is the same
+ * but for its Unicode form. Where several are the same it takes none of them, and the path stays as it is.
+ */
+function speltPath(world: World, path: string): string {
+  let spelt = path;
+  for (;;) {
+    const next = nextSpelling(world, spelt);
+    if (next === undefined) return spelt;
+    spelt = next;
+  }
+}
+
+/** The path with the first of its missing names as it is there; undefined: nothing is missing, or nothing is the same. */
+function nextSpelling(world: World, path: string): string | undefined {
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (located.exists) return undefined;
+    const [wanted = '', ...rest] = located.missing;
+    const same = listUnsorted(located.place.dir).filter(
+      ({ name }) => name.normalize('NFC') === wanted.normalize('NFC'),
+    );
+    const [only] = same;
+    // The very name came to be there meanwhile: it is looked at as it is.
+    if (only === undefined || same.length > 1 || only.name === wanted) return undefined;
+    const parts = located.place.path.absolute.split('/').slice(0, -located.missing.length);
+    return [...parts, only.name, ...rest].join('/');
+  } finally {
+    located.place.dir.close();
   }
 }

@@ -1,18 +1,24 @@
 import { fingerprintOf } from '../../disk/hash.ts';
+import { judge } from '../../judge/judge.ts';
+import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
-import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
+import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { countLines } from '../../text/byte-lines.ts';
+import { cure } from '../cure.ts';
+import { judgeGranted } from '../grants.ts';
+import { look, type View } from '../look.ts';
 import { prepare } from '../prepare.ts';
-import type { Denied } from '../prepared.ts';
+import { type Denied, no } from '../prepared.ts';
 import { sideAt } from '../side-at.ts';
-import { fileSide } from '../sides.ts';
+import { ABSENT, fileSide, sideOf } from '../sides.ts';
 import type { Step } from '../step.ts';
-import { effectsWhereNothingIs } from './absent.ts';
+import type { World } from '../world.ts';
 import { changedElsewhere } from './bytes.ts';
 import type { Scene } from './shown.ts';
-import { judgeTouch } from './touch.ts';
 
 /** Changes of another program that may be made, as they are expected to turn out. */
 export interface AllowedChanges {
@@ -33,6 +39,14 @@ interface ExpectedWrite extends ForeignWrite {
 /** A change that only the operator's bypass let through. */
 interface Bypassed extends Pick<Step, 'action' | 'path'> {
   readonly notices: readonly Notice[];
+}
+
+interface AllowedTouch {
+  readonly ok: true;
+  readonly effects: readonly Effect[];
+  readonly writes: readonly ForeignWrite[];
+  /** Set if the file has changed since it was seen, and the policy lets it be changed all the same. */
+  readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
 /** Judges every change; all of them may be made, or none. Call it under the locks of their files. */
@@ -159,4 +173,96 @@ function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?:
 function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
   const warnings = notices.filter(({ kind }) => kind === 'stale-warning');
   return warnings.length === 0 ? {} : { warned: { key: path.key, notices: warnings } };
+}
+
+/**
+ * Where nothing is there to be edited, deleted or moved, nothing can be destroyed: whether that is a mistake is the other
+ * server's to say, in its own words. What it makes of it is looked at afterwards. Undefined: the refusal stands.
+ */
+async function effectsWhereNothingIs(
+  scene: Scene,
+  intent: ForeignIntent,
+  { refusal }: Denied,
+): Promise<readonly Effect[] | undefined> {
+  // With a reason, something is there all the same: a link that leads nowhere, say.
+  if (refusal.code !== 'NOT_FOUND' || refusal.detail?.reason !== undefined) return undefined;
+  if (intent.kind !== 'move') return absentAt(scene.world, [intent.path]);
+  const { destination } = intent;
+  const arriving = await prepare(scene.world, scene.ledger, {
+    kind: 'write',
+    path: destination,
+    content: '',
+  });
+  if (!arriving.ok) return undefined;
+  arriving.step.close();
+  return absentAt(scene.world, [intent.source, destination]);
+}
+
+function absentAt(world: World, paths: readonly string[]): readonly Effect[] | undefined {
+  const effects: Effect[] = [];
+  for (const path of paths) {
+    const outcome = world.workspace.locate(path, 'status', 'parents');
+    if (!outcome.ok) return undefined;
+    const { place, exists } = outcome.located;
+    place.dir.close();
+    if (exists) return undefined;
+    effects.push({ key: place.path.key, relative: place.path.relative, before: ABSENT, after: ABSENT });
+  }
+  return effects;
+}
+
+/**
+ * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,
+ * at the bytes that are there: nothing can be carried over a change that we cannot see.
+ */
+function judgeTouch({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+  return judgeGranted(world, ledger, {
+    change: intent,
+    judge: (under) => judged({ world: under, ledger }, intent),
+  });
+}
+
+async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+  const action = intent.lines === undefined ? 'overwrite' : 'edit';
+  const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
+  if (!outcome.ok) return outcome;
+  const { view } = outcome;
+  try {
+    if (world.policy.readOnly) {
+      const detail = { reason: 'session' };
+      return no({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
+    }
+    const totalLines = view.snapshot === undefined ? undefined : countLines(view.snapshot.bytes);
+    const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
+    const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });
+    if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
+    if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
+    const writes = [{ key: view.path.key, text: 'unknown' as const }];
+    const notices = verdict.notices.filter(({ kind }) => kind === 'stale-warning');
+    const warned = notices.length === 0 ? {} : { warned: { key: view.path.key, notices } };
+    return { ok: true, effects: [effectOf(view)], writes, ...warned };
+  } finally {
+    view.located.place.dir.close();
+  }
+}
+
+async function refusedAs(view: View, refusal: Refusal, world: Scene['world']): Promise<Denied> {
+  if (refusal.code !== 'STALE') return no(refusal);
+  const cured = await cure(world, view, { refusal });
+  return cured.ok ? no(refusal) : cured;
+}
+
+function staleOf({ facts, sighting }: View): Refusal {
+  const detail = sighting === undefined ? {} : { detail: { seenAtMs: sighting.atMs } };
+  return { code: 'STALE', action: facts.action, path: facts.path, next: 'read_again', ...detail };
+}
+
+function clipped({ from, to }: LineRange, totalLines: number): LineRange {
+  return { from: Math.max(1, Math.min(from, totalLines)), to: Math.min(to, totalLines) };
+}
+
+/** What comes after is not known yet; it is looked at when the other server has answered. */
+function effectOf({ path, snapshot }: View): Effect {
+  const before = snapshot === undefined ? ABSENT : sideOf(snapshot);
+  return { key: path.key, relative: path.relative, before, after: before };
 }

@@ -1,5 +1,7 @@
 import { fingerprintOf } from '../../disk/hash.ts';
+import type { Snapshot } from '../../disk/read.ts';
 import { sameContent } from '../../journal/side.ts';
+import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
 import type { UndoSelection } from '../../model/session.ts';
@@ -7,9 +9,19 @@ import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { unifiedDiff } from '../../text/unified.ts';
+import { sideOfLocated } from '../side-at.ts';
+import { ABSENT } from '../sides.ts';
 import type { World } from '../world.ts';
 import { type Found, joinSteps } from './found.ts';
-import { Rehearsal, type State } from './rehearsal.ts';
+
+/** What is at a path at some point of an undo. */
+interface State {
+  readonly side: Side;
+  /** The file on the disk, if this is what is there now. */
+  readonly snapshot?: Snapshot | undefined;
+  /** The bytes of a file, if they are at hand. */
+  readonly bytes?: Uint8Array | undefined;
+}
 
 /**
  * Goes through the steps in order without touching the disk. Each one must find what the plan expects, on the disk or as
@@ -119,4 +131,74 @@ async function changedSince(world: World, step: UndoStep, state: State): Promise
 async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array | undefined> {
   if (bytes !== undefined || side.kind !== 'file') return bytes;
   return world.baselines.recall(side.fingerprint);
+}
+
+/** Plays the steps of an undo through without touching the disk: what each path will hold when a step comes to it. */
+class Rehearsal {
+  readonly world: World;
+  /** What the steps so far leave behind, by key. */
+  #left = new Map<string, State>();
+  /** Keys at which a step makes a folder. What is there now may be a file or a link, and then nothing is below it. */
+  readonly #folders: ReadonlySet<string>;
+  readonly #isFolder = new Map<string, boolean>();
+
+  constructor(world: World, steps: readonly UndoStep[]) {
+    this.world = world;
+    this.#folders = new Set(
+      steps.flatMap(({ restore, lookAt }) =>
+        restore.kind === 'directory' && lookAt !== undefined ? [lookAt] : [],
+      ),
+    );
+  }
+
+  /** What the step will find; undefined if only carrying out the steps before it can tell. */
+  async at({ key, lookAt }: UndoStep): Promise<Outcome<{ readonly state: State | undefined }>> {
+    const left = this.#left.get(key);
+    if (left !== undefined) return { ok: true, state: left };
+    if (lookAt === undefined) return { ok: true, state: undefined };
+    if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
+    const outcome = this.world.workspace.locate(lookAt, 'undo', 'parents');
+    if (!outcome.ok) return outcome;
+    try {
+      const { side, snapshot } = await sideOfLocated(this.world, outcome.located);
+      return { ok: true, state: { side, snapshot, bytes: snapshot?.bytes } };
+    } finally {
+      outcome.located.place.dir.close();
+    }
+  }
+
+  /** Notes what a step that was checked leaves behind. */
+  done({ step, merged }: Found): void {
+    const { key, restore, from } = step;
+    if (from !== undefined) this.#move(from.key, key);
+    this.#left.set(key, { side: restore, bytes: merged });
+  }
+
+  #move(from: string, to: string): void {
+    const left = new Map<string, State>();
+    for (const [key, state] of this.#left) {
+      if (isUnder(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
+      // What was noted below the new place is no longer there: the folder brings its own content.
+      else if (!isUnder(key, to)) left.set(key, state);
+    }
+    this.#left = left.set(from, { side: ABSENT });
+  }
+
+  #isBelowNoFolder(key: string): boolean {
+    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+      const above = key.slice(0, end);
+      if (this.#folders.has(above) && !this.#isFolderNow(above)) return true;
+    }
+    return false;
+  }
+
+  #isFolderNow(key: string): boolean {
+    const known = this.#isFolder.get(key);
+    if (known !== undefined) return known;
+    const outcome = this.world.workspace.locate(key, 'undo', 'parents');
+    const isFolder = outcome.ok && outcome.located.exists && outcome.located.stats.isDirectory();
+    if (outcome.ok) outcome.located.place.dir.close();
+    this.#isFolder.set(key, isFolder);
+    return isFolder;
+  }
 }

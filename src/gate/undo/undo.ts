@@ -1,23 +1,28 @@
-import { sameSide } from '../../journal/side.ts';
+import { listNames } from '../../disk/list.ts';
+import { sameContent, sameSide } from '../../journal/side.ts';
 import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoTarget } from '../../journal/undo-selection.ts';
+import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { movedSightings, sightingsBelow } from '../../ledger/moved-sightings.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
+import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
 import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
 import { lockKeys } from '../recover.ts';
+import type { RestoreContext } from '../restore-step.ts';
 import { areIndependent, type Located, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../run-steps.ts';
+import { sideAt } from '../side-at.ts';
 import type { Step } from '../step.ts';
+import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
 import { checkSteps, presentBytes } from './check.ts';
 import type { Found } from './found.ts';
-import { whyUnseen } from './licence.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
-import { SeenBefore } from './seen.ts';
 
 /** `by`: a session that takes back by id what another session did must have seen the files. A user need not. */
 export interface UndoRequest extends UndoSelection {
@@ -33,6 +38,15 @@ interface RewindTarget {
   readonly afterSeq: number;
   /** Only the changes of these sessions. */
   readonly sessions?: readonly string[] | undefined;
+}
+
+/** More files than this are not named one by one. */
+const MAX_NAMED = 20;
+
+/** What the session has to look at first: a file, or a folder as a relative path. */
+interface MissingView {
+  readonly next: 'read' | 'list';
+  readonly folder?: string;
 }
 
 /**
@@ -239,4 +253,94 @@ function fileOf({ step, merged }: Found, kept: ReadonlySet<string>): UndoneFile 
   if (step.from !== undefined) return { path, did: 'moved-back' };
   if (step.restore.kind === 'absent') return { path, did: 'removed' };
   return { path, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
+}
+
+/**
+ * Why a session may not take back a change that another session made: it must have seen every file concerned, all of it and
+ * as it is now. Where nothing is now, it must have deleted the file itself or have listed the folder as it is.
+ */
+async function whyUnseen(
+  world: World,
+  ledger: Ledger,
+  steps: readonly UndoStep[],
+): Promise<Refusal | undefined> {
+  const refusals: Refusal[] = [];
+  for (const { lookAt, relative } of steps) {
+    const view = lookAt === undefined ? undefined : await missingView(world, ledger, lookAt);
+    if (view !== undefined)
+      refusals.push({ code: 'NOT_READ', action: 'undo', path: view.folder ?? relative, next: view.next });
+    if (refusals.length === MAX_NAMED) break;
+  }
+  const [first] = refusals;
+  if (first === undefined || refusals.length === 1) return first;
+  return { ...first, detail: { refusals } };
+}
+
+async function missingView(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
+  const side = await sideAt(world, key);
+  const seen = await ledger.recall(key);
+  if (side.kind === 'file') {
+    const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
+    return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
+  }
+  // A folder is only removed if it is empty, and a link holds nothing that could be lost.
+  if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
+  return unlistedFolder(world, ledger, key);
+}
+
+/** The folder in which nothing has this key, unless the session has listed it as it is now. */
+async function unlistedFolder(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok || outcome.located.exists) return undefined;
+  const { place, missing } = outcome.located;
+  try {
+    const above = (path: string): string => path.split('/').slice(0, -missing.length).join('/');
+    const seen = await ledger.recall(above(key));
+    const isWhole = seen?.coverage.kind === 'whole';
+    if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
+      return undefined;
+    return { next: 'list', folder: above(place.path.relative) || '.' };
+  } finally {
+    place.dir.close();
+  }
+}
+
+/** What a session knows of the things that the steps of one undo bring back. Steps are asked about in their order. */
+class SeenBefore {
+  readonly #ledger: Ledger;
+  readonly #steps: readonly UndoStep[];
+  /** What earlier steps have brought, by key: a folder that moves back takes it along. */
+  #brought = new Map<string, Sighting>();
+
+  constructor(ledger: Ledger, steps: readonly UndoStep[]) {
+    this.#ledger = ledger;
+    this.#steps = steps;
+  }
+
+  async of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
+    if (step.from !== undefined) return { moving: await this.#moving(step.from.key, step.key) };
+    const known = await this.#known(step);
+    if (known !== undefined) this.#brought.set(step.key, known);
+    return { known };
+  }
+
+  async #known({ key, restore }: UndoStep): Promise<Sighting | undefined> {
+    if (restore.kind === 'directory') return this.#ledger.earlier.listing(key);
+    if (restore.kind !== 'file') return undefined;
+    const before = await this.#ledger.earlier.file(key, restore.fingerprint);
+    if (before !== undefined) return { ...before, how: 'write' };
+    const moved = this.#steps.find(
+      (step) => step.restore.kind === 'absent' && sameContent(step.expect, restore),
+    );
+    const seen = moved && (await this.#ledger.recall(moved.key));
+    return seen?.fingerprint?.sha256 === restore.fingerprint.sha256 ? { ...seen, key } : undefined;
+  }
+
+  async #moving(from: string, to: string): Promise<readonly Sighting[]> {
+    const present = new Map((await sightingsBelow(this.#ledger, from)).map((seen) => [seen.key, seen]));
+    for (const [key, seen] of this.#brought) if (key.startsWith(`${from}/`)) present.set(key, seen);
+    const moving = [...present.values()];
+    for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);
+    return moving;
+  }
 }

@@ -1,10 +1,9 @@
-import { type LineRange, missingLines } from '../../model/coverage.ts';
+import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../model/coverage.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
 import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
-import { unseenOf } from '../unseen.ts';
 
 /**
  * What is destroyed was shown. An overwrite needs every line, uncut and unredacted; a delete every line, or the description
@@ -92,4 +91,22 @@ function missing(facts: Facts, sighting: Sighting, unseen: readonly LineRange[])
   const totalLines = facts.totalLines ?? sighting.totalLines;
   const detail = { missing: unseen, totalLines, seenAtMs: sighting.atMs };
   return no(facts, { code: 'PARTIALLY_READ', next: 'read_range', detail });
+}
+
+/** The parts of `touched` that `coverage` does not hold, sorted. */
+export function unseenOf(coverage: Coverage, touched: readonly LineRange[]): LineRange[] {
+  const wanted = mergeRanges(touched);
+  const gaps = missingLines(coverage, wanted.at(-1)?.to ?? 0);
+  const unseen: LineRange[] = [];
+  let first = 0;
+  for (const range of wanted) {
+    // Both lists are sorted: gaps before this range lie before all later ranges too.
+    while ((gaps[first]?.to ?? range.from) < range.from) first++;
+    for (let i = first; i < gaps.length; i++) {
+      const gap = gaps[i];
+      if (gap === undefined || gap.from > range.to) break;
+      unseen.push({ from: Math.max(range.from, gap.from), to: Math.min(range.to, gap.to) });
+    }
+  }
+  return unseen;
 }

@@ -1,15 +1,25 @@
-import { statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  close,
+  closeSync,
+  constants,
+  fdatasync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../make-folder.ts';
+import type { ChainLink } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { loadSqlite, type SqliteDatabase, type SqliteLoader, type SqliteStatement } from './driver.ts';
 import { isDamage, storeFault } from './fault.ts';
-import { FileGuard } from './file-guard.ts';
-import { HeadFile } from './head-file.ts';
-import { LogSync } from './log-sync.ts';
-import { setAside } from './set-aside.ts';
 import { Users } from './users.ts';
 
 export interface OpenOptions {
@@ -18,6 +28,15 @@ export interface OpenOptions {
   /** `full`: an announced change is on the disk before `record` resolves. Default: a power cut may take it back. */
   readonly durability?: Durability;
 }
+
+const SEQ_DIGITS = 16;
+/** One line of fixed length, so that one write at the start replaces it. */
+const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
+
+const sync = promisify(fdatasync);
+
+/** What belongs to a database, the file itself last: whoever is interrupted finds it still damaged, and begins again. */
+const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
 /** Opens a database file for one store, made if missing. */
 export async function openConnection(file: string, { damaged }: OpenOptions): Promise<Connection> {
@@ -178,4 +197,163 @@ function isSound(file: string, load: SqliteLoader): boolean {
 
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * Notices that the files of an open database were deleted, replaced or cut by another program. SQLite itself goes on
+ * without a word in most of these cases, and what it records then is lost. Only looks at names and sizes: opening and
+ * closing one of the files here would drop SQLite's own locks on it.
+ */
+class FileGuard {
+  readonly #file: string;
+  readonly #isSound: () => boolean;
+  readonly #identity: string;
+  #bytes: bigint;
+  #log: { readonly identity: string; readonly bytes: bigint } | undefined;
+  #broken: Fault | undefined;
+
+  /** `isSound` reads the whole database anew; called only if the file has become smaller, as it does after a clean-up. */
+  constructor(file: string, isSound: () => boolean) {
+    this.#file = file;
+    this.#isSound = isSound;
+    const stats = statsOf(file);
+    this.#identity = identityOf(stats);
+    this.#bytes = stats?.size ?? 0n;
+  }
+
+  /** Throws a Fault if a file is not what it was, and again on every later call. */
+  check(): void {
+    this.#broken ??= this.#problem();
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /** Remembers how large the log is after a commit. */
+  note(): void {
+    const stats = statsOf(`${this.#file}-wal`);
+    if (stats !== undefined) this.#log = { identity: identityOf(stats), bytes: stats.size };
+  }
+
+  #problem(): Fault | undefined {
+    const stats = statsOf(this.#file);
+    if (identityOf(stats) !== this.#identity) return this.#fault('was removed or replaced while in use');
+    const bytes = stats?.size ?? 0n;
+    if (bytes < this.#bytes && !this.#isSound()) return this.#fault('was truncated while in use');
+    this.#bytes = bytes;
+    return this.#logProblem();
+  }
+
+  /** The write-ahead log stays in place, and never becomes smaller, as long as one process has the database open. */
+  #logProblem(): Fault | undefined {
+    if (this.#log === undefined) return undefined;
+    const stats = statsOf(`${this.#file}-wal`);
+    const isWhole = identityOf(stats) === this.#log.identity && (stats?.size ?? 0n) >= this.#log.bytes;
+    return isWhole ? undefined : this.#fault('lost its write-ahead log (-wal) while in use');
+  }
+
+  #fault(what: string): Fault {
+    const message = `the state database ${this.#file} ${what}: start again`;
+    return new Fault('STORE_FAILED', message, { path: this.#file, reason: 'lost' });
+  }
+}
+
+function statsOf(file: string): BigIntStats | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false });
+}
+
+function identityOf(stats: BigIntStats | undefined): string {
+  return stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`;
+}
+
+/**
+ * The newest entry of the journal, in a file beside the database. Written after each commit without waiting for the disk,
+ * so it may be older than the database, never newer, unless entries were lost.
+ */
+class HeadFile {
+  readonly path: string;
+  #fd: number | undefined;
+
+  constructor(database: string) {
+    this.path = `${database}.head`;
+  }
+
+  /** Undefined if there is none, or if a writer was killed in the middle of the line. */
+  read(): ChainLink | undefined {
+    try {
+      const [, seq, hash] = LINE.exec(readFileSync(this.path, 'latin1')) ?? [];
+      return seq === undefined || hash === undefined ? undefined : { seq: Number(seq), hash };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Failures are ignored: the entry is committed, and an older line is no lie. */
+  write({ seq, hash }: ChainLink): void {
+    try {
+      this.#fd ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+      writeSync(this.#fd, `${String(seq).padStart(SEQ_DIGITS, '0')} ${hash}\n`, 0, 'latin1');
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}
+
+/**
+ * Brings the write-ahead log to the disk without holding up other work. Commits that come while one sync is under way
+ * share the next one. SQLite takes no locks on this file, so it may be opened beside SQLite.
+ */
+class LogSync {
+  readonly #file: string;
+  #fd: number | undefined;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(database: string) {
+    this.#file = `${database}-wal`;
+  }
+
+  /** Resolves when everything that was committed before the call is on the disk. */
+  sync(): Promise<void> {
+    if (this.#running === undefined) return this.#start();
+    this.#next ??= this.#running.then(
+      () => this.#start(),
+      () => this.#start(),
+    );
+    return this.#next;
+  }
+
+  close(): void {
+    const fd = this.#fd;
+    this.#fd = undefined;
+    // Errors of closing a file that was only synced concern nobody.
+    if (fd !== undefined) close(fd, () => {});
+  }
+
+  async #start(): Promise<void> {
+    this.#next = undefined;
+    this.#fd ??= openSync(this.#file, 'r');
+    this.#running = sync(this.#fd).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+}
+
+/** Gives a damaged database and its side files other names, and returns that of the database. */
+function setAside(file: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
+  const aside = `${file}.damaged-${time}`;
+  for (const part of PARTS) {
+    try {
+      renameSync(`${file}${part}`, `${aside}${part}`);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  return aside;
 }

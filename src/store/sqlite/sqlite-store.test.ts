@@ -13,9 +13,9 @@ import {
 } from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
+import { migrate } from './database.ts';
 import { loadSqlite } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
-import { migrate } from './schema.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));

@@ -27,7 +27,6 @@ import {
   touchedKeys,
 } from './entry-rows.ts';
 import { storeFault } from './fault.ts';
-import { Recalled } from './recalled.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
@@ -37,6 +36,9 @@ const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
 const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
+
+/** Sightings that need not be looked up again. */
+const MAX_RECALLED = 1000;
 
 /** Opens the database file, made if missing; every process that opens the same file sees the same, at once. */
 export async function openSqliteStore(
@@ -295,4 +297,50 @@ function damageWarning(aside: string): string {
 
 function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {
   return sightings.length > 0 || forget.length > 0 || dropSession !== undefined;
+}
+
+/**
+ * What was read from the store and is still true. It is true until someone writes: this connection, which then forgets,
+ * or another, which changes a version number. Calls that came in together are answered together: for them the number is
+ * asked for once.
+ */
+class Recalled {
+  readonly #versionNow: () => number;
+  readonly #known = new Map<string, Sighting>();
+  #version = -1;
+  #asked = false;
+
+  constructor(versionNow: () => number) {
+    this.#versionNow = versionNow;
+  }
+
+  get(session: string, key: string): Sighting | undefined {
+    this.#forgetIfOthersWrote();
+    return this.#known.get(nameOf(session, key));
+  }
+
+  set(session: string, sighting: Sighting): void {
+    if (this.#known.size >= MAX_RECALLED) this.#known.clear();
+    this.#known.set(nameOf(session, sighting.key), sighting);
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  #forgetIfOthersWrote(): void {
+    if (this.#asked) return;
+    const version = this.#versionNow();
+    this.#asked = true;
+    setImmediate(() => {
+      this.#asked = false;
+    });
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#known.clear();
+  }
+}
+
+function nameOf(session: string, key: string): string {
+  return `${session}\0${key}`;
 }

@@ -1,8 +1,8 @@
 import type { LineRange } from '../../../model/coverage.ts';
+import { CLAMP_MARK } from '../../../text/clamp.ts';
 import { lineCount } from '../../../text/lines.ts';
 import type { RecordedPage } from '../answer.ts';
 import type { AskedLines } from '../touch.ts';
-import { marksIn } from './marks.ts';
 
 /** What an answer showed of one file. */
 export interface ShownLines {
@@ -25,6 +25,18 @@ export interface ShownLines {
   readonly clamped?: true;
   /** Something in the lines was blanked out. */
   readonly redacted?: true;
+}
+
+const MARKS = /(?:\.{3}|…) ?\[|\[REDACTED/;
+/** `... [truncated]`, `... [123 chars truncated]` */
+const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )?(?:truncated|clamped|cut)\]$/m;
+const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
+const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;
+
+/** What was left out of a text, by the marks in it: ends of lines that were cut, and text that was blanked out. */
+interface Marks {
+  readonly clamped: boolean;
+  readonly redacted: boolean;
 }
 
 /** Lines that were delivered for lines that were asked for. The text says how many there are, not the arguments. */
@@ -55,4 +67,10 @@ export function pageShown(path: string, page: RecordedPage): ShownLines {
     ...(clamped ? { clamped } : {}),
     ...(redacted ? { redacted } : {}),
   };
+}
+
+function marksIn(text: string): Marks {
+  // One test is enough for most texts: they hold no mark at all.
+  if (!MARKS.test(text)) return { clamped: false, redacted: false };
+  return { clamped: OWN_CLAMP.test(text) || FOREIGN_CLAMP.test(text), redacted: REDACTED.test(text) };
 }

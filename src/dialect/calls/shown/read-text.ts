@@ -4,7 +4,6 @@ import type { Answer } from '../answer.ts';
 import type { ReadTouch } from '../touch.ts';
 import { isBlanked } from './blanked.ts';
 import { pageShown, type ShownLines } from './delivered.ts';
-import { type NumberedText, parseNumbered } from './numbered.ts';
 import { type Receipt, takeReceipts } from './receipt.ts';
 
 /** A read, its answer, and the names under which a receipt may speak of its file. */
@@ -13,6 +12,21 @@ interface Read {
   readonly answer: Answer;
   readonly names: readonly string[];
 }
+
+/** Lines that a read showed with their numbers. */
+interface NumberedText {
+  readonly from: number;
+  readonly to: number;
+  /** The lines without their numbers, `\n` between them. */
+  readonly text: string;
+}
+
+const SPACE = 32;
+const TAB = 9;
+const ARROW = 0x2192;
+const ZERO = 48;
+const MAX_SPACES = 12;
+const MAX_DIGITS = 12;
 
 /**
  * What a host's own read tool showed, or a command that prints lines of a file. Undefined if the answer does not prove
@@ -175,4 +189,49 @@ function undecorated(body: string): string {
     text = trimmed.slice(0, end);
   }
   return text;
+}
+
+/**
+ * Reads lines of the form `N<TAB>text` (also padded, also with an arrow), numbered without a gap.
+ * Undefined as soon as one line is not: then this is no such view.
+ */
+function parseNumbered(text: string): NumberedText | undefined {
+  const first = numberAt(text, 0);
+  if (first === undefined) return undefined;
+  const lines: string[] = [];
+  let start = 0;
+  while (start <= text.length) {
+    const number = start === 0 ? first : numberAt(text, start);
+    if (number === undefined || number.value !== first.value + lines.length) return undefined;
+    const newline = text.indexOf('\n', number.end);
+    const end = newline === -1 ? text.length : newline;
+    lines.push(text.slice(number.end, end));
+    start = end + 1;
+    // A newline after the last line ends it; it does not begin another.
+    if (start === text.length) break;
+  }
+  return { from: first.value, to: first.value + lines.length - 1, text: lines.join('\n') };
+}
+
+/** The number that a line begins with, and where its text begins. */
+function numberAt(text: string, start: number): { readonly value: number; readonly end: number } | undefined {
+  let at = start;
+  while (text.charCodeAt(at) === SPACE && at - start < MAX_SPACES) at += 1;
+  const digits = at;
+  let value = 0;
+  for (
+    let digit = digitAt(text, at);
+    digit !== undefined && at - digits < MAX_DIGITS;
+    digit = digitAt(text, at)
+  ) {
+    value = value * 10 + digit;
+    at += 1;
+  }
+  const mark = text.charCodeAt(at);
+  return at > digits && (mark === TAB || mark === ARROW) ? { value, end: at + 1 } : undefined;
+}
+
+function digitAt(text: string, at: number): number | undefined {
+  const digit = text.charCodeAt(at) - ZERO;
+  return digit >= 0 && digit <= 9 ? digit : undefined;
 }

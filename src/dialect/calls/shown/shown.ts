@@ -1,12 +1,10 @@
 import type { LineRange } from '../../../model/coverage.ts';
+import { fieldOf } from '../../../model/record.ts';
 import type { Answer } from '../answer.ts';
-import type { Shown } from '../table.ts';
+import type { Decoration, JsonShape, SectionMarks, Shown } from '../table.ts';
 import type { AskedLines, ReadTouch, Touch } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
-import { jsonShown } from './json-shown.ts';
 import { readText } from './read-text.ts';
-import { sectionsShown } from './sections-shown.ts';
-import { undecorated } from './undecorated.ts';
 
 /**
  * The lines of files that an answer showed. A file whose part failed, was cut at an unknown place, or cannot be told from
@@ -60,4 +58,117 @@ function blockOf(
 
 function rangeOf(asked: AskedLines): LineRange {
   return { from: asked.from, to: asked.to ?? Number.MAX_SAFE_INTEGER };
+}
+
+/** The lines of one file in a result that is JSON. */
+function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
+  const parsed = parseJson(text);
+  const entry = shape.items === undefined ? parsed : itemOf(shape, path, parsed);
+  const content = fieldOf(entry, shape.content);
+  if (typeof content !== 'string') return [];
+  if (shape.zero !== undefined && (fieldOf(entry, shape.zero) ?? 0) !== 0) return [];
+  const first = shape.from === undefined ? undefined : fieldOf(entry, shape.from);
+  if (typeof first === 'number') {
+    const from = first - (shape.firstLine ?? 1) + 1;
+    return delivered(path, [{ from, to: undefined }], content);
+  }
+  const more = [shape.more ?? []].flat().some((field) => fieldOf(entry, field) === true);
+  if (!more) return [{ path, content }];
+  // The text was cut at a number of bytes: what follows the last line break is no whole line.
+  return delivered(path, [{ from: 1, to: undefined }], content.slice(0, content.lastIndexOf('\n') + 1));
+}
+
+function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
+  const items = fieldOf(parsed, shape.items ?? '');
+  if (!Array.isArray(items)) return undefined;
+  return items.find((item: unknown) => fieldOf(item, shape.path ?? 'path') === path);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Takes one text apart that holds a section for each file. The marks between sections can be forged by a file's own
+ * text: where the next mark stands more often than it was asked for, neither that file nor any after it is counted.
+ */
+function sectionsShown(
+  marks: SectionMarks & Decoration,
+  reads: readonly ReadTouch[],
+  text: string,
+): ShownLines[] {
+  const [alone, ...more] = reads;
+  if (marks.aloneVerbatim === true && alone !== undefined && more.length === 0)
+    return delivered(alone.path, alone.asked, undecorated(text, marks));
+  const found: ShownLines[] = [];
+  let at = 0;
+  for (const [index, read] of reads.entries()) {
+    const next = reads[index + 1]?.path;
+    const times = reads.slice(index + 1).filter(({ path }) => path === next).length;
+    const end = endOf(marks, text, { at, next, times });
+    if (end === undefined) break;
+    const body = bodyOf(marks, read.path, text.slice(at, end));
+    if (body !== undefined) found.push(...delivered(read.path, read.asked, undecorated(body, marks)));
+    at = end + marks.between.length;
+  }
+  return found;
+}
+
+/** Where a section ends: before the mark that begins the next path's section, if none of those that follow is forged. */
+function endOf(
+  marks: SectionMarks,
+  text: string,
+  place: { readonly at: number; readonly next: string | undefined; readonly times: number },
+): number | undefined {
+  if (place.next === undefined) return text.length;
+  const mark = `${marks.between}${opening(marks).replace('PATH', () => place.next ?? '')}`;
+  const first = text.indexOf(mark, place.at);
+  let found = 0;
+  for (let at = first; at >= 0 && found <= place.times; at = text.indexOf(mark, at + 1)) found++;
+  return found === place.times ? first : undefined;
+}
+
+/** How a section begins, whether it failed or not. */
+function opening(marks: SectionMarks): string {
+  let length = 0;
+  while (length < marks.open.length && marks.open[length] === marks.failed[length]) length++;
+  return marks.open.slice(0, length);
+}
+
+function bodyOf(marks: SectionMarks, path: string, section: string): string | undefined {
+  const open = marks.open.replace('PATH', () => path);
+  const failed = marks.failed.replace('PATH', () => path);
+  if (section.startsWith(failed) || !section.startsWith(open)) return undefined;
+  const end = section.length - marks.close.length;
+  return section.endsWith(marks.close) && end >= open.length ? section.slice(open.length, end) : undefined;
+}
+
+/** The text without what the server put around it. */
+function undecorated(text: string, decoration: Decoration): string {
+  return withoutFooters(withoutHeader(text, decoration.header), decoration.footers ?? []);
+}
+
+function withoutHeader(text: string, header: string | undefined): string {
+  if (header === undefined || !text.startsWith(header)) return text;
+  const end = text.indexOf('\n');
+  if (end < 0) return '';
+  return text.slice(text.startsWith('\n', end + 1) ? end + 2 : end + 1);
+}
+
+function withoutFooters(text: string, footers: readonly string[]): string {
+  let end = text.length;
+  let cut = false;
+  for (;;) {
+    const start = text.lastIndexOf('\n', end - 1) + 1;
+    if (start === 0 || !footers.some((footer) => text.startsWith(footer, start))) break;
+    end = start - 1;
+    cut = true;
+  }
+  if (!cut) return text;
+  // One empty line stands between the lines and the first footer.
+  return text.slice(0, text[end - 1] === '\n' ? end : end + 1);
 }

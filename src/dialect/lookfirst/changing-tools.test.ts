@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { intentsOf } from './changes.ts';
+import { intentsOf } from './changing-tools.ts';
 
 describe('intentsOf', () => {
   it('translates each kind of change', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { whyNoEvent } from './check-event.ts';
+import { whyNoEvent } from './gate.ts';
 
 describe('whyNoEvent', () => {
   it.each<[unknown]>([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import { remembered } from './remembered.ts';
+import { remembered } from './gate-options.ts';
 
 /** Sessions that are only told apart here. */
 const session = (id: string): ForeignSession => ({ id }) as ForeignSession;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseBytes } from './byte-amount.ts';
-import { parseDuration, parseMoment } from './moment.ts';
+import { parseBytes } from './commands/gc.ts';
+import { parseDuration, parseMoment } from './flags.ts';
 import { bar } from './progress.ts';
 
 const NOW = Date.parse('2026-11-15T12:00:00Z');

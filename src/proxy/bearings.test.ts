@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FAST_FILESYSTEM } from '../dialect/calls/servers/fast-filesystem.ts';
 import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/official-filesystem.ts';
 import { SERENA } from '../dialect/calls/servers/serena.ts';
-import { folderOf, keepsFolder } from './launch.ts';
+import { folderOf, keepsFolder } from './bearings.ts';
 
 const launch = (line: string) => {
   const [command = '', ...args] = line.split(' ');

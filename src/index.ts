@@ -33,7 +33,8 @@ export {
   type SessionSighting,
   type SightingFilter,
 } from './records/open-journal.ts';
-export { explain } from './report/explain.ts';
+export { type ExplainOptions, explain } from './report/explain.ts';
+export type { ToolNames } from './report/tool-names.ts';
 export { currentSession, runInSession } from './session/ambient.ts';
 export { openSession, type SessionOptions } from './session/open-session.ts';
 export type { WorkspaceOptions } from './session/opening.ts';

@@ -98,9 +98,9 @@ function list(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'NOT_FOUND') return lookAround(refusal, tools);
   if (tools.list === undefined) return 'Next: check the path.';
   const path = { [tools.arguments.path]: pathOf(refusal) };
-  if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools.list, path)} shows what is in it.`;
+  if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools, 'list', path)} shows what is in it.`;
   const { depth } = tools.arguments;
-  const call = callOf(tools.list, depth === undefined ? path : { ...path, [depth]: ALL_LEVELS });
+  const call = callOf(tools, 'list', depth === undefined ? path : { ...path, [depth]: ALL_LEVELS });
   return `Next: ${call} until all of it is shown, folders below included, then repeat the call.`;
 }
 
@@ -108,7 +108,7 @@ function list(refusal: Refusal, tools: ToolNames): string {
 function lookAround(refusal: Refusal, tools: ToolNames): string {
   if (tools.list !== undefined) {
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
-    return `Next: ${callOf(tools.list, folder)} shows what is there.`;
+    return `Next: ${callOf(tools, 'list', folder)} shows what is there.`;
   }
   return tools.find === undefined
     ? 'Next: check the path.'
@@ -132,7 +132,7 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
     if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
     return tools.mkdir === undefined
       ? 'Next: name a folder that exists, or let it be made on the way.'
-      : `Next: ${callOf(tools.mkdir, folder)}, then repeat the call.`;
+      : `Next: ${callOf(tools, 'mkdir', folder)}, then repeat the call.`;
   }
   return 'Next: use another path; there is no way to do this to this one.';
 }
@@ -171,7 +171,7 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   const isFolder = refusal.action === 'delete' && refusal.detail?.kind === 'directory';
   if (!isFolder || recursive === undefined || tools.delete === undefined)
     return 'Next: correct the argument and repeat the call.';
-  const call = callOf(tools.delete, { [path]: pathOf(refusal), [recursive]: true });
+  const call = callOf(tools, 'delete', { [path]: pathOf(refusal), [recursive]: true });
   return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
 }
 

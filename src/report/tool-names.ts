@@ -20,6 +20,8 @@ export interface ToolNames {
   readonly undo?: string;
   /** How `read` is written. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads with a shell. */
   readonly spelling?: 'shell';
+  /** All of the above are commands of this one tool, chosen by this argument. */
+  readonly command?: { readonly tool: string; readonly argument: string };
   readonly arguments: {
     readonly path: string;
     /** First line of a range. */
@@ -27,6 +29,8 @@ export interface ToolNames {
     /** Number of lines, or `to`: the last line. */
     readonly count?: string;
     readonly to?: string;
+    /** First and last line, as a pair in one argument. */
+    readonly range?: string;
     readonly recursive?: string;
     /** How many levels a listing shows. */
     readonly depth?: string;
@@ -63,14 +67,16 @@ export const LOOKFIRST_TOOLS: ToolNames = {
 /** A read of a file, or of some of its lines if the dialect can say it: `read_file {"path":"a","offset":51,"limit":50}`. */
 export function readCall(tools: ToolNames, path: string, range?: LineRange): string {
   if (tools.spelling === 'shell') return shellRead(path, range);
-  const { path: pathName, from, count, to } = tools.arguments;
-  const lines: Record<string, number> = {};
-  if (range !== undefined && from !== undefined) {
-    lines[from] = range.from;
-    if (count !== undefined) lines[count] = range.to - range.from + 1;
-    else if (to !== undefined) lines[to] = range.to;
-  }
-  return callOf(tools.read, { [pathName]: path, ...lines });
+  return callOf(tools, 'read', { [tools.arguments.path]: path, ...linesOf(tools, range) });
+}
+
+function linesOf(tools: ToolNames, range: LineRange | undefined): Readonly<Record<string, unknown>> {
+  const { from, count, to, range: pair } = tools.arguments;
+  if (range === undefined) return {};
+  if (pair !== undefined) return { [pair]: [range.from, range.to] };
+  if (from === undefined) return {};
+  if (count !== undefined) return { [from]: range.from, [count]: range.to - range.from + 1 };
+  return to === undefined ? { [from]: range.from } : { [from]: range.from, [to]: range.to };
 }
 
 /** `cat a.ts`, or `sed -n '51,100p' a.ts` for some of its lines. */
@@ -80,6 +86,12 @@ function shellRead(path: string, range: LineRange | undefined): string {
 }
 
 /** Any call, as the model would write it. */
-export function callOf(tool: string, args: Readonly<Record<string, unknown>>): string {
-  return `${tool} ${jsonText(args)}`;
+export function callOf(
+  tools: ToolNames,
+  use: 'read' | 'list' | 'mkdir' | 'delete',
+  args: Readonly<Record<string, unknown>>,
+): string {
+  const { command, [use]: name } = tools;
+  if (command === undefined) return `${name} ${jsonText(args)}`;
+  return `${command.tool} ${jsonText({ [command.argument]: name, ...args })}`;
 }

@@ -44,6 +44,7 @@ import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
+import { type PathNames, withRealPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, Watching } from './reading.ts';
 import { runCommand } from './run.ts';
@@ -138,12 +139,17 @@ export class GatedSession extends SessionLife implements Session {
 
   patch(
     { format, text }: Patch,
-    options: { signal?: AbortSignal; dryRun?: boolean } = {},
+    options: { signal?: AbortSignal; dryRun?: boolean; names?: PathNames | undefined } = {},
   ): Promise<Outcome<ApplyResult>> {
     return this.during(async () => {
       options.signal?.throwIfAborted();
       const parsed = parsePatch(format, text);
-      if (parsed.ok) return this.apply(parsed.changes, { dryRun: options.dryRun === true });
+      const { names } = options;
+      if (parsed.ok) {
+        const changes =
+          names === undefined ? parsed.changes : parsed.changes.map((one) => withRealPaths(one, names));
+        return this.apply(changes, { dryRun: options.dryRun === true });
+      }
       const detail = { reason: parsed.reason };
       const refusal = {
         code: 'INVALID_ARGUMENT',

@@ -14,6 +14,21 @@ export function withPaths(call: Call, map: (path: string) => string): Call {
   return { ...call, operation } as Call;
 }
 
+/** A call whose glob begins with a virtual root: it is about paths from the root on. */
+export function withVirtualGlobs(call: Call, virtualRoot: string): Call {
+  const start = virtualRoot.endsWith('/') ? virtualRoot : `${virtualRoot}/`;
+  const isVirtual = (glob: string | undefined): glob is string => glob?.startsWith(start) === true;
+  if (call.kind === 'find' && isVirtual(call.operation.pattern)) {
+    const { pattern, path = virtualRoot } = call.operation;
+    return { ...call, operation: { ...call.operation, pattern: pattern.slice(start.length), path } };
+  }
+  if (call.kind === 'search' && isVirtual(call.operation.glob)) {
+    const { glob, path = virtualRoot } = call.operation;
+    return { ...call, operation: { ...call.operation, glob: glob.slice(start.length), path } };
+  }
+  return call;
+}
+
 function mapped(value: object, map: (path: string) => string): Record<string, unknown> {
   const entries = Object.entries(value).map(([name, member]): [string, unknown] =>
     PATHS.has(name) && typeof member === 'string' ? [name, map(member)] : [name, member],

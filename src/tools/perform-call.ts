@@ -11,6 +11,7 @@ import type { Outcome } from '../model/verdict.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
+import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import { performChange } from './perform-change.ts';
 import { paced, running, searching } from './progress-notes.ts';
 import { showRead, showText } from './show-read.ts';
@@ -23,6 +24,8 @@ export interface Performing {
   /** Name of the tool that was called. */
   readonly tool: string;
   readonly context: RenderContext;
+  /** How the caller writes paths; absent: as the session takes them. */
+  readonly names?: PathNames | undefined;
   /** How the caller watches and cancels. */
   readonly watch: Pick<ToolContext, 'signal' | 'progress' | 'times'>;
   /** `bytes`: text of files may be given as escaped bytes, for a transport that writes JSON. */
@@ -32,9 +35,10 @@ export interface Performing {
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
   if (call.kind !== 'read') return runAsTool(performing.tool, () => performLater(call, performing));
-  return andThen(read(call.operation, performing), (outcome) => {
+  return andThen(read(call.operation, performing), (given) => {
+    const { context, form, names } = performing;
+    const outcome = names === undefined ? given : withShownPaths(given, names);
     if (!outcome.ok) return outcome;
-    const { context, form } = performing;
     const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
     const notices = noticeTexts(outcome.notices ?? [], outcome.path, context);
     const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
@@ -49,48 +53,47 @@ async function performLater(
   const { session, context, watch } = performing;
   switch (call.kind) {
     case 'read-many':
-      return rendered(await readMany(call.operation, performing), {
-        context,
+      return rendered(await readMany(call.operation, performing), performing, {
         render: call.render,
         summary: manyOutcome,
       });
     case 'media':
-      return rendered(await readMedia(call.operation, performing), { context, render: call.render });
+      return rendered(await readMedia(call.operation, performing), performing, { render: call.render });
     case 'list': {
       const { path, ...options } = call.operation;
       const note = paced(watch.progress);
       const onProgress = (entries: number): void =>
         note(entries, undefined, `listing: ${entries} entries so far`);
       const outcome = await session.list(path, { ...options, signal: watch.signal, onProgress });
-      return rendered(outcome, { context, render: call.render });
+      return rendered(outcome, performing, { render: call.render });
     }
     case 'find': {
       const { pattern, ...options } = call.operation;
       const outcome = await session.find(pattern, { ...options, ...searched(watch) });
-      return rendered(outcome, { context, render: call.render, summary: untilCut });
+      return rendered(outcome, performing, { render: call.render, summary: untilCut });
     }
     case 'search': {
       const { pattern, ...options } = call.operation;
       const outcome = await session.search(pattern, { ...options, ...searched(watch) });
-      return rendered(outcome, { context, render: call.render, summary: untilCut });
+      return rendered(outcome, performing, { render: call.render, summary: untilCut });
     }
     case 'status': {
       const outcome = await session.status(call.operation.path);
-      return rendered(outcome, { context, render: call.render, summary: statusOutcome });
+      return rendered(outcome, performing, { render: call.render, summary: statusOutcome });
     }
     case 'info':
-      return rendered(await session.info(call.operation.path), { context, render: call.render });
+      return rendered(await session.info(call.operation.path), performing, { render: call.render });
     case 'run': {
       const outcome = await runCommand(call.operation, performing);
-      return rendered(outcome, { context, render: call.render, summary: runOutcome });
+      return rendered(outcome, performing, { render: call.render, summary: runOutcome });
     }
     case 'roots':
-      return rendered({ ok: true, roots: context.roots }, { context, render: call.render, summary: done });
+      return rendered({ ok: true, roots: context.roots }, performing, { render: call.render, summary: done });
     default:
       // Whoever took the call back before its turn came does not want the change.
       watch.signal.throwIfAborted();
       return session.asOf(watch.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
-        performChange(call, session, context),
+        performChange(call, session, performing),
       );
   }
 }
@@ -175,7 +178,8 @@ async function readMedia(
   const info = await performing.session.info(path);
   if (!info.ok) return info;
   const base64 = Buffer.from(outcome.bytes ?? []).toString('base64');
-  return { ok: true, path, uri: pathToFileURL(info.absolute).href, base64 };
+  const absolute = performing.names?.shown(info.absolute) ?? info.absolute;
+  return { ok: true, path, uri: pathToFileURL(absolute).href, base64 };
 }
 
 /** What each file came to, in the order of the paths. */

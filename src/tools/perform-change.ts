@@ -1,8 +1,7 @@
-import type { RenderContext } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import type { Session } from '../model/session.ts';
 import { applyOutcome } from '../report/json.ts';
-import { type Performed, rendered } from './tool-answer.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import { type Audience, type Performed, rendered } from './tool-answer.ts';
 
 /** A call that may change files. */
 export type ChangeCall = Extract<
@@ -16,45 +15,44 @@ export type ChangeCall = Extract<
  */
 export async function performChange(
   call: ChangeCall,
-  session: Session,
-  context: RenderContext,
+  session: GatedSession,
+  audience: Audience,
 ): Promise<Performed> {
   switch (call.kind) {
     case 'write': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.write(path, content, options), { context, render: call.render });
+      return rendered(await session.write(path, content, options), audience, { render: call.render });
     }
     case 'edit': {
       const { path, edits, ...options } = call.operation;
-      return rendered(await session.edit(path, edits, options), { context, render: call.render });
+      return rendered(await session.edit(path, edits, options), audience, { render: call.render });
     }
     case 'insert': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.insert(path, content, options), { context, render: call.render });
+      return rendered(await session.insert(path, content, options), audience, { render: call.render });
     }
     case 'apply': {
       const { changes, dryRun } = call.operation;
       const outcome = await session.apply(changes, { dryRun });
-      return rendered(outcome, { context, render: call.render, summary: applyOutcome });
+      return rendered(outcome, audience, { render: call.render, summary: applyOutcome });
     }
     case 'patch':
-      return rendered(await session.patch(call.operation), {
-        context,
+      return rendered(await session.patch(call.operation, { names: audience.names }), audience, {
         render: call.render,
         summary: applyOutcome,
       });
     case 'delete': {
       const { path, ...options } = call.operation;
-      return rendered(await session.delete(path, options), { context, render: call.render });
+      return rendered(await session.delete(path, options), audience, { render: call.render });
     }
     case 'move': {
       const { source, destination, ...options } = call.operation;
-      return rendered(await session.move(source, destination, options), { context, render: call.render });
+      return rendered(await session.move(source, destination, options), audience, { render: call.render });
     }
     case 'mkdir':
-      return rendered(await session.mkdir(call.operation.path), { context, render: call.render });
+      return rendered(await session.mkdir(call.operation.path), audience, { render: call.render });
     case 'undo':
-      return rendered(await session.undo(call.operation), { context, render: call.render });
+      return rendered(await session.undo(call.operation), audience, { render: call.render });
     default:
       return call satisfies never;
   }

@@ -2,6 +2,7 @@ import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { FaultCode } from '../model/fault.ts';
 import type { NextStep, Outcome, Refusal } from '../model/verdict.ts';
 import { type RefusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
+import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import type { Escaped } from '../wire/json-text.ts';
 
 /** What a tool call came to: what the model is shown, and the outcome for programs. */
@@ -26,18 +27,26 @@ export type Performed =
   | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
   | { readonly ok: false; readonly refusal: Refusal };
 
-interface Rendering<T> {
+/** For whom an answer is made. */
+export interface Audience {
   readonly context: RenderContext;
+  /** Absent: paths are shown as the session gives them. */
+  readonly names?: PathNames | undefined;
+}
+
+interface Rendering<T> {
   readonly render: (result: T, context: RenderContext) => Rendered;
   /** Default: what `report/` picks from any result. */
   readonly summary?: (result: T) => SuccessOutcome;
 }
 
-/** Renders an operation's outcome in a dialect's words. */
+/** Renders an operation's outcome in a dialect's words. A refusal is put into words later, by its dialect. */
 export function rendered<T extends object>(
-  outcome: Outcome<T>,
-  { context, render, summary }: Rendering<T>,
+  given: Outcome<T>,
+  { context, names }: Audience,
+  { render, summary }: Rendering<T>,
 ): Performed {
+  const outcome = names === undefined ? given : withShownPaths(given, names);
   if (!outcome.ok) return outcome;
   return { ok: true, shown: render(outcome, context), outcome: (summary ?? successOutcome)(outcome) };
 }

@@ -92,6 +92,11 @@ describe('a toolset', () => {
     [{ only: ['reed_file'] }, /no tool "reed_file"; did you mean "read_file"\?/],
     [{ only: 'read_file' }, /"only" must be a list/],
     [{ readonly: true }, /no option "readonly"; did you mean "readOnly"\?/],
+    [{ rename: { reed_file: 'x' } }, /no tool "reed_file"; did you mean "read_file"\?/],
+    [{ rename: { read_file: 'write_file' } }, /two tools would be called "write_file"/],
+    [{ rename: { read_file: 'read file' } }, /"read file" cannot be the name of a tool/],
+    [{ rename: 'x' }, /"rename" must be an object or a function/],
+    [{ virtualRoot: 'memories' }, /"virtualRoot" must be an absolute path/],
   ])('refuses %j as a Fault', async (options, reason) => {
     const { session } = await setUp();
     // What a program without types may pass.
@@ -120,5 +125,111 @@ describe('a toolset', () => {
     expect(await runInSession(second, write)).toMatchObject({ outcome: { code: 'NOT_READ' } });
     expect(await runInSession(first, write)).toMatchObject({ ok: true });
     await expect(call('read_file', { path: 'a.txt' })).rejects.toMatchObject({ code: 'MISUSE' });
+  });
+});
+
+describe('a renamed toolset', () => {
+  it('uses the new names in descriptions, instructions and refusals', async () => {
+    const rename = {
+      read_file: 'fs_read',
+      write_file: 'fs_write',
+      edit_file: 'fs_edit',
+      undo_change: 'fs_undo',
+    };
+    const { tool, tools, instructions, put } = await setUp({ rename });
+    put('a.txt', 'one\n');
+    const said = [instructions, ...tools.map(({ description }) => description)].join('\n');
+    expect(said).not.toMatch(/read_file|write_file|edit_file|undo_change/);
+    expect(said).toMatch(/fs_read/);
+    const refused = await tool('fs_write').call({ path: 'a.txt', content: 'x' });
+    expect(refused.text).toContain('Next: fs_read {"path":"a.txt"}');
+  });
+
+  it('keeps verbs at the start of a sentence', async () => {
+    const { tools, instructions } = await setUp({ dialect: 'sandbox', rename: (name) => `my${name}` });
+    expect(tools.map(({ name }) => name)).toContain('myRead');
+    expect(tools[0]?.description).toMatch(/^Read a file\./);
+    expect(instructions).toContain('before myWrite or myEdit');
+  });
+
+  it('names no tool that is not offered', async () => {
+    const { tool, put } = await setUp({ only: ['read_file', 'write_file'] });
+    put('a.txt', 'one\ntwo\n');
+    await tool('read_file').call({ path: 'a.txt' });
+    const refused = await tool('write_file').call({ path: 'a.txt', content: 'one\n// ... rest unchanged\n' });
+    expect(refused.text).toContain('with the edit tool');
+    const missing = await tool('read_file').call({ path: 'b.txt' });
+    expect(missing.text).not.toMatch(/list_directory|find_files/);
+  });
+});
+
+describe('a virtual root', () => {
+  it.each(['/', '/memories', '/memories/'])(
+    '%s holds in receipts, refusals, notices and lists',
+    async (virtualRoot) => {
+      const { tool, put, root } = await setUp({ virtualRoot });
+      const at = (path: string) => `${virtualRoot.replace(/\/$/, '')}/${path}`;
+      put('a.txt', 'one\ntwo\nthree\nfour\nfive\n');
+      const refused = await tool('write_file').call({ path: at('a.txt'), content: 'x' });
+      expect(refused.text).toMatch(`refusing to overwrite ${at('a.txt')}: read it first [NOT_READ]`);
+      expect(refused.text).toContain(`read_file {"path":"${at('a.txt')}"}`);
+      expect(refused.outcome).toMatchObject({ path: at('a.txt') });
+      const read = await tool('read_file').call({ path: at('a.txt') });
+      expect(read.text).toContain(`[read ${at('a.txt')} lines 1-5 of 5`);
+      expect(read.outcome).toMatchObject({ path: at('a.txt') });
+      put('a.txt', 'one\ntwo\nthree\nfour\nFIVE\n');
+      const edited = await tool('edit_file').call({
+        path: at('a.txt'),
+        old_string: 'one',
+        new_string: 'uno',
+      });
+      expect(edited.text).toContain(`replaced 1 occurrence(s) in ${at('a.txt')}`);
+      expect(edited.text).toContain('+FIVE');
+      const batch = await tool('apply_changes').call({
+        changes: [
+          { path: at('b.txt'), content: 'b\n' },
+          { path: at('a.txt'), move_to: at('c.txt') },
+        ],
+      });
+      expect(batch.text).toContain(`created ${at('b.txt')}`);
+      expect(batch.text).toContain(`moved ${at('a.txt')} to ${at('c.txt')}`);
+      expect((await tool('find_files').call({ pattern: at('*.txt') })).text).toContain(at('b.txt'));
+      expect((await tool('search_text').call({ pattern: 'uno' })).text).toContain(`${at('c.txt')}:1:uno`);
+      expect((await tool('file_status').call({})).text).toContain(`${at('b.txt')}: fresh`);
+      expect((await tool('undo_change').call({})).text).toContain(at('a.txt'));
+      const listed = await tool('list_directory').call({ path: virtualRoot });
+      expect(listed.text).toContain(`listed ${virtualRoot}`);
+      for (const { text } of [refused, read, edited, batch, listed]) expect(text).not.toContain(root);
+    },
+  );
+
+  it('reaches nothing outside the root', async () => {
+    const { tool } = await setUp({ virtualRoot: '/memories' });
+    for (const path of ['/memories/../x', '/etc/passwd', '/memories/../../etc/passwd'])
+      expect(await tool('read_file').call({ path })).toMatchObject({
+        ok: false,
+        outcome: { code: 'OUTSIDE_WORKSPACE', path },
+      });
+  });
+
+  it('holds in patches', async () => {
+    const { tool, put } = await setUp({ virtualRoot: '/', dialect: 'apply-patch' });
+    put('a.txt', 'one\n');
+    const patch =
+      '*** Begin Patch\n*** Update File: /a.txt\n@@\n-one\n+two\n*** Add File: /b.txt\n+new\n*** End Patch';
+    const refused = await tool('apply_patch').call({ patch });
+    expect(refused.text).toContain('refusing to edit /a.txt: read it first [NOT_READ]');
+    await tool('read_file').call({ path: '/a.txt' });
+    const done = await tool('apply_patch').call({ patch });
+    expect(done.text).toMatch(/changed \/a\.txt[\s\S]*created \/b\.txt/);
+  });
+
+  it('is a Fault for a session with several roots', async () => {
+    const { root, home } = scratch();
+    const { root: other } = scratch();
+    const session = await openSession({ roots: [root, other], home, store: 'memory:' });
+    onTestFinished(() => session.close());
+    const [tool] = toolset(session, { virtualRoot: '/' }).tools;
+    await expect(tool?.call({ path: '/a' })).rejects.toMatchObject({ code: 'MISUSE' });
   });
 });

@@ -1,6 +1,7 @@
 import { nearest } from '../config/nearest.ts';
 import { DIALECTS } from '../dialect/all-dialects.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
+import { namesOf, type Renaming, renameTools } from '../dialect/rename.ts';
 import type { Block, Rendered } from '../dialect/render.ts';
 import { strictSchema } from '../dialect/strict-schema.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
@@ -9,7 +10,9 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import { GatedSession } from '../session/gated-session.ts';
+import { type PathNames, pathNames } from '../session/path-names.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
+import { withPaths, withVirtualGlobs } from './map-paths.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 
 export interface ToolsetOptions {
@@ -17,8 +20,17 @@ export interface ToolsetOptions {
   readonly dialect?: DialectName | undefined;
   /** Offer only the tools that change nothing; default false. */
   readonly readOnly?: boolean | undefined;
-  /** Offer only the tools with these names. */
+  /** Offer only the tools with these names (those of the dialect, before `rename`). */
   readonly only?: readonly string[] | undefined;
+  /** Offer the tool that runs commands in a sandbox; default false. */
+  readonly commands?: boolean | undefined;
+  /** Other names for tools, by their names in the dialect; descriptions and refusals use them too. */
+  readonly rename?: Renaming | undefined;
+  /**
+   * An absolute path such as `/` or `/memories` that stands for the session's root: the model writes it, and sees it in
+   * receipts, refusals and notices. Only for sessions with one root. What a command prints is not translated.
+   */
+  readonly virtualRoot?: string | undefined;
 }
 
 /** The tools of a session for an agent framework. */
@@ -68,13 +80,27 @@ export interface ToolsetAnswer {
  */
 export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
   checkOptions(options);
-  const dialect = DIALECTS[options.dialect ?? 'lookfirst'];
-  const tools = selected(dialect, options);
+  const { rename, virtualRoot } = options;
+  const own = DIALECTS[options.dialect ?? 'lookfirst'];
+  const offered = { ...own, tools: selected(own, options) };
+  const named = rename === undefined ? offered : renameTools(offered, rename);
+  checkNames(named.tools.map(({ name }) => name));
+  const dialect = { ...named, names: namesOf(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
-  return { instructions: dialect.instructions, tools: tools.map((tool) => toolOf(tool, dialect, current)) };
+  const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
+  return {
+    instructions: `${dialect.instructions}${paths}`,
+    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot })),
+  };
 }
 
-function toolOf(tool: Tool, dialect: Dialect, current: () => GatedSession): ToolsetTool {
+interface Offer {
+  readonly dialect: Dialect;
+  readonly current: () => GatedSession;
+  readonly virtualRoot: string | undefined;
+}
+
+function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTool {
   const { name, title, description, inputSchema, annotations } = tool;
   return {
     name,
@@ -87,13 +113,28 @@ function toolOf(tool: Tool, dialect: Dialect, current: () => GatedSession): Tool
     call: async (args, { signal = new AbortController().signal, onProgress = () => {} } = {}) => {
       signal.throwIfAborted();
       const session = current();
-      const context = renderContext(dialect, session);
+      const names = virtualRoot === undefined ? undefined : virtualNames(session, virtualRoot);
+      const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
+      const { wording } = session;
+      const context = renderContext(dialect, { roots, wording, now: () => session.now() });
       const call = translateCall(tool, args, dialect);
       if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
+      const meant =
+        names === undefined || virtualRoot === undefined
+          ? call
+          : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
       const watch = { signal, progress: onProgress };
-      return answerFor(await callTool(call, dialect, { session, tool: name, context, watch, form: 'text' }));
+      const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
+      return answerFor(await callTool(meant, dialect, performing));
     },
   };
+}
+
+function virtualNames(session: GatedSession, virtualRoot: string): PathNames {
+  const [root, another] = session.roots;
+  if (root === undefined || another !== undefined)
+    throw new Fault('MISUSE', 'a virtual root needs a session with one root');
+  return pathNames({ root, virtualRoot });
 }
 
 function answerFor(answer: ToolAnswer): ToolsetAnswer {
@@ -124,22 +165,51 @@ function mediaOf(block: Block): { mimeType: string; base64: string }[] {
   }
 }
 
-const KNOWN_OPTIONS: readonly (keyof ToolsetOptions)[] = ['dialect', 'readOnly', 'only'];
+const KNOWN_OPTIONS: readonly (keyof ToolsetOptions)[] = [
+  'dialect',
+  'readOnly',
+  'only',
+  'commands',
+  'rename',
+  'virtualRoot',
+];
 
 /** A misspelt option that is ignored could offer tools that were meant to be left out: it is a Fault. */
 function checkOptions(options: ToolsetOptions): void {
   if (!isRecord(options)) throw new Fault('MISUSE', 'the options of toolset must be an object');
   for (const key of Object.keys(options)) known('option', key, KNOWN_OPTIONS);
-  const { dialect, only }: ToolsetOptions = options;
+  const { dialect, only, rename, virtualRoot }: ToolsetOptions = options;
   if (dialect !== undefined) known('dialect', dialect, DIALECT_NAMES);
   if (only !== undefined && !Array.isArray(only))
     throw new Fault('MISUSE', '"only" must be a list of tool names');
+  if (isRecord(rename)) {
+    const { tools } = DIALECTS[dialect ?? 'lookfirst'];
+    for (const name of Object.keys(rename))
+      known(
+        'tool',
+        name,
+        tools.map((tool) => tool.name),
+      );
+  } else if (rename !== undefined && typeof rename !== 'function')
+    throw new Fault('MISUSE', '"rename" must be an object or a function');
+  if (virtualRoot !== undefined && !(typeof virtualRoot === 'string' && virtualRoot.startsWith('/')))
+    throw new Fault('MISUSE', '"virtualRoot" must be an absolute path');
 }
 
-function selected(dialect: Dialect, { readOnly = false, only }: ToolsetOptions): readonly Tool[] {
+/** Models call tools by name, so each name is one that every framework takes, and is given once. */
+function checkNames(names: readonly string[]): void {
+  const wrong = names.find((name) => typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name));
+  if (wrong !== undefined) throw new Fault('MISUSE', `${JSON.stringify(wrong)} cannot be the name of a tool`);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Fault('MISUSE', `two tools would be called ${JSON.stringify(twice)}`);
+}
+
+function selected(dialect: Dialect, { readOnly = false, commands, only }: ToolsetOptions): readonly Tool[] {
   const names = dialect.tools.map(({ name }) => name);
   for (const name of only ?? []) known('tool', name, names);
-  return offeredTools(dialect, { readOnly }).filter(({ name }) => only === undefined || only.includes(name));
+  return offeredTools(dialect, { readOnly, commands }).filter(
+    ({ name }) => only === undefined || only.includes(name),
+  );
 }
 
 function known(what: string, name: unknown, names: readonly string[]): void {

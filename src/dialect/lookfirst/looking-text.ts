@@ -45,7 +45,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
   const last = entries.at(-1);
   if (!cut || last === undefined || depth !== 1 || tools.list === undefined) return [];
   return [
-    `Next: ${callOf(tools.list, { [tools.arguments.path]: path, after: last.path })} shows the next entries.`,
+    `Next: ${callOf(tools, 'list', { [tools.arguments.path]: path, after: last.path })} shows the next entries.`,
   ];
 }
 

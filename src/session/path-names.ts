@@ -1,0 +1,132 @@
+import { posix } from 'node:path';
+import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { isRecord } from '../model/record.ts';
+import { isOutputPath } from './read-output.ts';
+
+/** How a caller writes paths, where that is not relative to the first root. */
+export interface PathNames {
+  /** The path for the workspace. Remembers what the caller wrote. */
+  real(path: string): string;
+  /** A path of a result as the caller wrote it, or would write it. */
+  shown(path: string): string;
+}
+
+/** Where relative paths start, or which absolute path stands for the workspace. */
+export interface Placement {
+  /** The first root. */
+  readonly root: string;
+  /** A folder inside a root, absolute or relative to the first root; default: the first root. */
+  readonly cwd?: string | undefined;
+  /** This path stands for the root, and results are shown below it. */
+  readonly virtualRoot?: string | undefined;
+}
+
+/** The names of one call: keep them until its result is renamed, and use them for no other. */
+export function pathNames(placement: Placement): PathNames {
+  const given = new Map<string, string>();
+  const { real, shown } =
+    placement.virtualRoot === undefined
+      ? fromFolder(placement)
+      : belowVirtual(placement, placement.virtualRoot);
+  return {
+    real: (path) => {
+      // Anything that is not a usable path is left to the workspace, which refuses it.
+      if (typeof path !== 'string' || path === '' || isOutputPath(path)) return path;
+      const meant = real(path);
+      given.set(meant, path);
+      return meant;
+    },
+    shown: (path) => (path === '' || isOutputPath(path) ? path : (given.get(path) ?? shown(path))),
+  };
+}
+
+function fromFolder({ root, cwd = '.' }: Placement): PathNames {
+  const folder = below(root, cwd);
+  return {
+    real: (path) => (isAbsolute(path) ? path : below(folder, path)),
+    shown: (path) =>
+      isAbsolute(path) ? path : posix.relative(posix.normalize(folder), below(root, path)) || '.',
+  };
+}
+
+function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): PathNames {
+  const virtual = withoutSlash(virtualRoot);
+  const folder = below(root, cwd);
+  const home = withoutSlash(root);
+  return {
+    real: (path) => {
+      if (path === virtual || path.startsWith(`${virtual}/`))
+        return `${home}/${path.slice(virtual.length + 1)}`;
+      return isAbsolute(path) ? path : below(folder, path);
+    },
+    shown: (path) => {
+      const absolute = posix.normalize(below(folder, path));
+      if (absolute === posix.normalize(root)) return virtual === '' ? '/' : virtual;
+      return absolute.startsWith(`${home}/`) ? `${virtual}/${absolute.slice(home.length + 1)}` : path;
+    },
+  };
+}
+
+/** With a drive or a share on Windows. */
+function isAbsolute(path: string): boolean {
+  return posix.isAbsolute(path) || /^(?:[A-Za-z]:[\\/]|\\\\)/.test(path);
+}
+
+/** Not normalised: the workspace reads `..` in its own way. */
+function below(folder: string, path: string): string {
+  return isAbsolute(path) ? path : `${withoutSlash(folder)}/${path}`;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, '');
+}
+
+/** The members of results and refusals that are a path, a list of paths, or hold such members. */
+const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'absolute']);
+const LISTS: ReadonlySet<string> = new Set(['paths', 'merged', 'leftOut', 'droppedBits', 'scratch']);
+const HOLDERS: ReadonlySet<string> = new Set([
+  'refusal',
+  'detail',
+  'refusals',
+  'notices',
+  'files',
+  'results',
+  'hits',
+]);
+
+/**
+ * A result or refusal with its paths as the caller writes them. Entries of a listing are relative to the listed folder and
+ * stay. A read is changed in place: copying it would make its text.
+ */
+export function withShownPaths<T>(value: T, names: Pick<PathNames, 'shown'>): T {
+  if (Array.isArray(value)) return value.map((item: unknown) => withShownPaths(item, names)) as T;
+  if (!isRecord(value)) return value;
+  if ('totalLines' in value && 'encoding' in value)
+    return Object.assign(value, { path: shownOf(value['path'], names) });
+  // The same members with other texts.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, renamed(key, member, names)]),
+  ) as T;
+}
+
+function renamed(key: string, member: unknown, names: Pick<PathNames, 'shown'>): unknown {
+  if (PATHS.has(key)) return shownOf(member, names);
+  if (LISTS.has(key) && Array.isArray(member)) return member.map((path) => shownOf(path, names));
+  return HOLDERS.has(key) ? withShownPaths(member, names) : member;
+}
+
+function shownOf(path: unknown, { shown }: Pick<PathNames, 'shown'>): unknown {
+  return typeof path === 'string' ? shown(path) : path;
+}
+
+/** An intent with its paths for the workspace. One that is malformed stays as it is, for the gate to refuse. */
+export function withRealPaths<T extends Intent | FileIntent | ForeignIntent>(intent: T, names: PathNames): T {
+  if (!isRecord(intent)) return intent;
+  const { changes } = intent as { changes?: readonly FileIntent[] };
+  if (Array.isArray(changes)) return { ...intent, changes: changes.map((one) => withRealPaths(one, names)) };
+  const entries = Object.entries(intent).map(([key, member]): [string, unknown] =>
+    PATHS.has(key) && typeof member === 'string' ? [key, names.real(member)] : [key, member],
+  );
+  // The same members with other texts.
+  return Object.fromEntries(entries) as T;
+}

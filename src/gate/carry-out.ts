@@ -1,6 +1,6 @@
 import { reserveDescriptors } from '../disk/reserve.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Effect, NewEntry, Undone } from '../model/entry.ts';
+import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
@@ -26,6 +26,8 @@ export interface Work {
     /** The turn to which a rewind returns. */
     readonly rewindTo?: string;
   };
+  /** The part of a change that this work takes back. */
+  readonly undoesPart?: UndonePart;
   /** The command whose writes these are, and the id under which they become a change. */
   readonly command?: { readonly change: string; readonly text: string };
 }
@@ -76,7 +78,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
   try {
     refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
-      const settled = { ...entry, ...whatWasDone(work, done) };
+      const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };
       const recorded = await settle(world, ledger, settlementOf(done, settled, announced));
       // Without effects there is no entry, and nothing that the id could stand for.
       const id = settled.effects?.length === 0 ? {} : { change };
@@ -124,6 +126,7 @@ function entryOf(
     effects,
     ...(work.command === undefined ? {} : { text: work.command.text }),
     ...(work.undo === undefined ? {} : undoneFields(work.undo)),
+    ...(work.undoesPart === undefined ? {} : { undoesPart: work.undoesPart }),
   };
 }
 
@@ -145,6 +148,17 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   const stayed = new Set(done.flatMap(({ outcome }) => outcome.stayed ?? []));
   if (undo === undefined || stayed.size === 0) return { effects };
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
+}
+
+/** For people who ask later why the change was allowed. The diffs themselves are content, and stay out of the journal. */
+function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
+  const notices = done.flatMap(({ outcome }) => outcome.result.notices);
+  if (notices.length === 0) return {};
+  const diffs = notices.flatMap((notice) => (notice.kind === 'changed-elsewhere' ? [notice.diff] : []));
+  return {
+    notices: [...new Set(notices.map(({ kind }) => kind))],
+    ...(diffs.length === 0 ? {} : { diffBytes: Buffer.byteLength(diffs.join('\n')) }),
+  };
 }
 
 function settlementOf(

@@ -78,7 +78,7 @@ export class Gate {
     return andThen(
       vetOne(this.#world, this.#ledger, intent),
       (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
-        outcome.ok ? outcome : this.#refuse(outcome.refusal),
+        outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome)),
     );
   }
 
@@ -90,7 +90,7 @@ export class Gate {
     for (const change of intent.changes) {
       const outcome = await vetOne(this.#world, this.#ledger, change);
       if (outcome.ok) notices.push(...outcome.notices);
-      else refusals.push((await this.#refuse(outcome.refusal)).refusal);
+      else refusals.push((await this.#refuse(outcome.refusal, evidenceIn(outcome))).refusal);
     }
     const refusal = combined(intent, refusals);
     return refusal === undefined ? { ok: true, notices } : refused(refusal);
@@ -191,8 +191,8 @@ export class Gate {
     return outcome;
   }
 
-  async #refuse(refusal: Refusal): Promise<Refused> {
-    return refused((await this.refusals.record({ refusal })).refusal);
+  async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {
+    return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
   async #performLocked(
@@ -221,6 +221,11 @@ export class Gate {
       for (const item of prepared) if (item.ok) item.step.close();
     }
   }
+}
+
+/** What a vet records: the evidence, without the credit, for a vet shows nothing. */
+function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {
+  return evidence === undefined ? {} : { evidence };
 }
 
 /** What one try came to: an answer, locks that are missing, or another program in the moment of writing. */

@@ -55,7 +55,7 @@ async function judgeConfirmed<T extends { readonly ok: true }>(
   const judged = await judge(world);
   if (world.policy.staleness !== 'confirm' || judged.ok || judged.refusal.code !== 'STALE') return judged;
   const held = await holdBack(world, ledger, { change, refusal: judged.refusal });
-  if (held !== 'confirmed') return held ?? judged;
+  if (held !== 'confirmed') return held === undefined ? judged : { ...judged, ...held };
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 

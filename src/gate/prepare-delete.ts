@@ -40,7 +40,7 @@ export async function prepareDelete(world: World, ledger: Ledger, intent: Delete
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  return closedUnlessOk(view, () => judged(world, ledger, { intent, view }));
+  return closedUnlessOk({ view, intent }, () => judged(world, ledger, { intent, view }));
 }
 
 async function judged(

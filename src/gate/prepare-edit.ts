@@ -43,7 +43,7 @@ export async function prepareText(world: World, ledger: Ledger, intent: TextInte
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  return closedUnlessOk(view, () => judged(world, intent, view));
+  return closedUnlessOk({ view, intent }, () => judged(world, intent, view));
 }
 
 function isAppend(intent: TextIntent): boolean {

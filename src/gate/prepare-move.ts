@@ -32,7 +32,7 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
     depth: 'glance',
   });
   if (!source.ok) return source;
-  return closedUnlessOk(source.view, async () => {
+  return closedUnlessOk({ view: source.view, intent }, async () => {
     const destination = await look(world, ledger, {
       path: intent.destination,
       action: 'overwrite',
@@ -41,7 +41,9 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
     });
     if (!destination.ok) return destination;
     const both = { source: source.view, destination: destination.view };
-    return closedUnlessOk(both.destination, () => judged(world, ledger, { intent, ...both }));
+    return closedUnlessOk({ view: both.destination, intent }, () =>
+      judged(world, ledger, { intent, ...both }),
+    );
   });
 }
 

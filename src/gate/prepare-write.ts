@@ -34,7 +34,10 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  return closedUnlessOk(view, () => judged(world, { intent, view, authored: inForm(world, authored, view) }));
+  const formed = inForm(world, authored, view);
+  return closedUnlessOk({ view, intent: { ...intent, content: formed.bytes } }, () =>
+    judged(world, { intent, view, authored: formed }),
+  );
 }
 
 /** The text in the form of the file it replaces, where the policy keeps forms. */

@@ -3,6 +3,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
 import { keptWords } from '../report/kept.ts';
+import type { Evidence } from './prepared.ts';
 import type { World } from './world.ts';
 
 /** What is kept of a path that was refused; no system has longer ones, and callers send what they like. */
@@ -25,6 +26,7 @@ export class Refusals {
   async record(item: {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
+    readonly evidence?: Evidence;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
     const root = this.#world.workspace.roots[0] ?? '';
@@ -36,7 +38,10 @@ export class Refusals {
       action: refusal.action,
       path: clip(refusal.path, MAX_PATH_CHARS),
       code: refusal.code,
+      next: refusal.next,
       ...textOf(refusal),
+      ...diffBytesOf(refusal),
+      ...item.evidence,
     };
     const { credit } = item;
     if (credit !== undefined) {
@@ -65,6 +70,11 @@ export class Refusals {
     }
     return { ...refusal, detail: { ...refusal.detail, repeated: count } };
   }
+}
+
+/** How much of a change the refusal showed instead of asking for another read. */
+function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
+  return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
 }
 
 /** What the journal says of it besides the code. */

@@ -1,7 +1,8 @@
+import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
 import type { TurnMark } from './turn.ts';
-import type { Action, RefusalCode } from './verdict.ts';
+import type { Action, NextStep, RefusalCode } from './verdict.ts';
 
 export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass' | 'turn' | 'grant';
 
@@ -53,11 +54,28 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly text?: string;
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
+  /** Number of lines of the file that was read, if it was counted. */
+  readonly totalLines?: number;
+  /** Hash of the bytes of a read. On a refusal: of the bytes that were there. */
   readonly sha256?: string;
+  /** On a refusal: the size of the bytes that were there. */
+  readonly sizeBytes?: number;
+  /** On a refusal: what the session had seen of the file; absent: nothing. */
+  readonly seen?: SeenFile;
+  /** On a refusal: hash of the refused content (a write), or of the refused edits as JSON. */
+  readonly content?: string;
+  /** On a refusal: the next step that it named. */
+  readonly next?: NextStep;
+  /** On a refusal or a change: size of the diff that showed the session what had changed since it saw the file. */
+  readonly diffBytes?: number;
+  /** On a change: kinds of the notices that its caller got. */
+  readonly notices?: readonly Notice['kind'][];
   /** The change this one took back; the newest when there are several. */
   readonly undoes?: string;
   /** Everything an undo took back, where `undoes` alone does not say it. */
   readonly undone?: Undone;
+  /** The part of a change that this one took back. The rest of that change stands. */
+  readonly undoesPart?: UndonePart;
   /** The turn to which a rewind returned, on the change that it made. */
   readonly rewindTo?: string;
   /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
@@ -81,6 +99,22 @@ export interface Undone {
   readonly changes: readonly string[];
   /** Only these keys of them; absent: all they did. */
   readonly keys?: readonly string[];
+}
+
+/** Lines of one file that a partial undo took back. */
+export interface UndonePart {
+  readonly change: string;
+  /** The lines as they were numbered after that change; `to` before `from`: the change had only removed lines there. */
+  readonly lines: LineRange;
+}
+
+/** What a session had seen of a file when it was refused. */
+export interface SeenFile {
+  /** Absent for pages of a huge file. */
+  readonly fingerprint?: Fingerprint;
+  /** As in `lines`; `none`: its context was summarised since. */
+  readonly lines: string;
+  readonly atMs: number;
 }
 
 /** A chained line: `hash` covers the entry and the hash before it. */

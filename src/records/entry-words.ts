@@ -52,7 +52,8 @@ function changeWords(entry: Entry): string {
   const files = new Set(entry.effects?.filter(isFile).map((effect) => effect.key)).size;
   const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
   const recovered = entry.recovered === true ? ', recovered' : '';
+  const part = entry.undoesPart === undefined ? '' : ' of a part';
   const action = entry.rewindTo === undefined ? (entry.action ?? 'change') : 'rewind';
   const command = action === 'run' ? ` ${clip(phrase(entry.text ?? ''), MAX_COMMAND)}`.trimEnd() : '';
-  return `${action}${command}${many}${recovered}`;
+  return `${action}${part}${command}${many}${recovered}`;
 }

@@ -1,4 +1,6 @@
 import { type UndoRequest, undo } from '../gate/undo/undo.ts';
+import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
+import type { World } from '../gate/world.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Entry } from '../model/entry.ts';
 import type { UndoResult } from '../model/results.ts';
@@ -14,17 +16,35 @@ export interface TakenBack {
   readonly changes: readonly Entry[];
 }
 
-/** The session name of a person's undo in the journal. It keeps no sightings. */
+/** The session name of a person's undo in the journal, unless the caller has another. It keeps no sightings. */
 const WHO = 'command-line';
 
 /** Takes changes back for a person, who may undo anything without having read it; `preview` changes nothing. */
-export async function takeBack(
-  { world }: Sessions,
+export function takeBack(
+  sessions: Sessions,
   selection: UndoRequest,
+  who: string = WHO,
+): Promise<Outcome<{ readonly taken: TakenBack }>> {
+  return asPerson(sessions, who, (world, ledger) => undo(world, ledger, selection));
+}
+
+/** Takes one hunk of a change back for a person. */
+export function takeBackPart(
+  sessions: Sessions,
+  part: PartRequest,
+  who: string = WHO,
+): Promise<Outcome<{ readonly taken: TakenBack }>> {
+  return asPerson(sessions, who, (world, ledger) => undoPart(world, ledger, part));
+}
+
+async function asPerson(
+  { world }: Sessions,
+  who: string,
+  act: (world: World, ledger: Ledger) => Promise<Outcome<UndoResult>>,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   const { store, policy, workspace } = world;
   try {
-    const outcome = await undo(world, new Ledger({ store, session: WHO, policy }), selection);
+    const outcome = await act(world, new Ledger({ store, session: who, policy }));
     if (!outcome.ok) return outcome;
     const { ok: _, ...result } = outcome;
     const changes: Entry[] = [];
@@ -32,6 +52,6 @@ export async function takeBack(
       changes.push(...(await store.entries({ change, kinds: ['change'], limit: 1 })));
     return { ok: true, taken: { result, root: workspace.roots[0] ?? '', changes } };
   } finally {
-    await store.record({ forget: [{ session: WHO }] });
+    await store.record({ forget: [{ session: who }] });
   }
 }

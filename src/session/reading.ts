@@ -102,6 +102,7 @@ export function entryOf({ ledger, located }: Reading, { sighting, result }: Show
   };
   // Set afterwards: spreading one object into another takes as long as all of this.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
+  if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;
   return entry;
 }

@@ -160,7 +160,7 @@ export class Announcements {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
 
-  async #refuse(denied: readonly Pick<Denied, 'refusal' | 'credit'>[]): Promise<Announced> {
+  async #refuse(denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[]): Promise<Announced> {
     const refusals: Refusal[] = [];
     for (const each of denied) refusals.push((await this.#refusals.record(each)).refusal);
     const [first] = refusals;

@@ -12,7 +12,7 @@ import { cure } from '../cure.ts';
 import { judgeGranted } from '../grants.ts';
 import { look, type View } from '../look.ts';
 import { prepare } from '../prepare.ts';
-import { type Denied, no } from '../prepared.ts';
+import { type Denied, evidenceOf, no } from '../prepared.ts';
 import { sideAt } from '../side-at.ts';
 import { ABSENT, fileSide, sideOf } from '../sides.ts';
 import type { Step } from '../step.ts';
@@ -247,9 +247,10 @@ async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<Al
 }
 
 async function refusedAs(view: View, refusal: Refusal, world: Scene['world']): Promise<Denied> {
-  if (refusal.code !== 'STALE') return no(refusal);
+  const evidence = await evidenceOf(view);
+  if (refusal.code !== 'STALE') return { ...no(refusal), evidence };
   const cured = await cure(world, view, { refusal });
-  return cured.ok ? no(refusal) : cured;
+  return { ...(cured.ok ? no(refusal) : cured), evidence };
 }
 
 function staleOf({ facts, sighting }: View): Refusal {

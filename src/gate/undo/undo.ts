@@ -219,7 +219,11 @@ async function keepNeeded(world: World, found: readonly Found[]): Promise<void> 
   }
 }
 
-async function stepsFor(world: World, ledger: Ledger, found: readonly Found[]): Promise<readonly Step[]> {
+export async function stepsFor(
+  world: World,
+  ledger: Ledger,
+  found: readonly Found[],
+): Promise<readonly Step[]> {
   const seen = new SeenBefore(
     ledger,
     found.map(({ step }) => step),

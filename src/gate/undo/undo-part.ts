@@ -1,0 +1,136 @@
+import { fingerprintOf } from '../../disk/hash.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { LineRange } from '../../model/coverage.ts';
+import type { Effect, Side } from '../../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { UndoResult } from '../../model/results.ts';
+import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { decodeText } from '../../text/decode.ts';
+import { diffLines, type Hunk } from '../../text/diff.ts';
+import { splitLines } from '../../text/lines.ts';
+import { merge3 } from '../../text/merge.ts';
+import { unifiedDiff } from '../../text/unified.ts';
+import { carryOut } from '../carry-out.ts';
+import { lockKeys } from '../recover.ts';
+import { foundAt } from '../side-at.ts';
+import type { World } from '../world.ts';
+import type { Found } from './found.ts';
+import { stepsFor } from './undo.ts';
+
+/** One hunk of what a change did to one file. */
+export interface PartRequest {
+  readonly change: string;
+  /** Canonical path of the file. */
+  readonly key: string;
+  /** The hunk's number in the line diff of the change, from 0. */
+  readonly hunk: number;
+  readonly preview?: boolean;
+}
+
+/**
+ * Takes one hunk of a change back, through the same lock, steps and journal as any change. Lines that were changed since
+ * elsewhere in the file stay. If the lines of the hunk were changed since, or touch such lines, it refuses with the diff.
+ * The rest of the change stands, and this undo can be undone like any change.
+ */
+export async function undoPart(
+  world: World,
+  ledger: Ledger,
+  request: PartRequest,
+): Promise<Outcome<UndoResult>> {
+  const { change, key } = request;
+  const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
+  const effect = entry?.effects?.findLast((each) => each.key === key);
+  if (effect === undefined) return refused(missing(key, `there is no change ${change} of this file`));
+  if (world.workspace.isReadOnly(key))
+    return refused({ ...missing(effect.relative, 'root'), code: 'READ_ONLY', next: 'ask_human' });
+  const locked = [key];
+  const release = await lockKeys(world, locked);
+  if (release === undefined)
+    return refused({ code: 'BUSY', action: 'undo', path: effect.relative, next: 'retry_later' });
+  try {
+    const planned = await plan(world, effect, request);
+    if (!planned.ok) return planned;
+    const { found, lines, diff } = planned;
+    const told = { undid: [change], diff, files: [{ path: effect.relative, did: 'restored' as const }] };
+    if (request.preview === true) return { ok: true, ...told };
+    const { merged, step } = found;
+    if (merged !== undefined && step.restore.kind === 'file')
+      await world.images.keepBytes(merged, step.restore.fingerprint, 'none');
+    const steps = await stepsFor(world, ledger, [found]);
+    const outcome = await carryOut(world, ledger, { steps, locked, undoesPart: { change, lines } });
+    for (const each of steps) each.close();
+    if (!outcome.ok) return outcome;
+    return { ok: true, ...(outcome.change === undefined ? {} : { change: outcome.change }), ...told };
+  } finally {
+    release();
+  }
+}
+
+interface Planned {
+  readonly found: Found;
+  readonly lines: LineRange;
+  readonly diff: string;
+}
+
+async function plan(
+  world: World,
+  { key, relative, before, after }: Effect,
+  { hunk: number }: PartRequest,
+): Promise<Outcome<Planned>> {
+  if (before.kind !== 'file' || after.kind !== 'file')
+    return refused(missing(relative, 'the change made or removed the file: undo the whole change'));
+  const { side, snapshot } = await foundAt(world, key);
+  if (side.kind !== 'file' || snapshot === undefined)
+    return refused({ ...missing(relative, 'it is no file any more'), code: 'DELETED', next: 'ask_human' });
+  const then = await textOf(world, before.fingerprint);
+  const left = sameFingerprint(after.fingerprint, snapshot.fingerprint)
+    ? decodeText(snapshot.bytes)
+    : await textOf(world, after.fingerprint);
+  const now = decodeText(snapshot.bytes);
+  if (then === undefined || left === undefined || now?.encoding !== 'utf-8')
+    return refused(missing(relative, 'its earlier bytes are no longer kept, or are no UTF-8 text'));
+  const hunk = diffLines(then.text, left.text).hunks[number];
+  if (hunk === undefined)
+    return refused(missing(relative, `the change has no part ${number + 1} in this file`));
+  const merged = merge3(left.text, withoutHunk(then.text, left.text, hunk), now.text);
+  if (!merged.clean) return refused(changedSince(world, relative, { left: left.text, now: now.text }));
+  if (merged.text === now.text) return refused(missing(relative, 'this part was taken back already'));
+  const bytes = Buffer.from(`${now.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
+  const restore: Side = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
+  const { text: diff } = unifiedDiff(now.text, merged.text, { maxLines: world.policy.maxDiffLines });
+  return {
+    ok: true,
+    found: { step: { key, relative, expect: side, restore, lookAt: key }, snapshot, merged: bytes },
+    lines: { from: hunk.afterStart + 1, to: hunk.afterEnd },
+    diff: `${relative}\n${diff}`,
+  };
+}
+
+async function textOf(
+  world: World,
+  fingerprint: Fingerprint,
+): Promise<ReturnType<typeof decodeText> | undefined> {
+  const bytes = await world.baselines.recall(fingerprint);
+  return bytes === undefined ? undefined : decodeText(bytes);
+}
+
+/** The text after a change, with one of its hunks as it was before. */
+function withoutHunk(before: string, after: string, hunk: Hunk): string {
+  const lines = splitLines(after);
+  const old = splitLines(before).slice(hunk.beforeStart, hunk.beforeEnd);
+  return [...lines.slice(0, hunk.afterStart), ...old, ...lines.slice(hunk.afterEnd)].join('');
+}
+
+function missing(path: string, reason: string): Refusal {
+  return { code: 'NOT_FOUND', action: 'undo', path, next: 'none', detail: { reason } };
+}
+
+function changedSince(
+  world: World,
+  path: string,
+  { left, now }: { readonly left: string; readonly now: string },
+): Refusal {
+  const { text } = unifiedDiff(left, now, { maxLines: world.policy.maxDiffLines });
+  const detail = { reason: 'these lines were changed since that change', diff: text };
+  return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
+}

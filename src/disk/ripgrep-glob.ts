@@ -1,5 +1,3 @@
-import { matchesParts, type Part, readParts } from './ripgrep-glob-parts.ts';
-
 const MAX_GLOB_CHARS = 4000;
 const MAX_ALTERNATIVES = 256;
 
@@ -15,6 +13,19 @@ export interface FileGlob {
    */
   matches(path: string): boolean;
 }
+
+/** One element of a glob for a single name. */
+type Part =
+  | { readonly kind: 'char'; readonly char: string }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'any-run' }
+  | {
+      readonly kind: 'class';
+      readonly ranges: readonly (readonly [string, string])[];
+      readonly out: boolean;
+    };
+
+type Read = { readonly part: Part; readonly end: number } | string;
 
 /**
  * Reads a glob: `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a character that is meant as such, `**` for any number
@@ -169,4 +180,103 @@ function skip(glob: string, at: number): number {
   if (glob[at] !== '[') return at + 1;
   const close = glob.indexOf(']', at + (/^\[[!^]?\]/.test(glob.slice(at, at + 3)) ? 3 : 1));
   return close < 0 ? at + 1 : close + 1;
+}
+
+/** Reads a glob without `/` and braces; a string says what is wrong with it. */
+function readParts(glob: string): readonly Part[] | string {
+  const chars = Array.from(glob);
+  const parts: Part[] = [];
+  for (let at = 0; at < chars.length; ) {
+    const read = readPart(chars, at);
+    if (typeof read === 'string') return read;
+    if (read.part.kind !== 'any-run' || parts.at(-1)?.kind !== 'any-run') parts.push(read.part);
+    at = read.end;
+  }
+  return parts;
+}
+
+function readPart(chars: readonly string[], at: number): Read {
+  const char = chars[at] ?? '';
+  switch (char) {
+    case '[':
+      return readClass(chars, at);
+    case '*':
+      return { part: { kind: 'any-run' }, end: at + 1 };
+    case '?':
+      return { part: { kind: 'any' }, end: at + 1 };
+    case '\\': {
+      const next = chars[at + 1];
+      return next === undefined
+        ? 'the glob ends in a backslash'
+        : { part: { kind: 'char', char: next }, end: at + 2 };
+    }
+    default:
+      return { part: { kind: 'char', char }, end: at + 1 };
+  }
+}
+
+/** A `]` right after the opening is a member; so is a `-` at either end. */
+function readClass(chars: readonly string[], open: number): Read {
+  const out = chars[open + 1] === '!' || chars[open + 1] === '^';
+  const first = open + (out ? 2 : 1);
+  const close = chars.indexOf(']', first + 1);
+  if (close < 0) return 'the glob has a [ without ]';
+  const ranges: [string, string][] = [];
+  for (let at = first; at < close; ) {
+    const from = chars[at] ?? '';
+    const spans = chars[at + 1] === '-' && at + 2 < close;
+    const to = spans ? (chars[at + 2] ?? from) : from;
+    if (codeOf(to) < codeOf(from)) return `the glob has a range backwards: ${from}-${to}`;
+    ranges.push([from, to]);
+    at += spans ? 3 : 1;
+  }
+  return { part: { kind: 'class', ranges, out }, end: close + 1 };
+}
+
+/** Goes back to the last `*` only, so the time is bounded by the product of both lengths, never exponential. */
+function matchesParts(parts: readonly Part[], name: string): boolean {
+  let part = 0;
+  let at = 0;
+  let retry: { part: number; at: number } | undefined;
+  while (at < name.length) {
+    const char = charAt(name, at);
+    const now = parts[part];
+    if (now?.kind === 'any-run') {
+      retry = { part, at };
+      part += 1;
+    } else if (now !== undefined && matchesPart(now, char)) {
+      part += 1;
+      at += char.length;
+    } else if (retry !== undefined) {
+      retry.at += charAt(name, retry.at).length;
+      part = retry.part + 1;
+      at = retry.at;
+    } else return false;
+  }
+  return parts.slice(part).every(({ kind }) => kind === 'any-run');
+}
+
+function matchesPart(part: Exclude<Part, { kind: 'any-run' }>, char: string): boolean {
+  switch (part.kind) {
+    case 'any':
+      return true;
+    case 'char':
+      return part.char === char;
+    case 'class':
+      return (
+        part.out !==
+        part.ranges.some(([from, to]) => codeOf(from) <= codeOf(char) && codeOf(char) <= codeOf(to))
+      );
+    default:
+      return part satisfies never;
+  }
+}
+
+/** One character, which may be two units long. */
+function charAt(text: string, at: number): string {
+  return String.fromCodePoint(text.codePointAt(at) ?? 0);
+}
+
+function codeOf(char: string): number {
+  return char.codePointAt(0) ?? 0;
 }

@@ -8,7 +8,7 @@ import { type Call, toolOf } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
 import { parseRecord } from './rpc.ts';
-import { type Splice, spliceStrings } from './splice-strings.ts';
+import { isSpace, skipSpace } from './scan.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
 
 /** A call as it would be forwarded, and what it will do. */
@@ -16,6 +16,38 @@ type Incoming = Pick<
   Call,
   'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts' | 'straightened'
 >;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/** A text that takes the place of another in a message. */
+interface Splice {
+  /** Keys and positions that lead there, outermost first. */
+  readonly at: readonly (string | number)[];
+  readonly value: string;
+}
+
+/** Texts to be replaced, in the order they stand. */
+interface Found {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+
+interface Walk {
+  readonly line: Buffer;
+  readonly found: Found[];
+}
+
+interface Tree {
+  value: string | undefined;
+  readonly below: Map<string, Tree>;
+}
 
 /**
  * Reads a call, and makes it one that means the same to the upstream as to us: without our own arguments, and with the
@@ -107,4 +139,108 @@ function splicesFor(
 export function movedRefusal({ tool }: Call): Refusal {
   const detail = { reason: 'the folders of the server were changed' };
   return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
+}
+
+/**
+ * A JSON message with other texts at some places; every byte outside of them stays. A key that is written twice is followed
+ * both times, so that it does not matter which of them the reader takes. Places that hold no text are left alone.
+ * The line must be valid JSON.
+ */
+export function spliceStrings(line: Buffer, splices: readonly Splice[]): Buffer {
+  const found: Found[] = [];
+  follow({ line, found }, skipSpace(line, 0), treeOf(splices));
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { start, end, value } of found) {
+    parts.push(line.subarray(from, start), Buffer.from(JSON.stringify(value)));
+    from = end;
+  }
+  return Buffer.concat([...parts, line.subarray(from)]);
+}
+
+function treeOf(splices: readonly Splice[]): Tree {
+  const root: Tree = { value: undefined, below: new Map() };
+  for (const { at, value } of splices) {
+    let tree = root;
+    for (const step of at) {
+      const next = tree.below.get(String(step)) ?? { value: undefined, below: new Map() };
+      tree.below.set(String(step), next);
+      tree = next;
+    }
+    tree.value = value;
+  }
+  return root;
+}
+
+/** Goes through a value that has wanted places in it; returns where it ends. As deep as the places are, no deeper. */
+function follow(walk: Walk, start: number, tree: Tree): number {
+  const first = walk.line[start];
+  if (first === OPEN_OBJECT) return followObject(walk, start, tree);
+  if (first === OPEN_ARRAY) return followArray(walk, start, tree);
+  const end = skipValue(walk.line, start);
+  if (first === QUOTE && tree.value !== undefined) walk.found.push({ start, end, value: tree.value });
+  return end;
+}
+
+function followObject(walk: Walk, start: number, tree: Tree): number {
+  const { line } = walk;
+  let at = skipSpace(line, start + 1);
+  while (at < line.length && line[at] !== CLOSE_OBJECT) {
+    const keyEnd = skipString(line, at);
+    // A key of valid JSON parses to a text.
+    const key = JSON.parse(line.toString('utf8', at, keyEnd)) as string;
+    const colon = skipSpace(line, keyEnd);
+    at = followNext(walk, skipSpace(line, colon + 1), tree.below.get(key));
+  }
+  return at + 1;
+}
+
+function followArray(walk: Walk, start: number, tree: Tree): number {
+  const { line } = walk;
+  let at = skipSpace(line, start + 1);
+  for (let index = 0; at < line.length && line[at] !== CLOSE_ARRAY; index++)
+    at = followNext(walk, at, tree.below.get(String(index)));
+  return at + 1;
+}
+
+/** One member or item, and the comma after it. */
+function followNext(walk: Walk, start: number, tree: Tree | undefined): number {
+  const { line } = walk;
+  const end = tree === undefined ? skipValue(line, start) : follow(walk, start, tree);
+  const at = skipSpace(line, end);
+  return line[at] === COMMA ? skipSpace(line, at + 1) : at;
+}
+
+function skipValue(line: Buffer, start: number): number {
+  const first = line[start];
+  if (first === QUOTE) return skipString(line, start);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipScalar(line, start);
+  let depth = 0;
+  for (let at = start; at < line.length; at++) {
+    const byte = line[at];
+    if (byte === QUOTE) at = skipString(line, at) - 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) return at + 1;
+  }
+  return line.length;
+}
+
+function skipScalar(line: Buffer, start: number): number {
+  let at = start;
+  while (at < line.length && !isEnd(line[at])) at++;
+  return at;
+}
+
+function isEnd(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte);
+}
+
+/** Where a text ends; a quote in it is one behind an odd number of backslashes. */
+function skipString(line: Buffer, start: number): number {
+  for (let quote = line.indexOf(QUOTE, start + 1); quote >= 0; quote = line.indexOf(QUOTE, quote + 1)) {
+    let before = quote - 1;
+    while (line[before] === BACKSLASH) before--;
+    if ((quote - before) % 2 === 1) return quote + 1;
+  }
+  return line.length;
 }

@@ -1,11 +1,9 @@
 import type { PresetName } from '../model/policy.ts';
-import type { Refusal } from '../model/verdict.ts';
-import { explainsItself, whyAgain } from './again.ts';
-import { pathText } from './bounded.ts';
+import type { Refusal, RefusalCode } from '../model/verdict.ts';
+import { clip, jsonText, pathText } from './bounded.ts';
 import { evidence, quoted, whatDiffers } from './evidence.ts';
-import { nextStep } from './next-step.ts';
-import { firstSentence } from './sentences.ts';
-import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
+import { firstSentence, hasLineNumbers } from './sentences.ts';
+import { callOf, LOOKFIRST_TOOLS, readCall, type ToolNames } from './tool-names.ts';
 import { fill, templateFor } from './wordings.ts';
 
 export interface ExplainOptions {
@@ -17,6 +15,79 @@ export interface ExplainOptions {
 }
 
 const MAX_BATCH = 20;
+
+const FIRST_EXPLAINED = 3;
+const EXPLAINED_EVERY = 5;
+
+interface Advice {
+  readonly why: string;
+  readonly out: string;
+}
+type Advise = (refusal: Refusal, tools: ToolNames) => Advice;
+
+const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
+  NOT_READ: (_, tools) => ({
+    why: `a read counts only if it succeeded, in this session, of this very path, through ${tools.read}; one by a shell or by another agent does not`,
+    out: withRevision(`${tools.read} it, and see that no error came back, before the next try`, tools),
+  }),
+  PARTIALLY_READ: ({ detail }, tools) =>
+    detail?.reason === 'clamped'
+      ? {
+          why: 'its very long lines are cut at every read, so it is never seen whole',
+          out: `change single places with ${tools.edit}`,
+        }
+      : {
+          why: 'a read of lines already shown adds nothing; every missing line must be shown once while the file stays the same',
+          out: `read exactly the missing lines, or change single places with ${tools.edit}`,
+        },
+  REDACTED_READ: (_, tools) => ({
+    why: 'every read blanks out the same parts, so it is never seen whole',
+    out: `change single places with ${tools.edit}`,
+  }),
+  READ_EXPIRED: (_, tools) => ({
+    why: 'the time allowed between a read and the change keeps running out',
+    out: `${tools.read} it and make the change directly afterwards`,
+  }),
+  STALE: (refusal, tools) =>
+    refusal.detail?.reason === 'repeated'
+      ? {
+          why: 'the very same content was sent again, which was written before the change was shown',
+          out: withRevision('send content that keeps what the change brought', tools),
+        }
+      : {
+          why: 'something else (a formatter, a sync, another session) keeps changing the file',
+          out:
+            refusal.action === 'overwrite'
+              ? `change single places with ${tools.edit}, which may follow changes elsewhere in the file`
+              : `${tools.read} it and make the change directly afterwards`,
+        },
+  REVISION_MISMATCH: (_, tools) => ({
+    why: 'the revision sent belongs to earlier bytes',
+    out: `take the revision from the latest ${tools.read}, or leave it out after reading the file`,
+  }),
+  NO_MATCH: (_, tools) => ({
+    why: 'the text sent is not in the file, character by character',
+    out: `${tools.read} the place and copy a shorter, exact piece of it`,
+  }),
+  AMBIGUOUS_MATCH: () => ({
+    why: 'the text sent is still in more than one place',
+    out: 'take in the lines above and below until only one place fits',
+  }),
+  UNVERIFIABLE: () => ({
+    why: 'the check itself fails, whatever was read',
+    out: 'work on another file',
+  }),
+  BUSY: () => ({
+    why: 'the other writer has not let go',
+    out: 'do something else first',
+  }),
+};
+
+const MAX_CALL_PATH_CHARS = 1000;
+/** More than most trees have, and as many as a listing goes down. */
+const ALL_LEVELS = 32;
+/** Short enough for any bound on one read. */
+const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /**
  * A refusal in sentences for the agent: what was refused and why, with the code; what was seen and when; the one next step.
@@ -74,4 +145,201 @@ function batch({ detail }: Refusal): string[] {
 /** ISO 8601 with milliseconds, in UTC: seed B's local times jump twice a year. */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
+}
+
+/** Whether this refusal in a row, with one code on one path, explains itself: the third, then every fifth after it. */
+function explainsItself(repeated: number): boolean {
+  return repeated >= FIRST_EXPLAINED && (repeated - FIRST_EXPLAINED) % EXPLAINED_EVERY === 0;
+}
+
+/** Why doing the same again did not help, and what else there is. */
+function whyAgain(refusal: Refusal, tools: ToolNames): string {
+  const count = refusal.detail?.repeated ?? FIRST_EXPLAINED;
+  const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools);
+  return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that it is stuck here.`;
+}
+
+const OTHERWISE: Advise = () => ({
+  why: 'the same call meets the same rule every time',
+  out: 'do what the next step says instead of repeating the call',
+});
+
+function withRevision(out: string, tools: ToolNames): string {
+  const { revision } = tools.arguments;
+  return revision === undefined ? out : `${out}, or prove what you build on with ${revision}`;
+}
+
+/** The one thing to do next, naming a tool of the dialect; or that these tools have no way. */
+function nextStep(refusal: Refusal, tools: ToolNames): string {
+  switch (refusal.next) {
+    case 'read':
+      return read(refusal, tools);
+    case 'read_range':
+      return readRange(refusal, tools);
+    case 'read_again':
+      return readAgain(refusal, tools);
+    case 'list':
+      return list(refusal, tools);
+    case 'other_path':
+      return otherPath(refusal, tools);
+    case 'other_tool':
+      return otherTool(refusal, tools);
+    case 'add_context':
+      return addContext(refusal, tools);
+    case 'use_edit':
+      return useEdit(refusal, tools);
+    case 'fix_argument':
+      return fixArgument(refusal, tools);
+    case 'retry_later':
+      return 'Next: make the same call again in a moment.';
+    case 'ask_human':
+      return askHuman(refusal);
+    case 'none':
+      return 'There is no way to do this with these tools.';
+    default:
+      return refusal.next satisfies never;
+  }
+}
+
+function pathOf({ path }: Refusal): string {
+  return clip(path, MAX_CALL_PATH_CHARS);
+}
+
+function read(refusal: Refusal, tools: ToolNames): string {
+  const call = readCall(tools, pathOf(refusal));
+  if (refusal.code === 'NOT_A_FILE') return `Next: ${call} shows it.`;
+  if (refusal.code === 'ALREADY_EXISTS')
+    return `Next: ${call}, then change it with ${tools.edit}, or choose another name.`;
+  if (refusal.code === 'REVISION_MISMATCH')
+    return `Next: ${call}, then repeat the change with the revision it gives.`;
+  return `Next: ${call}, then repeat the change.`;
+}
+
+function readRange(refusal: Refusal, tools: ToolNames): string {
+  const path = pathOf(refusal);
+  // What was too large to be read at once is there by pages.
+  if (refusal.code === 'TOO_LARGE')
+    return `Next: ${readCall(tools, path, FIRST_PAGE)}, then the lines after those.`;
+  return `Next: ${readCall(tools, path, refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
+}
+
+function rest({ detail }: Refusal): string {
+  const more = (detail?.missing?.length ?? 0) > 1;
+  return more ? 'then the other lines named, then repeat the change.' : 'then repeat the change.';
+}
+
+function readAgain(refusal: Refusal, tools: ToolNames): string {
+  const call = readCall(tools, pathOf(refusal));
+  if (refusal.code === 'UNVERIFIABLE') return `Next: ${call}; if that fails too, ask the user.`;
+  if (refusal.action === 'commit') return `Next: ${call}, then run the command again if it is still meant.`;
+  if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
+  if (refusal.detail?.reason === 'repeated')
+    return `Next: send content that takes the change in, ${orTheSame(refusal, tools)}.`;
+  if (refusal.detail?.revision === undefined) return `Next: ${call}, then ${afterTheChange(refusal)}.`;
+  const same = refusal.action === 'overwrite' ? `, ${orTheSame(refusal, tools)}` : '';
+  return `Next: what changed counts as seen now; ${afterTheChange(refusal)}${same}.`;
+}
+
+function afterTheChange({ action }: Refusal): string {
+  if (action === 'overwrite') return 'send content that takes in what changed';
+  if (action === 'edit' || action === 'insert') return 'repeat the change against the text as it is now';
+  return 'repeat the call if it is still meant';
+}
+
+/** Content that is right as it is passes with proof that its author has seen the change. */
+function orTheSame(refusal: Refusal, tools: ToolNames): string {
+  const { revision } = tools.arguments;
+  if (revision === undefined || refusal.detail?.revision === undefined)
+    return `or ${readCall(tools, pathOf(refusal))} in full and send the same again if it is right as it is`;
+  return `or the same with ${revision} ${JSON.stringify(refusal.detail.revision)} if it is right as it is`;
+}
+
+function list(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'NOT_FOUND') return lookAround(refusal, tools);
+  if (tools.list === undefined) return 'Next: check the path.';
+  const path = { [tools.arguments.path]: pathOf(refusal) };
+  if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools, 'list', path)} shows what is in it.`;
+  const { depth } = tools.arguments;
+  const call = callOf(tools, 'list', depth === undefined ? path : { ...path, [depth]: ALL_LEVELS });
+  return `Next: ${call} until all of it is shown, folders below included, then repeat the call.`;
+}
+
+/** Nothing is there: what is there instead, or where it may be. */
+function lookAround(refusal: Refusal, tools: ToolNames): string {
+  if (tools.list !== undefined) {
+    const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
+    return `Next: ${callOf(tools, 'list', folder)} shows what is there.`;
+  }
+  return tools.find === undefined
+    ? 'Next: check the path.'
+    : `Next: look for the right path with ${tools.find}.`;
+}
+
+function parentOf(path: string): string {
+  const slash = path.replace(/[\\/]+$/, '').search(/[\\/][^\\/]*$/);
+  if (slash < 0) return '.';
+  return slash === 0 ? '/' : path.slice(0, slash);
+}
+
+function otherPath(refusal: Refusal, tools: ToolNames): string {
+  const { code, action, detail } = refusal;
+  if (code === 'OUTSIDE_WORKSPACE')
+    return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
+  if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
+  if (code === 'NOT_FOUND') {
+    // Only where folders are not made on the way does something new meet a missing one.
+    const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
+    if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
+    return tools.mkdir === undefined
+      ? 'Next: name a folder that exists, or let it be made on the way.'
+      : `Next: ${callOf(tools, 'mkdir', folder)}, then repeat the call.`;
+  }
+  return 'Next: use another path; there is no way to do this to this one.';
+}
+
+function otherTool({ code }: Refusal, tools: ToolNames): string {
+  if (code === 'DELETED') return `Next: ${tools.write} creates it anew.`;
+  if (code === 'NOT_TEXT' && tools.delete !== undefined)
+    return `Next: if text is to take its place, ${tools.delete} it first, then ${tools.write} it; it cannot be changed in part.`;
+  return 'There is no way to do this with these tools: ask the user.';
+}
+
+function addContext(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'AMBIGUOUS_MATCH') {
+    const { replaceAll } = tools.arguments;
+    const all = replaceAll === undefined ? '' : `, or set ${replaceAll} to change every one`;
+    return `Next: repeat the call with more of the lines around the one you mean${all}.`;
+  }
+  const { anchor } = refusal.detail ?? {};
+  if (anchor !== undefined)
+    return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${jsonText(anchor)}`;
+  return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
+}
+
+function useEdit(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
+    return 'Next: send the same text without the line numbers.';
+  if (refusal.code === 'PLACEHOLDER_CONTENT')
+    return `Next: send the full text, or change only the places that change with ${tools.edit}.`;
+  return `Next: change the places that change with ${tools.edit}, which needs no full view.`;
+}
+
+function fixArgument(refusal: Refusal, tools: ToolNames): string {
+  if (refusal.code === 'REVISION_MISMATCH')
+    return 'Next: repeat the call without a revision to create it anew.';
+  const { recursive, path } = tools.arguments;
+  const isFolder = refusal.action === 'delete' && refusal.detail?.kind === 'directory';
+  if (!isFolder || recursive === undefined || tools.delete === undefined)
+    return 'Next: correct the argument and repeat the call.';
+  const call = callOf(tools, 'delete', { [path]: pathOf(refusal), [recursive]: true });
+  return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
+}
+
+function askHuman({ code, detail }: Refusal): string {
+  const none = 'There is no way around this with these tools: ask the user';
+  const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
+  if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
+  if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
+  if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
+  return `${none}.`;
 }

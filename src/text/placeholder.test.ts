@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clampLine } from './clamp.ts';
 import { numberLines } from './number-lines.ts';
-import { findPlaceholder } from './placeholder.ts';
-import { stubIn } from './stub.ts';
+import { findPlaceholder, stubIn } from './placeholder.ts';
 
 const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';
 

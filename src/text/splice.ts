@@ -3,11 +3,12 @@ import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
 import { clampLine } from './clamp.ts';
-import { neighbourEndings } from './endings.ts';
-import { countNewlines, lineAt, type Span } from './lines.ts';
+import { endingUsed, neighbourEndings, withEnding } from './endings.ts';
+import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
+import { countNewlines, type Ending, lineAt, type Span, toLf } from './lines.ts';
 import { type FoldTier, type Found, findAnchor } from './match.ts';
+import { type EqualRun, equalRuns } from './myers.ts';
 import { type Nearest, nearest } from './nearest.ts';
-import { restyler } from './restyle.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
 import type { Landing, Rivals } from './tiers/landing.ts';
 
@@ -54,11 +55,27 @@ const MAX_RESULT_CHARS = 1 << 28;
 const MAX_PLACES = 10;
 const MAX_LINE_CHARS = 160;
 
+/** Comparisons a replacement may cost; beyond, only the parts before and after the change keep the file's style. */
+const MAX_COST = 200_000;
+
+/** Writes a replacement in the style of the place it goes to: its text there, and the ending of the line it is in. */
+type Restyle = (region: string, neighbour: Ending | undefined) => string;
+
+/** A piece of the replacement: the caller's own words, or a stretch of the anchor that stays. */
+type Part = { readonly own: string } | { readonly start: number; readonly end: number };
+
+interface Place {
+  readonly region: string;
+  readonly anchor: string;
+  readonly neighbour: Ending | undefined;
+  readonly tier: FoldTier;
+}
+
 /**
  * Applies edits in order, each to the result of those before it, all or none.
  * An anchor must be found exactly once; with `replaceAll` it is replaced everywhere, if need be exactly as often as
  * `occurrences` says. Replacements are literal
- * (`$&` is two characters) but written in the style of their place, see restyle.ts; what lies outside the
+ * (`$&` is two characters) but written in the style of their place, see `restyle`; what lies outside the
  * replaced spans is the same text. An empty anchor stands for the whole of an empty text, and for nothing else.
  */
 export function applyEdits(
@@ -235,4 +252,120 @@ function lineTextAt(text: string, offset: number): string {
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
+}
+
+/**
+ * Prepares a replacement for the places where its anchor was found.
+ * Its line endings become the region's (a region in one line: the neighbour's). Where the anchor was found by a
+ * tolerant tier, or the region mixes endings, whatever is the same in anchor and replacement is taken from the
+ * file: its quotes, dashes, trailing space and endings stay, and only what the caller changed is the caller's.
+ */
+function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
+  let parts: readonly Part[] | undefined;
+  return (region, neighbour) => {
+    const used = endingUsed(region);
+    if (tier === 'exact' && used !== 'mixed') return withEnding(replacement, used ?? neighbour);
+    parts ??= partsOf(toLf(anchor), toLf(replacement));
+    return (
+      assemble(parts, { region, anchor: toLf(anchor), neighbour, tier }) ?? withEnding(replacement, neighbour)
+    );
+  };
+}
+
+/** Undefined when anchor and region do not fold to the same, and so cannot be laid side by side. */
+function assemble(parts: readonly Part[], place: Place): string | undefined {
+  const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
+  const anchor = fold(place.anchor, tier);
+  const region = fold(place.region, tier);
+  if (anchor.text !== region.text) return undefined;
+  const first = /\r?\n/.exec(place.region)?.[0];
+  const own = ownStyle(place, tier);
+  let ending: Ending | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
+  let out = '';
+  for (const part of parts) {
+    if ('own' in part) {
+      out += withEnding(own(part.own), ending);
+      continue;
+    }
+    const start = foldedOffset(anchor, part.start);
+    const end = foldedOffset(anchor, part.end);
+    const span = start < end ? sourceSpan(region, start, end) : undefined;
+    const kept =
+      span === undefined
+        ? place.anchor.slice(part.start, part.end)
+        : place.region.slice(withReturn(place.region, span.start), span.end);
+    out += kept;
+    ending = lastEnding(kept) ?? ending;
+  }
+  return out;
+}
+
+/** A model that typed quotes which the file does not use typed them in the new text, too: they become the file's. */
+function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
+  const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
+  return (text) => (foreign ? asTyped(text, anchor) : text);
+}
+
+/** A line ending that stays, stays whole: folding has left the return before the newline out. */
+function withReturn(region: string, start: number): number {
+  return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
+}
+
+function lastEnding(text: string): Ending | undefined {
+  const at = text.lastIndexOf('\n');
+  if (at === -1) return undefined;
+  return text[at - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function partsOf(anchor: string, replacement: string): Part[] {
+  const before = tokens(anchor);
+  const after = tokens(replacement);
+  const runs = equalRuns(before, after, MAX_COST) ?? outerRuns(before, after);
+  const beforeAt = offsets(before);
+  const afterAt = offsets(after);
+  const parts: Part[] = [];
+  let done = 0;
+  for (const run of runs) {
+    if (!isTelling(run, before, after)) continue;
+    const start = afterAt[run.after] ?? 0;
+    if (start > done) parts.push({ own: replacement.slice(done, start) });
+    parts.push({ start: beforeAt[run.before] ?? 0, end: beforeAt[run.before + run.length] ?? 0 });
+    done = afterAt[run.after + run.length] ?? 0;
+  }
+  if (done < replacement.length) parts.push({ own: replacement.slice(done) });
+  return parts;
+}
+
+function tokens(text: string): string[] {
+  return text.match(/\n|[^\S\n]+|[\p{L}\p{N}_]+|\.{3}|./gsu) ?? [];
+}
+
+/** Where each token begins, and the end of the last. */
+function offsets(tokens: readonly string[]): number[] {
+  const at = [0];
+  let length = 0;
+  for (const token of tokens) {
+    length += token.length;
+    at.push(length);
+  }
+  return at;
+}
+
+/** A lone quote or bracket in the middle matches another by accident; a word, a line end or an edge does not. */
+function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
+  if (run.before === 0 && run.after === 0) return true;
+  if (run.before + run.length === before.length && run.after + run.length === after.length) return true;
+  return before.slice(run.before, run.before + run.length).some((token) => /[\p{L}\p{N}\n]/u.test(token));
+}
+
+function outerRuns(before: readonly string[], after: readonly string[]): EqualRun[] {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return [
+    { before: 0, after: 0, length: head },
+    { before: before.length - tail, after: after.length - tail, length: tail },
+  ].filter((run) => run.length > 0);
 }

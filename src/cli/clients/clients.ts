@@ -1,26 +1,143 @@
-import { CLAUDE_CODE } from './claude-code.ts';
-import { CLAUDE_DESKTOP } from './claude-desktop.ts';
-import type { Client, ClientName } from './client.ts';
-import { CODEX } from './codex.ts';
-import { CURSOR } from './cursor.ts';
-import { GEMINI } from './gemini.ts';
-import { OPENCODE } from './opencode.ts';
-import { VSCODE } from './vscode.ts';
-import { ZED } from './zed.ts';
+import { bearer, type Client, type ClientName, joined, settingsDir, xdgDir } from './client.ts';
 
-/** Every client `init` knows. */
+/** Every client that `init` can configure. */
 export const CLIENTS: { readonly [name in ClientName]: Client } = {
-  'claude-code': CLAUDE_CODE,
-  'claude-desktop': CLAUDE_DESKTOP,
-  codex: CODEX,
-  gemini: GEMINI,
-  cursor: CURSOR,
-  vscode: VSCODE,
-  zed: ZED,
-  opencode: OPENCODE,
+  // Claude Code asks before it uses a project's `.mcp.json` for the first time.
+  'claude-code': {
+    name: 'claude-code',
+    title: 'Claude Code',
+    format: 'json',
+    servers: 'mcpServers',
+    defaultScope: 'project',
+    files: (scope, places) =>
+      scope === 'user'
+        ? [joined(places, places.home, '.claude.json')]
+        : [joined(places, places.project, '.mcp.json')],
+    // Claude Code starts servers in its own working directory.
+    projectDir: '.',
+    entry: ({ command, args }) => ({ command, args }),
+    remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
+    next: 'Start Claude Code in the project and allow the server; /mcp shows it.',
+  },
+  // Claude Desktop has one file per user. It starts local servers and connects to none.
+  'claude-desktop': {
+    name: 'claude-desktop',
+    title: 'Claude Desktop',
+    format: 'json',
+    servers: 'mcpServers',
+    defaultScope: 'user',
+    files: (scope, places) =>
+      scope === 'user' ? [joined(places, settingsDir(places), 'Claude', 'claude_desktop_config.json')] : [],
+    projectDir: undefined,
+    entry: ({ command, args }) => ({ command, args }),
+    remote: () => undefined,
+    next: 'Quit Claude Desktop and start it again.',
+  },
+  // Codex reads a project's file only if the project is trusted. It refuses tokens in the file and takes them from the
+  // environment.
+  codex: {
+    name: 'codex',
+    title: 'Codex',
+    format: 'toml',
+    servers: 'mcp_servers',
+    defaultScope: 'user',
+    files: (scope, places) => {
+      const { home, project, env } = places;
+      const dir =
+        scope === 'user'
+          ? env['CODEX_HOME'] || joined(places, home, '.codex')
+          : joined(places, project, '.codex');
+      return [joined(places, dir, 'config.toml')];
+    },
+    projectDir: '.',
+    userDir: '.',
+    entry: ({ command, args }) => ({ command, args }),
+    remote: ({ url }) => ({ url, bearer_token_env_var: 'LOOKFIRST_TOKEN' }),
+    next: 'Start Codex again; /mcp shows the server.',
+  },
+  gemini: {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    format: 'json',
+    servers: 'mcpServers',
+    defaultScope: 'project',
+    files: (scope, places) => [
+      joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
+    ],
+    projectDir: '.',
+    entry: ({ command, args }) => ({ command, args }),
+    remote: ({ url, token }) => ({ httpUrl: url, headers: bearer(token) }),
+    next: 'Start Gemini CLI again; /mcp shows the server.',
+  },
+  cursor: {
+    name: 'cursor',
+    title: 'Cursor',
+    format: 'json',
+    servers: 'mcpServers',
+    defaultScope: 'project',
+    files: (scope, places) => [
+      joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'mcp.json'),
+    ],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor's own variable.
+    projectDir: '${workspaceFolder}',
+    entry: ({ command, args }) => ({ command, args }),
+    remote: ({ url, token }) => ({ url, headers: bearer(token) }),
+    next: 'Switch the server on in Cursor Settings under Tools & MCP.',
+  },
+  // Comments are allowed in VS Code's files.
+  vscode: {
+    name: 'vscode',
+    title: 'VS Code',
+    format: 'json',
+    servers: 'servers',
+    defaultScope: 'project',
+    files: (scope, places) =>
+      scope === 'user'
+        ? [joined(places, settingsDir(places), 'Code', 'User', 'mcp.json')]
+        : [joined(places, places.project, '.vscode', 'mcp.json')],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code's own variable.
+    projectDir: '${workspaceFolder}',
+    entry: ({ command, args }) => ({ type: 'stdio', command, args }),
+    remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
+    next: 'Start the server from the file itself or with "MCP: List Servers".',
+  },
+  // Zed's file holds all settings of the editor, with comments.
+  zed: {
+    name: 'zed',
+    title: 'Zed',
+    format: 'json',
+    servers: 'context_servers',
+    defaultScope: 'project',
+    files: (scope, places) => {
+      if (scope === 'project') return [joined(places, places.project, '.zed', 'settings.json')];
+      return places.platform === 'win32'
+        ? [joined(places, settingsDir(places), 'Zed', 'settings.json')]
+        : [joined(places, xdgDir(places), 'zed', 'settings.json')];
+    },
+    projectDir: undefined,
+    // Older versions of Zed require `source: custom` for servers that are not extensions; newer ones ignore it.
+    entry: ({ command, args }) => ({ source: 'custom', command, args }),
+    remote: ({ url, token }) => ({ url, headers: bearer(token) }),
+    next: 'Zed starts the server when the file is saved; the Agent panel shows it.',
+  },
+  opencode: {
+    name: 'opencode',
+    title: 'opencode',
+    format: 'json',
+    servers: 'mcp',
+    defaultScope: 'project',
+    files: (scope, places) => {
+      const dir = scope === 'user' ? joined(places, xdgDir(places), 'opencode') : places.project;
+      return [joined(places, dir, 'opencode.json'), joined(places, dir, 'opencode.jsonc')];
+    },
+    projectDir: '.',
+    entry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
+    remote: ({ url, token }) => ({ type: 'remote', url, enabled: true, headers: bearer(token) }),
+    next: 'Start opencode again.',
+  },
 };
 
-/** The client of a name somebody typed. */
+/** The client with the name that the user typed. */
 export function clientNamed(name: string): Client | undefined {
   return Object.values(CLIENTS).find((client) => client.name === name);
 }

@@ -1,21 +1,22 @@
 import { asOf } from '../../ledger/as-of.ts';
-import type { PendingChange } from '../../model/entry.ts';
+import type { Effect, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
+import { type Action, type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
+import { clip } from '../../report/bounded.ts';
 import { announce, newChangeId } from '../announce.ts';
+import { bypassEntries } from '../bypass-entries.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
 import type { Refusals } from '../refusals.ts';
 import { keepBefore } from './bytes.ts';
-import { isOwnWork, keepBytesBefore } from './command.ts';
-import { changesElsewhere, judgeAll } from './judge-all.ts';
-import { type Opening, pendingCommand, pendingOf } from './pending.ts';
+import { type BytesBefore, isOwnWork, keepBytesBefore } from './command.ts';
+import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
 import { settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
 
@@ -44,6 +45,16 @@ interface OpenChange {
   /** False: the policy lets changes go on although the journal cannot be written. */
   readonly announced: boolean;
   release(): void;
+}
+
+const MAX_COMMAND_CHARS = 1000;
+
+/** Changes that may be made and are about to be announced. */
+interface Opening {
+  readonly intents: readonly ForeignIntent[];
+  readonly judged: AllowedChanges;
+  readonly options: AnnounceOptions;
+  readonly locked: readonly string[];
 }
 
 /** Changes that other programs make for one session: judged and announced before, settled after. */
@@ -270,4 +281,75 @@ function notSettled(change: string, reason: string): Refusal {
     next: 'fix_argument',
     detail: { reason },
   };
+}
+
+/** The announcement of changes that another program makes. */
+function pendingOf({ world, ledger }: Scene, { intents, judged, options, locked }: Opening): PendingChange {
+  const { effects, writes, bypassed, notices } = judged;
+  const { hold = 'lock', call, tell = 'now' } = options;
+  const change = newChangeId();
+  const [first] = effects;
+  const [intent] = intents;
+  const entry: NewEntry = {
+    kind: 'change',
+    atMs: world.now(),
+    ...ledger.author,
+    root: world.workspace.roots[0] ?? '',
+    ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
+    ...(first === undefined ? {} : { path: first.relative }),
+    change,
+    effects,
+  };
+  return {
+    change,
+    entry,
+    owner: world.owner,
+    ...(hold === 'lock' ? { locked } : {}),
+    foreign: {
+      hold,
+      ...(call === undefined ? {} : { call }),
+      writes: writes.map(({ key, text }) => ({ key, text })),
+      ...(tell === 'settled' ? { untold: notices } : {}),
+      bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
+    },
+  };
+}
+
+function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
+  const creates = first?.before.kind === 'absent';
+  if (intent.kind === 'touch') return creates ? 'create' : 'edit';
+  if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
+  return intent.kind;
+}
+
+/** The announcement of a shell command that runs without a layer. */
+function pendingCommand(
+  { world, ledger }: Scene,
+  {
+    change,
+    text,
+    call,
+    kept,
+  }: {
+    readonly change: string;
+    readonly text: string;
+    readonly call: string | undefined;
+    readonly kept: BytesBefore;
+  },
+): PendingChange {
+  const { effects, writes, command } = kept;
+  const entry: NewEntry = {
+    kind: 'change',
+    atMs: world.now(),
+    ...ledger.author,
+    root: world.workspace.roots[0] ?? '',
+    action: 'run',
+    path: '.',
+    text: clip(text, MAX_COMMAND_CHARS),
+    change,
+    effects,
+  };
+  const named = call === undefined ? {} : { call };
+  const foreign = { hold: 'none', ...named, writes, bypasses: [], command } as const;
+  return { change, entry, owner: world.owner, foreign };
 }

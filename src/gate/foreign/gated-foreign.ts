@@ -1,5 +1,8 @@
 import { listUnsorted } from '../../disk/list.ts';
+import { readSnapshot } from '../../disk/read.ts';
 import { kindOf } from '../../disk/stats.ts';
+import { WHOLE } from '../../model/coverage.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
 import type {
   CallTimes,
   ForeignSession,
@@ -12,13 +15,16 @@ import type { ForeignIntent } from '../../model/intent.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
+import { countLines } from '../../text/byte-lines.ts';
+import { looksBinary } from '../../text/unicode.ts';
 import { runAsTool } from '../calling-tool.ts';
 import type { Gate } from '../gate.ts';
+import { trusted } from '../look.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
-import { type Scene, witnessOutput, witnessShown } from './shown.ts';
-import { sawWhole } from './whole.ts';
+import { recordView, type Scene, witnessOutput, witnessShown } from './shown.ts';
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -159,4 +165,56 @@ function nextSpelling(world: World, path: string): string | undefined {
   } finally {
     located.place.dir.close();
   }
+}
+
+/** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */
+async function sawWhole(
+  scene: Scene,
+  file: { readonly path: string; readonly key: string },
+  shown: ShownBytes,
+): Promise<boolean> {
+  const { world, ledger } = scene;
+  const known = await ledger.recall(file.key);
+  if (known !== undefined && (await isOldNews(scene, known, shown))) return true;
+  const outcome = world.workspace.locate(file.path, 'read');
+  if (!outcome.ok) return false;
+  const { located } = outcome;
+  try {
+    const { place } = located;
+    if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(known) };
+    const snapshot = await readSnapshot(place, limits);
+    if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
+    const { bytes, fingerprint, stamp, racy } = snapshot;
+    world.baselines.remember(fingerprint, bytes);
+    const sighting: Sighting = {
+      key: place.path.key,
+      fingerprint,
+      stamp,
+      racy,
+      coverage: WHOLE,
+      totalLines: countLines(bytes),
+      flags: { ...NO_FLAGS, notText: looksBinary(bytes) },
+      how: 'read',
+      atMs: world.now(),
+    };
+    await recordView(scene, sighting, place.path);
+    return true;
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** The same bytes, seen whole before: there is nothing to add, unless sightings grow old. Whether they are still there is asked when it matters. */
+async function isOldNews({ world }: Scene, known: Sighting, shown: ShownBytes): Promise<boolean> {
+  if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
+  const bytes = await world.baselines.recall(known.fingerprint);
+  return bytes !== undefined && shown.equals(bytes);
+}
+
+function isClean(known: Sighting): known is Sighting & { readonly fingerprint: Fingerprint } {
+  const { clamped, redacted, notText, unverified } = known.flags;
+  if (known.fingerprint === undefined || known.how !== 'read' || known.refusedContent !== undefined)
+    return false;
+  return known.coverage.kind === 'whole' && !(clamped || redacted || notText || unverified);
 }

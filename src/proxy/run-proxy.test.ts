@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { LineWriter } from './lines.ts';
 import type { Received } from './received.ts';
-import { Relay } from './relay.ts';
+import { Relay } from './run-proxy.ts';
 
 function relay(state: { holds: boolean; listens: boolean }) {
   const stream = new PassThrough();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EscapedText } from './escaped-text.ts';
+import { EscapedText } from './aftermath.ts';
 import { Received } from './received.ts';
 
 const TEXT = 'plain, "quoted", back\\slash\ttab\nümlaut 🙂\r\nlast';

@@ -6,6 +6,7 @@ import type { Cli } from './cli.ts';
 
 const KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
+  look: true,
   change: true,
   refusal: true,
   notice: true,

@@ -1,5 +1,6 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
+import { looksOf } from '../dialect/calls/touch.ts';
 import { afterCommand } from './command.ts';
 import type { HookEvent, Reply } from './event.ts';
 import { callId, meaningOf, noticeText, type Scene } from './scene.ts';
@@ -30,7 +31,11 @@ async function noteReads(
   touches: NonNullable<ReturnType<typeof meaningOf>>['touches'],
 ): Promise<void> {
   const foreign = scene.session.foreign();
-  for (const shown of shownLines(touches, answerFor(scene.host.name, event.response))) {
+  const answer = answerFor(scene.host.name, event.response);
+  for (const path of looksOf(touches))
+    if ((await scene.session.resolve(path)).ok)
+      await foreign.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
+  for (const shown of shownLines(touches, answer)) {
     const { path, content, ranges, clamped, redacted } = shown;
     if (!(await scene.session.resolve(path)).ok) continue;
     await foreign.witness({

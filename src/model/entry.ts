@@ -4,7 +4,16 @@ import type { Notice } from './results.ts';
 import type { TurnMark } from './turn.ts';
 import type { Action, NextStep, RefusalCode } from './verdict.ts';
 
-export type EntryKind = 'read' | 'change' | 'refusal' | 'notice' | 'session' | 'bypass' | 'turn' | 'grant';
+export type EntryKind =
+  | 'read'
+  | 'look'
+  | 'change'
+  | 'refusal'
+  | 'notice'
+  | 'session'
+  | 'bypass'
+  | 'turn'
+  | 'grant';
 
 /** One file's state on one side of a change, enough to bring it back. */
 export type Side =
@@ -50,7 +59,7 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly change?: string;
   readonly effects?: readonly Effect[];
   readonly code?: RefusalCode;
-  /** A sentence for people: a notice, a session event, a bypass's reason. */
+  /** A sentence for people: a notice, a session event, a bypass's reason; on an entry of kind `look`, how much was shown. */
   readonly text?: string;
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;

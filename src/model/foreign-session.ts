@@ -29,7 +29,7 @@ export interface ForeignSession {
    * that is only guessed to be the file's is then none of it: the file was shown, but nobody can say what of it.
    */
   witness(
-    event: WitnessEvent | ListingEvent | GuessedEvent,
+    event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,
     times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
@@ -65,6 +65,13 @@ export interface ShownBytes {
 
 /** A tool that nobody has described was called with the path of a file, and showed this. */
 export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
+
+/** A tool that only looks (a search, a file's size) has shown this; it licenses nothing. */
+export interface LookEvent {
+  readonly kind: 'look';
+  readonly path: string;
+  readonly shown: string;
+}
 
 /** A folder was listed in full. */
 export interface ListingEvent {

@@ -1,5 +1,6 @@
 import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
+import { looksOf } from '../dialect/calls/touch.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
@@ -150,13 +151,9 @@ export class Aftermath {
     const command = commandOf(understanding, call.tool);
     if (command !== undefined) await session.witness({ kind: 'command', command }, call.times);
     if (endingOf(response) !== 'done') return;
-    for (const touch of understanding.touches)
-      if (touch.does === 'list')
-        await session.witness({ kind: 'list', path: understanding.place(touch.path) }, call.times);
-    for (const { path: given, content, ranges, clamped } of shownLines(
-      understanding.touches,
-      mcpAnswer(fieldOf(response, 'result.content')),
-    )) {
+    const answer = mcpAnswer(fieldOf(response, 'result.content'));
+    await witnessLooks(call, session, answer.texts ?? []);
+    for (const { path: given, content, ranges, clamped } of shownLines(understanding.touches, answer)) {
       const event = {
         kind: 'read',
         path: understanding.place(given),
@@ -167,6 +164,19 @@ export class Aftermath {
       await session.witness(understanding.guessed ? { ...event, guessed: true } : event, call.times);
     }
   }
+}
+
+/** Listings count as seen; searches and other looks are only journalled. */
+async function witnessLooks(
+  { understanding, times }: Call,
+  session: ForeignSession,
+  texts: readonly string[],
+): Promise<void> {
+  const { touches, place } = understanding;
+  for (const touch of touches)
+    if (touch.does === 'list') await session.witness({ kind: 'list', path: place(touch.path) }, times);
+  for (const path of looksOf(touches))
+    await session.witness({ kind: 'look', path: place(path), shown: texts.join('\n') });
 }
 
 /** The path, if the call reads one whole file and the table says that its text is shown as it is. */
@@ -180,7 +190,11 @@ function wholeFileOf({ understanding }: Call): string | undefined {
 }
 
 function isWorthNoting({ touches, unexplained }: Understanding): boolean {
-  return unexplained || touches.some(({ does }) => does === 'read' || does === 'list');
+  return (
+    unexplained ||
+    touches.some(({ does }) => does === 'read' || does === 'list') ||
+    looksOf(touches).length > 0
+  );
 }
 
 function showsItself({ touches, unexplained }: Understanding): boolean {

@@ -16,6 +16,8 @@ export function whatOf(entry: Entry): string {
   switch (entry.kind) {
     case 'read':
       return [entry.action ?? 'read', entry.lines].filter((word) => word !== undefined).join(' ');
+    case 'look':
+      return `${entry.action ?? 'look'} ${entry.text ?? ''}`;
     case 'change':
       return changeWords(entry);
     case 'refusal':

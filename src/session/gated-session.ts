@@ -1,4 +1,5 @@
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
@@ -177,21 +178,41 @@ export class GatedSession extends SessionLife implements Session {
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
     return this.during(async (world) => {
       const wrong = whyNoOptions(options, { of: 'list', path });
-      return this.noted(wrong ? refused(wrong) : await listFolder(world, this.ledger, { path, options }));
+      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path, options });
+      const looked = await this.noted(outcome);
+      if (looked.ok) await this.#looked(listed(path, looked));
+      return looked;
     });
   }
 
   find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
     return this.during(async (world) => {
       const wrong = whyNoOptions(options, { of: 'find' });
-      return this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, options));
+      const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, options));
+      if (found.ok) {
+        const { paths } = found;
+        const text = counted(paths.length, 'file');
+        await this.#looked({ action: 'search', path: options.path ?? '.', text, shown: paths.join('\n') });
+      }
+      return found;
     });
   }
 
   search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
     return this.during(async (world) => {
       const wrong = whyNoOptions(options, { of: 'search' });
-      return this.noted(wrong ? refused(wrong) : await searchText(world, pattern, options));
+      const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, options));
+      if (found.ok) {
+        const { hits } = found;
+        const text = counted(found.matches, 'match', 'matches');
+        await this.#looked({
+          action: 'search',
+          path: options.path ?? '.',
+          text,
+          shown: JSON.stringify(hits),
+        });
+      }
+      return found;
     });
   }
 
@@ -288,6 +309,15 @@ export class GatedSession extends SessionLife implements Session {
     return this.during(() => this.gate.witness(event));
   }
 
+  /** Journals what was shown. Looking goes on where the journal cannot be written, as reading does. */
+  async #looked(look: Look): Promise<void> {
+    try {
+      await recordLook(this.world(), this.ledger, look);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
   async #one(intent: FileIntent): Promise<Outcome<ChangeResult>> {
     const outcome = await this.perform(intent);
     if (!outcome.ok) return outcome;
@@ -295,4 +325,9 @@ export class GatedSession extends SessionLife implements Session {
     if (result === undefined) throw new Fault('MISUSE', 'a change gave no result');
     return { ok: true, ...result };
   }
+}
+
+function listed(path: string, { entries }: ListResult): Look {
+  const shown = entries.map((entry) => entry.path).join('\n');
+  return { action: 'list', path, text: counted(entries.length, 'entry', 'entries'), shown };
 }

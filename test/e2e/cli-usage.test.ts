@@ -54,7 +54,7 @@ describe('a command line that makes no sense', () => {
     [['log', '--jsn'], '(Did you mean --json?)'],
     [['log', 'extra'], 'too many arguments'],
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
-    [['log', '--kind', 'write'], '"write" is none of read, change, refusal'],
+    [['log', '--kind', 'write'], '"write" is none of read, look, change, refusal'],
     [['log', '--limit', 'many'], 'It must be a whole number.'],
     [['gc', '--older-than', '0d'], '0 is no limit: it would keep everything'],
     [['gc', '--quota', '0'], '0 is no limit: it would keep everything'],

@@ -61,3 +61,11 @@ export function pathsOfTouch(touch: Touch): readonly string[] {
       return touch satisfies never;
   }
 }
+
+/** The paths that a call looks into without seeing a file: what it shows is journalled and licenses nothing. */
+export function looksOf(touches: readonly Touch[]): string[] {
+  return touches.flatMap((touch) => {
+    if (touch.does === 'look') return [touch.path];
+    return touch.does === 'search' ? [touch.path ?? '.'] : [];
+  });
+}

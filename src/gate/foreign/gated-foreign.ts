@@ -9,6 +9,7 @@ import type {
   GuessedEvent,
   ListingEvent,
   Located,
+  LookEvent,
   ShownBytes,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
@@ -22,6 +23,7 @@ import { looksBinary } from '../../text/unicode.ts';
 import { runAsTool } from '../calling-tool.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
+import { counted, recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
 import { recordView, type Scene, witnessOutput, witnessShown } from './shown.ts';
@@ -74,10 +76,15 @@ export class GatedForeign implements ForeignSession {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | GuessedEvent, times?: CallTimes): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent, times?: CallTimes): Witnessed {
     if (event.kind === 'list') {
       const listed = await this.#session.list(event.path, { limit: MAX_LISTED });
       return listed.ok ? { ok: true, notices: [] } : listed;
+    }
+    if (event.kind === 'look') {
+      const text = counted(event.shown === '' ? 0 : event.shown.split('\n').length, 'line');
+      await recordLook(this.#scene.world, this.#scene.ledger, { ...event, action: 'search', text });
+      return { ok: true, notices: [] };
     }
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
     const seen = await witnessShown(this.#during(times), event);

@@ -1,0 +1,39 @@
+import { hash } from 'node:crypto';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NewEntry } from '../model/entry.ts';
+import type { World } from './world.ts';
+
+/** What a list, find or search has shown. */
+export interface Look {
+  readonly action: 'list' | 'search';
+  /** The folder or file that was looked into, as the caller wrote it. */
+  readonly path: string;
+  /** How much was shown, such as `12 entries`. */
+  readonly text: string;
+  /** The shown text itself; only its hash is kept. */
+  readonly shown: string;
+}
+
+/** Journals what was shown: counts and a hash, never the text. */
+export async function recordLook(world: World, ledger: Ledger, look: Look): Promise<void> {
+  const resolved = world.workspace.resolve(look.path);
+  const root = world.workspace.roots[0] ?? '';
+  const at = resolved.ok
+    ? { root: resolved.path.root, path: resolved.path.relative }
+    : { root, path: look.path };
+  const entry: NewEntry = {
+    kind: 'look',
+    atMs: world.now(),
+    ...ledger.author,
+    ...at,
+    action: look.action,
+    text: look.text,
+    sha256: hash('sha256', look.shown, 'hex'),
+  };
+  await world.store.record({ entries: [entry] });
+}
+
+/** `1 file`, `2 files`, `2 entries`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

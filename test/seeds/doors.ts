@@ -1,0 +1,244 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { DialectName } from '../../src/dialect/dialect-name.ts';
+import type { Policy, PresetName } from '../../src/model/policy.ts';
+import type { Outcome } from '../../src/model/verdict.ts';
+import { noticeTexts } from '../../src/report/describe-notice.ts';
+import { explain } from '../../src/report/explain.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { openSession } from '../../src/session/open-session.ts';
+import { type Answer, Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+/** The ways in which a scene can be played. */
+export const DOORS = ['library', 'server', 'proxy'] as const;
+export type Door = (typeof DOORS)[number];
+
+const OFFICIAL = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
+);
+
+/** What a door answered: the text is what a model reads. */
+export interface Said {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly code: string | undefined;
+}
+
+/** One agent at a door. Paths are relative to the root. */
+export interface Agent {
+  read(path: string, lines?: number): Promise<Said>;
+  write(path: string, content: string): Promise<Said>;
+  edit(path: string, from: string, to: string): Promise<Said>;
+  /** Without a line: at the end. The official server behind the proxy has no such tool. */
+  insert(path: string, content: string, afterLine?: number): Promise<Said>;
+  list(path: string): Promise<Said>;
+  /** Of a search, as text; the proxy's server searches names only. */
+  search(pattern: string): Promise<Said>;
+  /** The model's context was summarised. */
+  compacted(): Promise<void>;
+}
+
+export interface Scene extends Scratch, Agent {
+  readonly door: Door;
+  /** Another agent with a name of its own, through the same door. */
+  as(session: string): Promise<Agent>;
+  /** A new process (in the library: a new session) on the same folder and state. */
+  restarted(): Promise<Agent>;
+  /** Writes a file from outside, as an editor would. */
+  put(path: string, content: string): void;
+  text(path: string): string;
+  has(path: string): boolean;
+  /** A path as a refusal of this door spells it. */
+  named(path: string): string;
+}
+
+export interface SceneOptions {
+  readonly preset: PresetName;
+  /** Of the server; default: the default one. */
+  readonly dialect?: DialectName;
+  readonly policy?: Partial<Policy>;
+}
+
+/** Plays a scene through each of the doors, one test each. */
+export function through(
+  title: string,
+  options: SceneOptions & { readonly doors?: readonly Door[] },
+  play: (scene: Scene) => Promise<void>,
+): void {
+  describe(title, () => {
+    it.each(options.doors ?? DOORS)('%s', async (door) => play(await openScene(door, options)));
+  });
+}
+
+/** Refused with this code; says what was answered instead. */
+export async function refused(answer: Promise<Said>, code: string): Promise<string> {
+  const said = await answer;
+  expect(said.ok ? 'allowed' : said.code, said.text).toBe(code);
+  return said.text;
+}
+
+/** Allowed; says why not. */
+export async function allowed(answer: Promise<Said>): Promise<string> {
+  const said = await answer;
+  expect(said.ok, said.text).toBe(true);
+  return said.text;
+}
+
+export async function openScene(door: Door, options: SceneOptions): Promise<Scene> {
+  const places = scratch();
+  if (options.policy !== undefined)
+    writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify(options.policy));
+  const start = STARTS[door];
+  const as = await start(places, options);
+  return {
+    ...places,
+    ...(await as()),
+    door,
+    as,
+    restarted: async () => (await start(places, options))(),
+    put: (path, content) => {
+      mkdirSync(dirname(join(places.root, path)), { recursive: true });
+      writeFileSync(join(places.root, path), content);
+    },
+    text: (path) => readFileSync(join(places.root, path), 'utf8'),
+    has: (path) => existsSync(join(places.root, path)),
+    named: (path) => (door === 'proxy' ? join(places.root, path) : path),
+  };
+}
+
+type Enter = (session?: string) => Promise<Agent>;
+
+const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => Promise<Enter>>> = {
+  library: async (places, { preset, policy = {} }) => {
+    return async (session) => {
+      const opened = await openSession({
+        roots: [places.root],
+        home: places.home,
+        preset,
+        policy,
+        ...(session === undefined ? {} : { session }),
+      });
+      onTestFinished(() => opened.close());
+      return libraryAgent(opened, preset);
+    };
+  },
+  server: async (places, { preset, dialect = 'lookfirst' }) => {
+    const served = await Served.start(places, ['--preset', preset, '--dialect', dialect]);
+    return async (session) => callingAgent(served, SERVER_CALLS[dialect] ?? SERVER_CALLS.lookfirst, session);
+  },
+  proxy: async (places, { preset }) => {
+    const { root } = places;
+    const args = ['proxy', '--root', root, '--preset', preset, '--', process.execPath, OFFICIAL, root];
+    const served = Served.launch(places, args);
+    await served.hello();
+    return async (session) => callingAgent(served, officialCalls(root), session);
+  },
+};
+
+function libraryAgent(session: GatedSession, wording: PresetName): Agent {
+  const said = async (
+    outcome: Promise<Outcome<object>>,
+    text: (result: object) => string = noticesIn(wording),
+  ): Promise<Said> => {
+    const settled = await outcome;
+    if (settled.ok) return { ok: true, text: text(settled), code: undefined };
+    const { refusal } = settled;
+    return { ok: false, text: explain(refusal, { wording, nowMs: Date.now() }), code: refusal.code };
+  };
+  return {
+    read: (path, limit) =>
+      said(session.read(path, limit === undefined ? {} : { limit }), (read) =>
+        String(Reflect.get(read, 'text')),
+      ),
+    write: (path, content) => said(session.write(path, content)),
+    edit: (path, oldString, newString) => said(session.edit(path, [{ oldString, newString }])),
+    insert: (path, content, afterLine) =>
+      said(session.insert(path, content, afterLine === undefined ? {} : { afterLine })),
+    list: (path) => said(session.list(path), JSON.stringify),
+    search: (pattern) => said(session.search(pattern), JSON.stringify),
+    compacted: () => session.compacted(),
+  };
+}
+
+function noticesIn(wording: PresetName): (result: object) => string {
+  return (result) =>
+    'notices' in result && Array.isArray(result.notices)
+      ? noticeTexts(result.notices, '', { wording }).join('\n')
+      : '';
+}
+
+type Call = readonly [tool: string, args: object];
+
+/** How a server spells what an agent does. */
+interface Calls {
+  readonly read: (path: string, lines?: number) => Call;
+  readonly write: (path: string, content: string) => Call;
+  readonly edit: (path: string, from: string, to: string) => Call;
+  readonly insert: (path: string, content: string, afterLine?: number) => Call;
+  readonly list: (path: string) => Call;
+  readonly search: (pattern: string) => Call;
+}
+
+const LOOKFIRST: Calls = {
+  read: (path, limit) => ['read_file', { path, limit }],
+  write: (path, content) => ['write_file', { path, content }],
+  edit: (path, old_string, new_string) => ['edit_file', { path, old_string, new_string }],
+  insert: (path, content, after_line) => ['insert_lines', { path, content, after_line }],
+  list: (path) => ['list_directory', { path }],
+  search: (pattern) => ['search_text', { pattern }],
+};
+
+const SERVER_CALLS: Readonly<Partial<Record<DialectName, Calls>>> & { readonly lookfirst: Calls } = {
+  lookfirst: LOOKFIRST,
+  sandbox: {
+    ...LOOKFIRST,
+    read: (file_path, limit) => ['Read', { file_path, limit }],
+    write: (file_path, content) => ['Write', { file_path, content }],
+    edit: (file_path, old_string, new_string) => ['Edit', { file_path, old_string, new_string }],
+    search: (pattern) => ['Grep', { pattern, output_mode: 'content' }],
+  },
+  lace: {
+    read: (path, endLine) => ['file_read', { path, endLine }],
+    write: (path, content) => ['file_write', { path, content }],
+    edit: (path, old_text, new_text) => ['file_edit', { path, edits: [{ old_text, new_text }] }],
+    insert: (path, content, line) => ['file_insert', { path, content, line }],
+    list: (path) => ['file_list', { path }],
+    search: (pattern) => ['ripgrep_search', { pattern }],
+  },
+};
+
+function officialCalls(root: string): Calls {
+  const at = (path: string): string => join(root, path);
+  return {
+    read: (path, head) => ['read_text_file', { path: at(path), head }],
+    write: (path, content) => ['write_file', { path: at(path), content }],
+    edit: (path, oldText, newText) => ['edit_file', { path: at(path), edits: [{ oldText, newText }] }],
+    insert: () => expect.fail('the official server has no tool that inserts'),
+    list: (path) => ['list_directory', { path: at(path) }],
+    search: (pattern) => ['search_files', { path: root, pattern }],
+  };
+}
+
+function callingAgent(served: Served, calls: Calls, session: string | undefined): Agent {
+  const meta = session === undefined ? undefined : { 'dev.lookfirst/session': session };
+  const call = async ([tool, args]: Call): Promise<Said> => said(await served.call(tool, args, meta));
+  return {
+    read: (path, lines) => call(calls.read(path, lines)),
+    write: (path, content) => call(calls.write(path, content)),
+    edit: (path, from, to) => call(calls.edit(path, from, to)),
+    insert: (path, content, afterLine) => call(calls.insert(path, content, afterLine)),
+    list: (path) => call(calls.list(path)),
+    search: (pattern) => call(calls.search(pattern)),
+    compacted: async () => {
+      const params = meta === undefined ? {} : { _meta: meta };
+      served.client.send({ jsonrpc: '2.0', method: 'notifications/dev.lookfirst/compacted', params });
+    },
+  };
+}
+
+function said({ ok, text, outcome }: Answer): Said {
+  return { ok, text, code: ok ? undefined : String(outcome['code']) };
+}

@@ -35,7 +35,7 @@ case $event in '' | PreToolUse | BeforeTool | preToolUse | tool.execute.before |
 input=$(cat)
 [ -z "$LOOKFIRST_STORE$LOOKFIRST_SESSION" ] || fast=
 [ -z "$LOOKFIRST_HOME" ] || [ "$LOOKFIRST_HOME" = "$home" ] || fast=
-case $PWD$CLAUDE_PROJECT_DIR$GEMINI_PROJECT_DIR$CURSOR_PROJECT_DIR in *[![:print:]]*) fast= ;; esac
+case $PWD$CLAUDE_CODE_SHELL_PREFIX$CLAUDE_PROJECT_DIR$GEMINI_PROJECT_DIR$CURSOR_PROJECT_DIR in *[![:print:]]*) fast= ;; esac
 for curl in /usr/bin/curl /bin/curl /usr/local/bin/curl /opt/homebrew/bin/curl ''; do [ -x "$curl" ] && break; done
 if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   host=
@@ -44,6 +44,7 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   if answer=$(cd "$home/run" && printf '%s' "$input" | "$curl" -q -sf --noproxy '*' --max-time 6 \\
     --unix-socket "hook-$host-$uid.sock" -H 'Expect:' -H 'Content-Type: application/json' \\
     -H "X-Lookfirst-Program: $program" -H "X-Lookfirst-Event: $event" -H "X-Lookfirst-Failure: $failure" -H "X-Lookfirst-Cwd: $PWD" \\
+    -H "X-Lookfirst-Shell: $CLAUDE_CODE_SHELL_PREFIX" \\
     -H "X-Lookfirst-Project: \${CLAUDE_PROJECT_DIR:-\${GEMINI_PROJECT_DIR:-$CURSOR_PROJECT_DIR}}" \\
     --data-binary @- "http://lookfirst/$client" 2>/dev/null); then
     [ -z "$answer" ] || printf '%s\\n' "$answer"

@@ -3,6 +3,7 @@ import { patchIntents } from '../dialect/calls/patch.ts';
 import { namesOf } from '../dialect/calls/shell/names.ts';
 import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
+import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, Reply } from './event.ts';
 import { configurationRefusal, operatorRefusal } from './operator.ts';
@@ -21,16 +22,33 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   for (const write of writesOf(run.command)) {
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
     const intents = await intentsOf(scene, run, write);
-    const ours = await configurationRefusal(scene, intents);
-    if (ours !== undefined) return deniedByUser(scene, ours);
-    for (const intent of intents) {
-      const vetted = await scene.session.vetCommandWrite(intent, how);
-      if (!vetted.ok) return denied(scene, vetted.refusal);
-      writes.push(intent.kind === 'move' ? intent.destination : intent.path);
-    }
+    const denial = await denialOf(scene, intents, how);
+    if (denial !== undefined) return denial;
+    writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
   }
-  await scene.session.announceCommand(run.command, { call: callId(event), writes });
+  const layer = layerExpectation(scene, run);
+  await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });
   return { verdict: 'pass' };
+}
+
+async function denialOf(
+  scene: Scene,
+  intents: readonly ForeignIntent[],
+  how: 'edit' | 'replace',
+): Promise<Reply | undefined> {
+  const ours = await configurationRefusal(scene, intents);
+  if (ours !== undefined) return deniedByUser(scene, ours);
+  for (const intent of intents) {
+    const vetted = await scene.session.vetCommandWrite(intent, how);
+    if (!vetted.ok) return denied(scene, vetted.refusal);
+  }
+  return undefined;
+}
+
+/** A layer would hide the writes of a background command from everyone until it ends. */
+function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpectation {
+  if (background === true) return 'never';
+  return shell === 'layered' ? 'expected' : 'possible';
 }
 
 /** A write of the shell as changes that the gate can judge. */

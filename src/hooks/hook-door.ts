@@ -15,6 +15,8 @@ export interface HookSettings {
   readonly project?: string;
   /** Given instead of the host's session id; a sub-agent's id is still added. */
   readonly session?: string;
+  /** The program that the host puts before the lines of its shell. */
+  readonly shellPrefix?: string;
   readonly state: StateFlags;
 }
 
@@ -39,7 +41,8 @@ export class HookDoor {
     const session = await sessions.session(sessionOf(settings, event));
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
     const { policy, workspace } = sessions.world;
-    return respond({ host: settings.host, session, policy, roots: workspace.roots, cwd }, event);
+    const shell = policy.hooks.shell === 'layer' && isOurPrefix(settings) ? 'layered' : 'plain';
+    return respond({ host: settings.host, session, policy, roots: workspace.roots, cwd, shell }, event);
   }
 
   async close(): Promise<void> {
@@ -70,6 +73,11 @@ export class HookDoor {
     this.#open.delete(oldest[0]);
     void oldest[1].then((sessions) => sessions.close()).catch(() => undefined);
   }
+}
+
+/** `init` writes the prefix under this name into the state folder. */
+function isOurPrefix({ shellPrefix }: HookSettings): boolean {
+  return shellPrefix !== undefined && /(^|\/)lookfirst-shell$/.test(shellPrefix);
 }
 
 function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): readonly string[] {

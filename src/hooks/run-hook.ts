@@ -22,6 +22,8 @@ export interface HookProcess extends Surroundings {
   tell(text: string): void;
 }
 
+/** Claude Code starts the lines of its shell with the program in this variable. */
+const SHELL_PREFIX_VARIABLE = 'CLAUDE_CODE_SHELL_PREFIX';
 const IDLE_MS = 10 * 60_000;
 const CHECK_MS = 5_000;
 
@@ -93,6 +95,7 @@ function settingsOf(
 ): HookSettings {
   const { values, host, preset } = given;
   const session = values.session || env['LOOKFIRST_SESSION'] || undefined;
+  const shellPrefix = env[SHELL_PREFIX_VARIABLE] || undefined;
   const project = host.projectVariable === undefined ? undefined : env[host.projectVariable] || undefined;
   return {
     host,
@@ -100,6 +103,7 @@ function settingsOf(
     roots: values.root ?? [],
     ...(session === undefined ? {} : { session }),
     ...(project === undefined ? {} : { project }),
+    ...(shellPrefix === undefined ? {} : { shellPrefix }),
     state: {
       ...(values.store === undefined ? {} : { store: values.store }),
       ...(values.policy === undefined ? {} : { policy: values.policy }),
@@ -171,11 +175,13 @@ async function answerResident(door: HookDoor, { client, text, headers }: Residen
   if (typeof host === 'string') return misused(host);
   const declaredEvent = headers['x-lookfirst-event'];
   const project = headers['x-lookfirst-project'];
+  const shellPrefix = headers['x-lookfirst-shell'];
   const settings: HookSettings = {
     host,
     cwd: headers['x-lookfirst-cwd'] ?? '/',
     roots: [],
     ...(project ? { project } : {}),
+    ...(shellPrefix ? { shellPrefix } : {}),
     state: {},
   };
   const onFailure = headers['x-lookfirst-failure'] === 'pass' ? 'pass' : 'deny';

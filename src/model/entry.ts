@@ -89,6 +89,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly rewindTo?: string;
   /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
   readonly grant?: Grant;
+  /** On the change of a shell command: why it may have changed files that this entry does not name. */
+  readonly uncovered?: string;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
 }
@@ -160,13 +162,22 @@ interface ForeignAnnouncement {
   readonly bypasses: readonly NewEntry[];
 }
 
-/** What was kept of the files before a shell command that runs without a layer. */
+/** What was kept of the files before a shell command of a host. */
 export interface AnnouncedCommand {
   /** The state of git work trees, by root. */
   readonly snapshots: readonly TreeSnapshot[];
   /** Why files that the session has not seen are not covered, if they are not. */
   readonly uncovered?: string;
+  readonly layer?: LayerExpectation;
+  /** The command runs on a layer, and the commit of that layer records what it changes. */
+  readonly onLayer?: true;
 }
+
+/**
+ * Whether the client's shell prefix is expected to run a command on a layer. `expected`: only seen files were kept before it.
+ * `never`: it runs in the background, where a layer would hide its writes. `possible`: nothing is known.
+ */
+export type LayerExpectation = 'expected' | 'possible' | 'never';
 
 /** The state of a git work tree before a command. Paths are relative to the root. */
 export interface TreeSnapshot {

@@ -1,3 +1,4 @@
+import type { LayerExpectation } from './entry.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
 import type { CommandPolicy } from './policy.ts';
 import type {
@@ -106,6 +107,8 @@ export interface AnnounceOptions {
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
   /** Files that the command writes for certain, also those that are not there yet. */
   readonly writes?: readonly string[];
+  /** Default `possible`. */
+  readonly layer?: LayerExpectation;
 }
 
 /**
@@ -139,6 +142,10 @@ export interface RunOptions {
   readonly cwd?: string | undefined;
   /** Default `kept`: bounded in the result, whole in the state folder. `inherit`: this process's own input and output. */
   readonly output?: 'kept' | 'inherit' | undefined;
+  /** Whether the model is shown the result. Default `shown`: small diffs count as seen. `silent`: it sees only the output. */
+  readonly answer?: 'shown' | 'silent' | undefined;
+  /** The command as the journal names it; default: the command itself. */
+  readonly title?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called now and then with the number of bytes that the command has printed. */
   readonly onProgress?: ((bytes: number) => void) | undefined;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, unlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, unlinkSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing } from '../model/errno.ts';
@@ -54,6 +54,8 @@ export async function candidatesSince(
   { root, index, loose }: TreeSnapshot,
   signal: AbortSignal,
 ): Promise<readonly Candidate[] | Unavailable> {
+  // Git takes a missing index for an empty one, and every file would look new.
+  if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
   const changed = await changedTracked(root, index, signal);
   if ('unavailable' in changed) return changed;
   const untracked = await untrackedFiles(root, index, signal);

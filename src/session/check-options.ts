@@ -66,6 +66,8 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     writes: oneOf('judged', 'apply', 'seen-only', 'discard'),
     cwd: TEXT,
     output: oneOf('kept', 'inherit'),
+    answer: oneOf('shown', 'silent'),
+    title: TEXT,
   }),
   undo: fieldsOf({
     change: TEXT,

@@ -272,6 +272,14 @@ export class GatedSession extends SessionLife implements Session {
     return this.during(() => this.gate.announcements.announceCommand(command, options));
   }
 
+  /** The client's shell prefix runs an announced command on a layer now; false if it must not, or if there is no sandbox. */
+  moveToLayer(change: string): Promise<boolean> {
+    return this.during(async (world) => {
+      const probe = await world.processes.probe();
+      return probe.ok && this.gate.announcements.moveToLayer(change);
+    });
+  }
+
   /** May a shell command write this file? Paths outside the workspace are not judged. */
   vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommandWrite(intent, how));

@@ -28,7 +28,7 @@ export async function runCommand(
   const probe = await world.processes.probe();
   if (!probe.ok) return refused(noSandbox(`${probe.missing}; ${probe.cure}`));
   if (typeof command === 'object' && 'kept' in command) return applyKept(world, ledger, { command, probe });
-  const cwd = folderAt(world, options.cwd);
+  const cwd = folderAt(world, options);
   if (!cwd.ok) return cwd;
   world.processes.expire(world.now());
   const scratch = await scratchFolders(world);
@@ -69,6 +69,7 @@ async function applyKept(
     command: layer.command,
     writes: 'apply',
     meanwhile: 'overwrite',
+    answer: 'shown',
   };
   const committed = await commitCommand(world, ledger, commit);
   if (!committed.ok) return committed;
@@ -96,11 +97,13 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     removeLayer(layer);
     return { ok: true, ended: end.why, output, ...NOTHING_DONE };
   }
-  const text = typeof ended.command === 'string' ? ended.command : ended.command.join(' ');
+  const line = typeof ended.command === 'string' ? ended.command : ended.command.join(' ');
+  const text = ended.options.title ?? line;
   const writes = ended.options.writes ?? world.policy.commands.writes;
   const { attributes } = ended.probe;
   try {
-    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge' } as const;
+    const { answer = 'shown' } = ended.options;
+    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer } as const;
     const committed = await commitCommand(world, ledger, commit);
     if (!committed.ok) return keptFor(layer, committed, { session: ledger.session, command: text, output });
     removeLayer(layer);
@@ -148,9 +151,11 @@ function howToRun(
   return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };
 }
 
-/** Canonical path of the folder in which a command starts. */
-function folderAt(world: World, given: string | undefined): Outcome<{ readonly path: string }> {
+/** Canonical path of the folder in which a command starts. Only a confined one must start in the workspace. */
+function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ readonly path: string }> {
   const outcome = world.workspace.locate(given ?? world.workspace.roots[0] ?? '', 'run');
+  const isOutside = !outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE';
+  if (isOutside && profile === 'undo' && given?.startsWith('/')) return { ok: true, path: given };
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   located.place.dir.close();

@@ -30,6 +30,8 @@ export interface HookRequest {
   readonly files: HookFiles;
   /** Also deny the client's own edit tools. */
   readonly only: boolean;
+  /** Whether the client's shell runs on a layer, if the client has a place for it. */
+  readonly shell: 'layer' | 'images';
 }
 
 /** What was done to one file, or would be. */
@@ -83,15 +85,18 @@ export function configureHooks(
   }
   const pieces = settings.pieces(hooks.files);
   const denials = settings.only ?? [];
+  const layered = settings.shell === undefined ? [] : [settings.shell(hooks.files)];
   if (action === 'init') {
     const file = settings.file(scope ?? settings.defaultScope, places);
-    const all = hooks.only ? [...pieces, ...denials] : pieces;
+    const all = [...pieces, ...(hooks.shell === 'layer' ? layered : []), ...(hooks.only ? denials : [])];
     return [changeFile(request, file, (text) => addPieces(text, all, settings.header), settings.next)];
   }
   const scopes: readonly Scope[] = scope === undefined ? ['project', 'user'] : [scope];
   return scopes
     .map((each) => settings.file(each, places))
-    .map((file) => changeFile(request, file, (text) => removedHooks(text, [...pieces, ...denials]), ''))
+    .map((file) =>
+      changeFile(request, file, (text) => removedHooks(text, [...pieces, ...layered, ...denials]), ''),
+    )
     .filter((report) => !report.ok || report.did !== 'nothing');
 }
 

@@ -11,23 +11,27 @@ import {
 import { dirname, join } from 'node:path';
 import { hookScript, type ScriptPlaces } from '../../config/hook-script.ts';
 import { isMissing } from '../../model/errno.ts';
+import { shellPrefixScript } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
 
 /** The paths of the files that hooks run. */
 export function hookFiles(home: string): HookFiles {
-  return { script: join(home, 'bin', 'lookfirst-hook'), plugin: join(home, 'bin', 'lookfirst-opencode.js') };
+  const at = (name: string): string => join(home, 'bin', name);
+  return {
+    script: at('lookfirst-hook'),
+    plugin: at('lookfirst-opencode.js'),
+    shell: at('lookfirst-shell'),
+  };
 }
 
-/** Writes the script and the plugin into the state folder, each in one step: a hook may run the old one meanwhile. */
+/** Writes the scripts and the plugin into the state folder, each in one step: a hook may run the old one meanwhile. */
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
   const files = hookFiles(places.home);
   mkdirSync(dirname(files.script), { recursive: true, mode: 0o700 });
   const uid = process.getuid?.() ?? 0;
-  replace(files.script, (path) => {
-    writeFileSync(path, hookScript({ ...places, program, uid }));
-    chmodSync(path, 0o755);
-  });
+  replaceScript(files.script, hookScript({ ...places, program, uid }));
+  replaceScript(files.shell, shellPrefixScript([places.node, program]));
   // The plugin is built beside the program's folder.
   const plugin = join(dirname(program), '..', 'opencode.js');
   replace(files.plugin, (path) => copyFileSync(plugin, path));
@@ -41,6 +45,13 @@ export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'progra
     if (isMissing(error)) return false;
     throw error;
   }
+}
+
+function replaceScript(path: string, text: string): void {
+  replace(path, (temporary) => {
+    writeFileSync(temporary, text);
+    chmodSync(temporary, 0o755);
+  });
 }
 
 function replace(path: string, write: (temporary: string) => void): void {

@@ -7,12 +7,16 @@ export interface HookFiles {
   readonly script: string;
   /** The plugin for opencode. */
   readonly plugin: string;
+  /** The program that Claude Code puts before the lines of its shell. */
+  readonly shell: string;
 }
 
 /** A piece that `init --hooks` adds to a client's settings. */
 export interface HookPiece {
-  /** The keys that lead to the list. */
+  /** The keys that lead to the list or the member. */
   readonly at: readonly string[];
+  /** `item` of a list, the default, or the value of a `member`. A member that the user has set stays as it is. */
+  readonly kind?: 'item' | 'member';
   readonly item: JsonValue;
 }
 
@@ -23,6 +27,8 @@ export interface HookSettings {
   /** Members that a new file must begin with. */
   readonly header?: Readonly<Record<string, JsonValue>>;
   pieces(files: HookFiles): readonly HookPiece[];
+  /** The piece that runs the client's shell on a layer. */
+  shell?(files: HookFiles): HookPiece;
   /** Pieces that also deny the client's own edit tools (`--only`). */
   readonly only?: readonly HookPiece[];
   /** The next step for the user. */
@@ -70,6 +76,7 @@ const CLAUDE_CODE: HookSettings = {
       ...CLAUDE_EVENTS.map((event) => ({ at: ['hooks', event], item: { hooks: [hook(event)] } })),
     ];
   },
+  shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
   only: ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
     at: ['permissions', 'deny'],
     item: tool,

@@ -3,7 +3,11 @@ import type { ClientName } from './client.ts';
 import { HOOK_SETTINGS, type HookSettings } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
 
-const FILES = { script: '/state/bin/lookfirst-hook', plugin: '/state/bin/lookfirst-opencode.js' };
+const FILES = {
+  script: '/state/bin/lookfirst-hook',
+  plugin: '/state/bin/lookfirst-opencode.js',
+  shell: '/state/bin/lookfirst-shell',
+};
 const CLIENTS = Object.entries(HOOK_SETTINGS) as [ClientName, HookSettings][];
 
 const EXISTING = [
@@ -20,15 +24,17 @@ const EXISTING = [
 ] as const;
 
 describe.each(CLIENTS)('%s', (_name, settings) => {
-  const pieces = [...settings.pieces(FILES), ...(settings.only ?? [])];
+  const layered = settings.shell === undefined ? [] : [settings.shell(FILES)];
+  const pieces = [...settings.pieces(FILES), ...layered, ...(settings.only ?? [])];
 
   it('makes a new file that JSON.parse reads, with every piece', () => {
     const made = addPieces(undefined, pieces, settings.header);
     if (!made.ok || made.text === undefined) throw new Error('not made');
     const document = JSON.parse(made.text);
-    for (const { at, item } of pieces) {
-      const list = at.reduce((value, key) => value[key], document);
-      expect(list).toContainEqual(item);
+    for (const { at, item, kind } of pieces) {
+      const value = at.reduce((outer, key) => outer[key], document);
+      if (kind === 'member') expect(value).toBe(item);
+      else expect(value).toContainEqual(item);
     }
   });
 
@@ -59,4 +65,14 @@ it('leaves a file alone that is not JSON, and says where', () => {
 it('does not take a value for a list', () => {
   const pieces = [{ at: ['hooks', 'PreToolUse'], item: { x: 1 } }];
   expect(addPieces('{"hooks": {"PreToolUse": "text"}}', pieces)).toMatchObject({ ok: false });
+});
+
+it('leaves a member that the user has set, and takes only ours out', () => {
+  const piece = { at: ['env', 'PREFIX'], kind: 'member', item: '/state/bin/lookfirst-shell' } as const;
+  const text = '{"env": {"PREFIX": "mine"}}';
+  expect(addPieces(text, [piece])).toEqual({ ok: true, text });
+  expect(removePieces(text, [piece])).toEqual({ ok: true, text });
+  const added = addPieces('{"env": {"A": "b"}}', [piece]);
+  expect(added).toMatchObject({ ok: true, text: expect.stringContaining('lookfirst-shell') });
+  if (added.ok) expect(removePieces(added.text, [piece])).toEqual({ ok: true, text: '{"env": {"A": "b"}}' });
 });

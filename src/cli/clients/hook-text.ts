@@ -6,7 +6,7 @@ import { compact, type JsonValue, styleOf } from './json-style.ts';
 import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 
 /** Marks what is ours in a client's settings: the names of our files in the state folder. */
-const OURS = /lookfirst-(?:hook|opencode)\b/;
+const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
 /** Adds pieces to a settings file. Pieces of ours that are there already are replaced; all other bytes stay. */
 export function addPieces(
@@ -20,12 +20,13 @@ export function addPieces(
   for (const piece of pieces) {
     const root = rootOf(result);
     if (root === undefined || root.members.length === 0) {
-      const bare = JSON.stringify({ ...header, ...nested(piece.at, [piece.item]) }, null, 2);
+      const bare = JSON.stringify({ ...header, ...nested(piece.at, contentOf(piece)) }, null, 2);
       result =
         root === undefined ? `${bare}\n` : spliced(result, [{ from: root.from, to: root.to, put: bare }]);
       continue;
     }
     const splice = addition(result, root, piece);
+    if (splice === 'set') continue;
     if (splice === undefined) return cannotEdit(`${piece.at.join('.')} is not a list`);
     result = spliced(result, [splice]);
   }
@@ -58,21 +59,31 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** Adds a piece to its list, or creates the list in the deepest existing object. Undefined if the place holds no list. */
-function addition(text: string, root: ObjectNode, { at, item }: HookPiece): Splice | undefined {
+/** What a piece adds where nothing is yet. */
+function contentOf({ kind, item }: HookPiece): JsonValue {
+  return kind === 'member' ? item : [item];
+}
+
+/**
+ * Adds a piece to its list, or creates list or member in the deepest existing object. `set`: the user has set the member.
+ * Undefined if the place holds no list.
+ */
+function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
+  const { at, item, kind } = piece;
   let node: ConfigNode = root;
   for (const [depth, key] of at.entries()) {
     if (node.kind !== 'object') return undefined;
     const member = memberOf(node, key);
     if (member === undefined) {
       const rest = at.slice(depth + 1);
-      const value = rest.length === 0 ? [item] : nested(rest, [item]);
+      const value = rest.length === 0 ? contentOf(piece) : nested(rest, contentOf(piece));
       const added = newMember(key, value, styleOf(text));
       if (node.members.length > 0) return insertFirst(text, node, added);
       return { from: node.from + 1, to: node.from + 1, put: `${JSON.stringify(key)}: ${compact(value)}` };
     }
     node = member.value;
   }
+  if (kind === 'member') return 'set';
   return node.kind === 'array' ? newItem(text, node, item) : undefined;
 }
 
@@ -89,6 +100,7 @@ function newItem(text: string, list: ArrayNode, item: JsonValue): Splice {
 function withoutOurs(text: string, at: readonly string[], pieces: readonly HookPiece[]): string {
   const root = rootOf(text);
   const list = root === undefined ? undefined : nodeAt(root, at);
+  if (list?.kind === 'string') return OURS.test(list.value) ? withoutMember(text, at) : text;
   if (list?.kind !== 'array') return text;
   const ours = list.items.filter((item) => isOurs(text, item, { at, pieces }));
   const [first] = ours;

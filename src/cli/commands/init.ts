@@ -2,11 +2,18 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { canonicalPath } from '../../records/canonical-path.ts';
-import { placesOf } from '../../session/configured.ts';
+import { canRunCommands } from '../../session/command-places.ts';
+import { placesOf, policyOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
-import { type ConfigureRequest, configureClient, configureHooks, reportText } from '../clients/configure.ts';
+import {
+  type ConfigureReport,
+  type ConfigureRequest,
+  configureClient,
+  configureHooks,
+  reportText,
+} from '../clients/configure.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -107,18 +114,40 @@ async function configure(
     dryRun: flags.dryRun === true,
     former: new FormerFiles(home),
   };
-  const hooks = { files: hookFiles(home), only: flags.only === true };
   const wantsHooks = action === 'remove' || flags.hooks === true;
-  if (action === 'init' && wantsHooks && !request.dryRun) {
+  const addsHooks = action === 'init' && wantsHooks;
+  const shell = addsHooks ? await shellOf(cli, home) : 'images';
+  const hooks = { files: hookFiles(home), only: flags.only === true, shell };
+  if (addsHooks && !request.dryRun) {
     const [node = '', program = ''] = cli.self;
     writeHookFiles({ home, node, program });
   }
   const reports = [...configureClient(request), ...(wantsHooks ? configureHooks({ ...request, hooks }) : [])];
-  for (const report of reports) {
-    if (flags.json === true) await cli.terminal.printJson({ dryRun: request.dryRun, ...report });
-    // The difference shows lines of a file that may have come with somebody else's project.
-    else if (report.ok) await cli.terminal.print(cli.terminal.shown(reportText(report, request).trimEnd()));
-    else cli.terminal.tell(reportText(report, request).trimEnd());
-  }
+  for (const report of reports) await print(cli, { report, request, json: flags.json });
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
+}
+
+/** A client's shell runs on a layer if the policy wants it and this machine can. */
+async function shellOf(cli: Cli, home: string): Promise<'layer' | 'images'> {
+  if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
+  return (await canRunCommands(cli, {}, home)).ok ? 'layer' : 'images';
+}
+
+async function print(
+  { terminal }: Cli,
+  {
+    report,
+    request,
+    json,
+  }: {
+    readonly report: ConfigureReport;
+    readonly request: ConfigureRequest;
+    readonly json?: boolean | undefined;
+  },
+): Promise<void> {
+  const text = reportText(report, request).trimEnd();
+  if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
+  // The difference shows lines of a file that may have come with somebody else's project.
+  else if (report.ok) await terminal.print(terminal.shown(text));
+  else terminal.tell(text);
 }

@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { Fault } from '../../model/fault.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
 import { harmless } from '../../report/bounded.ts';
@@ -12,6 +10,7 @@ import type { Cli } from '../cli.ts';
 import { EXIT } from '../exit-code.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
+import { runShellLine, shellPrefixScript } from '../shell-prefix.ts';
 
 interface Flags extends StateFlags {
   readonly json?: boolean;
@@ -68,7 +67,9 @@ export function defineRun(cli: Cli): Command {
       if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
         command.error('error: which command? Put -- and the command at the end');
       cli.end(
-        flags.prefix === undefined ? await run(cli, words, flags) : await runLine(cli, flags.prefix, flags),
+        flags.prefix === undefined
+          ? await run(cli, words, flags)
+          : await runShellLine(cli, flags.prefix, flags),
       );
     });
 }
@@ -84,25 +85,6 @@ Examples:
   lookfirst run --confine -- ./untrusted.sh
   lookfirst run --apply c0a1b2c3d4e`;
 
-/**
- * A line of Claude Code's shell. Inside that program's own sandbox there is neither a layer nor our state: then the line runs
- * without undo, and says so, because the host's own hooks still judge it.
- */
-async function runLine(cli: Cli, line: string, flags: Flags): Promise<number> {
-  try {
-    return await run(cli, [], flags);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    cli.terminal.tell(`lookfirst: this command cannot be undone: ${error.message} [${error.code}]`);
-    const { status } = spawnSync(shellOf(cli), ['-c', line], { cwd: cli.cwd, stdio: 'inherit' });
-    return status ?? EXIT.fault;
-  }
-}
-
-function shellOf({ env }: Cli): string {
-  return env['SHELL'] || '/bin/sh';
-}
-
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
   const roots = (flags.root ?? [commandRoot(cli)]).map((root) => resolve(cli.cwd, root));
   const sessions = await openWorkspace(cli, flags, roots);
@@ -111,17 +93,15 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
   // The terminal interrupts the command as well; what it did until then must not be committed.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
-    const session = await sessions.session(sessionOf(cli, flags));
-    const outcome = await session.run(commandOf(cli, words, flags), {
+    const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || WHO);
+    const command: SandboxedCommand = flags.apply === undefined ? words : { kept: flags.apply };
+    const outcome = await session.run(command, {
       ...optionsOf(flags),
       cwd: flags.root === undefined ? cli.cwd : undefined,
       signal: ending.signal,
     });
     if (outcome.ok) return await show(cli, outcome, flags);
-    const { code, detail } = outcome.refusal;
-    if (code === 'NO_SANDBOX' && flags.prefix !== undefined)
-      throw new Fault('CONFIG_INVALID', detail?.reason ?? 'there is no sandbox here');
-    const { layer } = detail ?? {};
+    const { layer } = outcome.refusal.detail ?? {};
     const hint = layer === undefined ? undefined : `lookfirst run --apply ${layer} commits it all the same.`;
     await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
     return EXIT.refused;
@@ -129,17 +109,6 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
     process.off('SIGINT', end).off('SIGTERM', end);
     await sessions.close();
   }
-}
-
-/** Claude Code's shell names its conversation; a person's has no name. */
-function sessionOf({ env }: Cli, { session, prefix }: Flags): string {
-  const conversation = prefix === undefined ? undefined : env['CLAUDE_CODE_SESSION_ID'];
-  return session || env['LOOKFIRST_SESSION'] || conversation || WHO;
-}
-
-function commandOf(cli: Cli, words: readonly string[], { apply, prefix }: Flags): SandboxedCommand {
-  if (apply !== undefined) return { kept: apply };
-  return prefix === undefined ? words : [shellOf(cli), '-c', prefix];
 }
 
 function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json }: Flags): RunOptions {
@@ -155,35 +124,8 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
   if (flags.json === true) await cli.terminal.printJson(result);
   // stdout is the command's own.
-  else if (flags.discard !== true && flags.prefix === undefined)
-    for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
+  else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
   return result.ended === 'timeout' ? TIMED_OUT : INTERRUPTED;
-}
-
-/**
- * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its Bash tool
- * ends in noting the working folder; that one runs on a layer. Everything else (MCP servers, hooks) runs as it is.
- * `self` is how this program is started: an executable and its first arguments, all absolute.
- */
-function shellPrefixScript(self: readonly string[]): string {
-  const program = self.map(quoted).join(' ');
-  const checks = self.map((path) => `[ -e ${quoted(path)} ]`).join(' && ');
-  return `#!/bin/sh
-# Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that undo takes them back.
-case \${1-} in
-  *'pwd -P >| '*) ;;
-  *) exec "\${SHELL:-/bin/sh}" -c "\${1-}" ;;
-esac
-if ${checks}; then
-  exec ${program} run --prefix "$1"
-fi
-echo 'lookfirst: not found any more; this command runs without undo. Remove CLAUDE_CODE_SHELL_PREFIX from the settings.' >&2
-exec "\${SHELL:-/bin/sh}" -c "$1"
-`;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\\\''")}'`;
 }

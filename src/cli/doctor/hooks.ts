@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
+import { Records } from '../../records/records.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Places, type Scope } from '../clients/client.ts';
@@ -94,12 +95,44 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check>
     } catch (error) {
       yield fail(subject, `the hook configured in ${file} cannot run: ${reasonOf(error)}`);
     }
+    if (settings.shell !== undefined) yield await checkShell(cli, { name, file, home, stage });
     const [, program = ''] = cli.self;
     if (!isCurrent({ home, program }))
       yield warn(
         subject,
         `the hook calls another copy of Lookfirst; lookfirst init ${name} --hooks updates it`,
       );
+  }
+}
+
+interface ShellCheck {
+  readonly name: ClientName;
+  /** The settings file with our hooks. */
+  readonly file: string;
+  readonly home: string;
+  readonly stage: Stage;
+}
+
+/** Does a command of the client's shell run on a layer, and become a change that can be undone? */
+async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<Check> {
+  const subject = `${name} shell`;
+  const { shell, script } = hookFiles(home);
+  if (!textOf(file).includes(shell))
+    return warn(subject, 'its commands run without a layer: images before and after record what they change');
+  const { workspace } = stage;
+  const command = 'echo layered > by-shell.txt';
+  try {
+    await call(script, name, before(workspace, 'Bash', { command }));
+    const line = `eval '${command}' < /dev/null && pwd -P >| /dev/null`;
+    const env = { ...process.env, CLAUDE_CODE_SESSION_ID: SESSION };
+    const { stderr } = spawnSync(shell, [line], { cwd: workspace, env, encoding: 'utf8' });
+    const records = await Records.open(placesOf(cli, {}));
+    const filter = { session: SESSION, root: workspace, kinds: ['change'], limit: 1 } as const;
+    const [entry] = await records.store.entries(filter).finally(() => records.close());
+    if (entry?.text === command) return ok(subject, 'a command ran on a layer and can be undone');
+    return warn(subject, `a command ran without a layer${stderr === '' ? '' : `: ${stderr.trim()}`}`);
+  } catch (error) {
+    return fail(subject, `the prefix ${shell} cannot run: ${reasonOf(error)}`);
   }
 }
 
@@ -113,8 +146,12 @@ function stateHome(cli: Cli): string | undefined {
 }
 
 function hasOurHooks(path: string): boolean {
+  return /lookfirst-(?:hook|opencode)\b/.test(textOf(path));
+}
+
+function textOf(path: string): string {
   const file = readConfig(path);
-  return !('reason' in file) && /lookfirst-(?:hook|opencode)\b/.test(file.text ?? '');
+  return 'reason' in file ? '' : (file.text ?? '');
 }
 
 function call(

@@ -36,6 +36,8 @@ export interface LayerCommit {
   readonly writes: CommandPolicy['writes'];
   /** What becomes of changes that other programs made while the command ran; `overwrite` is for who has looked at them. */
   readonly meanwhile: 'merge' | 'overwrite';
+  /** Whether the model is shown the changes; only then do they count as seen. */
+  readonly answer: 'shown' | 'silent';
 }
 
 /** What a commit says of a command, in the words of a `RunResult`. */
@@ -89,14 +91,14 @@ async function commitLocked(
   if (!read.ok) return read;
   const { set } = read;
   if (commit.writes === 'discard') {
-    const { files, cut } = await showWrites(world, ledger, set.written);
+    const { files, cut } = await showWrites(world, ledger, set.written, commit.answer);
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile } = commit;
   const vetted = await vetWrites(world, ledger, { written: set.written, writes, meanwhile });
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted.refusals);
-  const shown = await showWrites(world, ledger, vetted.written);
+  const shown = await showWrites(world, ledger, vetted.written, commit.answer);
   const several = await worldFor(world, vetted.written.length);
   const outcome = await carryOut(several, ledger, {
     steps: restoreSteps(several, itemsOf(world, vetted, shown)),

@@ -28,6 +28,7 @@ export async function showWrites(
   world: World,
   ledger: Ledger,
   written: readonly Written[],
+  answer: 'shown' | 'silent',
 ): Promise<ShownWrites> {
   const named = namedWrites(written);
   const files: CommandFile[] = [];
@@ -47,7 +48,8 @@ export async function showWrites(
     files.push(fits ? { ...counted, diff: diff.text } : counted);
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
-    const sighting = await creditOf(world, ledger, { written: each, diff, text: texts.after });
+    const shown = answer === 'shown' ? diff.shownAfter : undefined;
+    const sighting = await creditOf(world, ledger, { written: each, diff, shown, text: texts.after });
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
@@ -103,7 +105,12 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 async function creditOf(
   world: World,
   ledger: Ledger,
-  { written, diff, text }: { written: Written; diff: UnifiedDiff; text: string },
+  {
+    written,
+    diff,
+    shown,
+    text,
+  }: { written: Written; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
   if (after.kind !== 'file') return undefined;
@@ -113,7 +120,7 @@ async function creditOf(
     isKnown &&
     before.kind === 'file' &&
     sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
-  if (isKnown && !isCurrent) return undefined;
+  if ((isKnown || shown === undefined) && !isCurrent) return undefined;
   const still: readonly LineRange[] = isCurrent
     ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
     : [];
@@ -123,7 +130,7 @@ async function creditOf(
     fingerprint: after.fingerprint,
     stamp: undefined,
     racy: true,
-    coverage: linesCoverage([...still, ...diff.shownAfter], totalLines),
+    coverage: linesCoverage([...still, ...(shown ?? [])], totalLines),
     totalLines,
     flags: isCurrent ? seen.flags : NO_FLAGS,
     how: 'cure',

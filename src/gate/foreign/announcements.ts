@@ -17,7 +17,7 @@ import type { Refusals } from '../refusals.ts';
 import { keepBefore } from './bytes.ts';
 import { type BytesBefore, isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
-import { settleByBytes, settleForeign } from './settle.ts';
+import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
 
 /** Refusals that do not concern a command which changes a file in place. */
@@ -85,16 +85,41 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }]);
   }
 
-  /** A shell command is about to run without a layer: keeps the bytes that it may destroy. Nobody waits for it. */
-  async announceCommand(text: string, { call, writes = [] }: CommandOptions): Promise<string> {
+  /** A host is about to run a shell command: keeps the bytes that it may destroy. Nobody waits for it. */
+  async announceCommand(
+    text: string,
+    { call, writes = [], layer: asked = 'possible' }: CommandOptions,
+  ): Promise<string> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined) return known.change;
     const { world } = this.#scene;
     const change = newChangeId();
-    const kept = await keepBytesBefore(this.#scene, { change, paths: writes });
+    const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
+    const layer = isMissed ? 'possible' : asked;
+    const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
     const pending = pendingCommand(this.#scene, { change, text, call, kept });
     await announce(world, pending);
     return change;
+  }
+
+  /**
+   * The client's shell prefix is about to run an announced command on a layer. Afterwards the layer's commit records what the
+   * command changes. False if the command is settled, or if another process runs it.
+   */
+  async moveToLayer(change: string): Promise<boolean> {
+    const { world } = this.#scene;
+    const release = await world.locks.acquire([`${world.home}/layers/${change}`], world.policy.lockTimeoutMs);
+    if (release === undefined) return false;
+    try {
+      const [pending] = await world.store.pending({ change });
+      const command = pending?.foreign?.command;
+      if (pending?.foreign === undefined || command === undefined || command.onLayer === true) return false;
+      const foreign = { ...pending.foreign, command: { ...command, onLayer: true as const } };
+      await world.store.record({ ifPending: change, announce: { ...pending, foreign } });
+      return true;
+    } finally {
+      release();
+    }
   }
 
   /**

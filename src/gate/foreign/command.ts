@@ -5,6 +5,7 @@ import type {
   AnnouncedCommand,
   Effect,
   ForeignWrite,
+  LayerExpectation,
   PendingChange,
   Side,
   TreeSnapshot,
@@ -43,7 +44,11 @@ export interface BytesBefore {
  */
 export async function keepBytesBefore(
   scene: Scene,
-  { change, paths }: { readonly change: string; readonly paths: readonly string[] },
+  {
+    change,
+    paths,
+    layer,
+  }: { readonly change: string; readonly paths: readonly string[]; readonly layer: LayerExpectation },
 ): Promise<BytesBefore> {
   const { world } = scene;
   const effects = new Map<string, Effect>();
@@ -55,11 +60,14 @@ export async function keepBytesBefore(
     await keepBefore(world, effect);
     effects.set(effect.key, effect);
   }
-  const { snapshots, uncovered } = await takeSnapshots(world, change, effects);
-  const command = uncovered === undefined ? { snapshots } : { snapshots, uncovered };
+  const { snapshots, uncovered } =
+    layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
+  const command = { snapshots, layer, ...(uncovered === undefined ? {} : { uncovered }) };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
   return { effects: [...effects.values()], writes, command };
 }
+
+const LEFT_TO_LAYER = { snapshots: [], uncovered: 'the command was expected to run on a layer' };
 
 /** Snapshots of all roots that git knows. Adds the files whose bytes git does not have. */
 async function takeSnapshots(
@@ -169,9 +177,13 @@ export async function commandTurnouts(
   const known = new Set(effects.map(({ key }) => key));
   for (const snapshot of foreign?.command?.snapshots ?? []) {
     turnouts.push(...(await snapshotTurnouts(world, snapshot, known)));
-    dropSnapshot(snapshot);
   }
   return turnouts;
+}
+
+/** Removes what was kept for settling a command. */
+export function dropSnapshots({ foreign }: PendingChange): void {
+  for (const snapshot of foreign?.command?.snapshots ?? []) dropSnapshot(snapshot);
 }
 
 /** The stamp of the sighting says that the file still has the bytes it had before the command. */

@@ -1,5 +1,5 @@
 import { sameContent, sameSide } from '../../journal/side.ts';
-import type { Effect, PendingChange, Side } from '../../model/entry.ts';
+import type { Effect, NewEntry, PendingChange, Side } from '../../model/entry.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -8,7 +8,7 @@ import { foundAt, sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
 import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
-import { commandTurnouts, lostChangeNotices } from './command.ts';
+import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { Scene } from './shown.ts';
 
@@ -33,6 +33,7 @@ export async function settleForeign(
   pending: PendingChange,
   ended: Ended,
 ): Promise<readonly Notice[]> {
+  if (isOnLayer(pending)) return settleOnLayer(scene, pending);
   const turnouts = await turnoutsOf(scene, pending);
   const notices = await settleAs(scene, { pending, turnouts }, ended);
   if (ended.ending === 'unknown')
@@ -51,6 +52,10 @@ export async function settleByBytes(
   pending: PendingChange,
   { untouched }: { readonly untouched: 'settle' | 'leave' },
 ): Promise<void> {
+  if (isOnLayer(pending)) {
+    if (untouched === 'settle') await settleOnLayer(scene, pending);
+    return;
+  }
   let turnouts: readonly Turnout[];
   try {
     turnouts = await turnoutsOf(scene, pending);
@@ -63,6 +68,17 @@ export async function settleByBytes(
   const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
   const recovered = { ...pending, entry: { ...pending.entry, recovered: true } };
   await settleAs(scene, { pending: recovered, turnouts }, { ending, announced: true, credits: [] });
+}
+
+function isOnLayer({ foreign }: PendingChange): boolean {
+  return foreign?.command?.onLayer === true;
+}
+
+/** The commit of the layer records what the command changed, so nothing is compared here. */
+async function settleOnLayer({ world }: Scene, pending: PendingChange): Promise<readonly Notice[]> {
+  await world.store.record({ settle: [pending.change] });
+  dropSnapshots(pending);
+  return [];
 }
 
 async function turnoutsOf(scene: Scene, pending: PendingChange): Promise<readonly Turnout[]> {
@@ -93,13 +109,38 @@ async function settleAs(
     change,
     announced,
     entries: [
-      ...(effects.length === 0 ? [] : [{ ...entry, atMs: world.now(), effects }]),
+      ...(effects.length === 0 ? [] : [{ ...entry, ...uncoveredBy(pending), atMs: world.now(), effects }]),
       ...(foreign?.bypasses ?? []),
+      ...(ending === 'done' && foreign?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
     ],
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
   });
+  dropSnapshots(pending);
   return [...(foreign?.untold ?? []), ...lost, ...[...overtaken.values()].map(({ notice }) => notice)];
+}
+
+/** The notice in the journal about a command that was expected to run on a layer. */
+const WITHOUT_LAYER = 'a shell command ran without its layer';
+/** As many notices of a session are searched for it. */
+const MAX_SEARCHED = 50;
+
+function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEntry {
+  const mark = turn === undefined ? {} : { turn };
+  return { kind: 'notice', atMs: now(), session, ...mark, root, text: WITHOUT_LAYER };
+}
+
+/** True if the client has run a command of this session without the layer that was expected. */
+export async function ranWithoutLayer({ world, ledger }: Scene): Promise<boolean> {
+  const { session } = ledger;
+  const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
+  return notices.some(({ text }) => text === WITHOUT_LAYER);
+}
+
+/** Says in the entry that files were not covered which the session had not seen. */
+function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
+  const reason = foreign?.command?.uncovered;
+  return reason === undefined ? {} : { uncovered: reason };
 }
 
 /** A change that another writer made and recorded while this one was under way. */

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
+import { Fault } from '../model/fault.ts';
+import type { RunResult } from '../model/results.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { explain } from '../report/explain.ts';
+import { type AnnouncedShell, announcedShell } from '../session/announced-shell.ts';
+import { commandRoot } from '../session/command-places.ts';
+import { openWorkspace, placesOf, policyOf, type StateFlags } from '../session/configured.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { Cli } from './cli.ts';
+import { EXIT } from './exit-code.ts';
+
+/**
+ * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its Bash tool
+ * ends in noting the working folder; that one runs on a layer. Everything else (MCP servers, hooks) runs as it is.
+ * `self` is how this program is started: an executable and its first arguments, all absolute.
+ */
+export function shellPrefixScript(self: readonly string[]): string {
+  const program = self.map(quoted).join(' ');
+  const checks = self.map((path) => `[ -e ${quoted(path)} ]`).join(' && ');
+  return `#!/bin/sh
+# Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that undo takes them back.
+case \${1-} in
+  *'pwd -P >| '*) ;;
+  *) exec "\${SHELL:-/bin/sh}" -c "\${1-}" ;;
+esac
+if ${checks}; then
+  exec ${program} run --prefix "$1"
+fi
+echo 'lookfirst: not found any more; this command runs without undo. Remove CLAUDE_CODE_SHELL_PREFIX from the settings.' >&2
+exec "\${SHELL:-/bin/sh}" -c "$1"
+`;
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The session name of a command whose conversation is not known. */
+const NO_CONVERSATION = 'command-line';
+
+/**
+ * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command runs as it
+ * is: a layer would hide its writes. Inside Claude Code's own sandbox there is neither a layer nor our state: then the line
+ * runs as it is and says so, and the hook's images record it.
+ */
+export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
+  let prepared: Prepared | undefined;
+  try {
+    prepared = await prepare(cli, line, flags);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    cli.terminal.tell(`lookfirst: this command cannot be undone: ${error.message} [${error.code}]`);
+  }
+  if (prepared === undefined) return runPlainly(cli, line);
+  try {
+    return await runOnLayer(cli, line, prepared);
+  } finally {
+    await prepared.sessions.close();
+  }
+}
+
+/** A session with which a line can be run on a layer. */
+interface Prepared {
+  readonly sessions: Sessions;
+  readonly session: GatedSession;
+  readonly announced: AnnouncedShell | undefined;
+}
+
+/** Undefined if the line must run without a layer. */
+async function prepare(cli: Cli, line: string, flags: StateFlags): Promise<Prepared | undefined> {
+  if (policyOf(cli, flags).hooks.shell === 'images') return undefined;
+  const conversation = cli.env['LOOKFIRST_SESSION'] || cli.env['CLAUDE_CODE_SESSION_ID'] || NO_CONVERSATION;
+  const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
+  if (announced?.layer === 'never') return undefined;
+  const sessions = await openWorkspace(cli, flags, [announced?.root ?? commandRoot(cli)]);
+  try {
+    const session = await sessions.session(announced?.session ?? conversation);
+    if (announced?.turn !== undefined) await session.beginTurn({ turn: announced.turn });
+    const isOurs = announced === undefined || (await session.moveToLayer(announced.change));
+    if (isOurs) return { sessions, session, announced };
+  } catch (error) {
+    await sessions.close();
+    throw error;
+  }
+  await sessions.close();
+  return undefined;
+}
+
+async function runOnLayer(
+  cli: Cli,
+  line: string,
+  { sessions, session, announced }: Prepared,
+): Promise<number> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  process.on('SIGINT', end).on('SIGTERM', end);
+  try {
+    if (announced === undefined)
+      await session.foreign().note('a shell command ran on a layer without being judged before');
+    const outcome = await session.run([shellOf(cli), '-c', line], {
+      profile: 'undo',
+      output: 'inherit',
+      answer: 'silent',
+      title: announced?.command,
+      cwd: cli.cwd,
+      signal: ending.signal,
+    });
+    if (outcome.ok) return exitCodeOf(cli, outcome);
+    if (outcome.refusal.code === 'NO_SANDBOX') return await runPlainly(cli, line);
+    cli.terminal.tell(refusalText(cli, sessions, outcome.refusal));
+    return EXIT.refused;
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end);
+  }
+}
+
+/** The model reads it as the output of its command. */
+function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): string {
+  const words = HOSTS.find(({ id }) => id === 'claude-code')?.words;
+  const text = explain(refusal, {
+    nowMs,
+    wording: world.policy.wording,
+    ...(words === undefined ? {} : { tools: words }),
+  });
+  return `lookfirst: nothing that this command wrote was committed.\n${text}`;
+}
+
+/** What a shell ends with when it was interrupted. */
+const INTERRUPTED = 130;
+
+function exitCodeOf({ terminal }: Cli, { ended, exitCode }: RunResult): number {
+  if (ended === undefined) return exitCode ?? EXIT.done;
+  terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
+  return INTERRUPTED;
+}
+
+function shellOf({ env }: Cli): string {
+  return env['SHELL'] || '/bin/sh';
+}
+
+const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs a line as Claude Code would without us. */
+function runPlainly(cli: Cli, line: string): Promise<number> {
+  const child = spawn(shellOf(cli), ['-c', line], { cwd: cli.cwd, stdio: 'inherit' });
+  const passOn = (signal: NodeJS.Signals): void => void child.kill(signal);
+  for (const signal of PASSED_ON) process.on(signal, passOn);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      for (const signal of PASSED_ON) process.off(signal, passOn);
+      resolve(code ?? EXIT.fault);
+    });
+  });
+}

@@ -1,0 +1,195 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
+
+let places: Scratch;
+let shell: string;
+let calls = 0;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(command: string, args: readonly string[], input = '', env = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const store = { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` };
+    const around = {
+      ...environment(places),
+      ...store,
+      SHELL: '/bin/sh',
+      CLAUDE_CODE_SESSION_ID: 's',
+      ...env,
+    };
+    const child = spawn(command, [...args], { cwd: places.root, env: around });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (part) => (stdout += part));
+    child.stderr.on('data', (part) => (stderr += part));
+    child.stdin.on('error', () => undefined);
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    child.stdin.end(input);
+  });
+}
+
+/** One event of Claude Code, answered by the program without a resident. */
+async function send(hook_event_name: string, more: object): Promise<Record<string, string>> {
+  const [node = '', ...first] = PROGRAM;
+  const payload = { session_id: 's', cwd: places.root, prompt_id: 'turn-1', hook_event_name, ...more };
+  const env = { CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
+  const ran = await start(node, [...first, 'hook', 'claude-code'], JSON.stringify(payload), env);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  return ran.stdout === '' ? {} : JSON.parse(ran.stdout).hookSpecificOutput;
+}
+
+interface Bash {
+  readonly command: string;
+  readonly agent?: string;
+  readonly background?: boolean;
+  /** Runs between the event before and the command. */
+  meanwhile?(): void;
+}
+
+/** A call of Claude Code's Bash tool: the event before, the line through the prefix, the event after. */
+async function bash({ command, agent, background, meanwhile }: Bash): Promise<Ended & { context?: string }> {
+  calls += 1;
+  const call = {
+    ...(agent === undefined ? {} : { agent_id: agent }),
+    tool_name: 'Bash',
+    tool_input: { command, ...(background === undefined ? {} : { run_in_background: background }) },
+    tool_use_id: `call-${calls}`,
+  };
+  const before = await send('PreToolUse', call);
+  if (before['permissionDecision'] === 'deny')
+    return { code: -2, stdout: '', stderr: before['permissionDecisionReason'] ?? '' };
+  meanwhile?.();
+  const line = `eval '${command.replaceAll("'", `'"'"'`)}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
+  const ran = await start(shell, [line]);
+  const { stdout, stderr } = ran;
+  const after =
+    ran.code === 0
+      ? await send('PostToolUse', { ...call, tool_response: { stdout, stderr } })
+      : await send('PostToolUseFailure', { ...call, error: stderr });
+  const context = after['additionalContext'];
+  return context === undefined ? ran : { ...ran, context };
+}
+
+async function changes(): Promise<Record<string, unknown>[]> {
+  return objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+}
+
+function text(name: string): string {
+  return readFileSync(join(places.root, name), 'utf8');
+}
+
+beforeEach(async () => {
+  places = scratch();
+  writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\nthree\n');
+  mkdirSync(join(places.home, 'bin'));
+  shell = join(places.home, 'bin', 'lookfirst-shell');
+  writeFileSync(shell, (await lookfirst(places, ['run', '--prefix-script'])).stdout);
+  chmodSync(shell, 0o755);
+});
+
+describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
+  it('a command is one change of its session and turn, also for files nobody has seen', async () => {
+    const command = `rm a.txt; mkdir d; echo 'n' > d/new.txt`;
+    expect(await bash({ command })).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(existsSync(join(places.root, 'a.txt'))).toBe(false);
+    expect(await changes()).toMatchObject([{ action: 'run', session: 's', turn: 'turn-1', text: command }]);
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect([text('a.txt'), existsSync(join(places.root, 'd'))]).toEqual(['one\ntwo\nthree\n', false]);
+  });
+
+  it("a sub-agent's command is the sub-agent's change", async () => {
+    await bash({ command: 'echo x > new.txt', agent: 'worker' });
+    expect(await changes()).toMatchObject([{ session: 's/worker', turn: 'turn-1' }]);
+  });
+
+  it('a seen file that the command changes is journalled once, and its output counts as read', async () => {
+    await bash({ command: 'cat a.txt' });
+    expect(await bash({ command: "sed -i 's/two/TWO/' a.txt; cat a.txt" })).toMatchObject({ code: 0 });
+    expect(await changes()).toHaveLength(1);
+    const write = { tool_name: 'Write', tool_input: { file_path: join(places.root, 'a.txt'), content: 'x' } };
+    expect(await send('PreToolUse', { ...write, tool_use_id: 'w1' })).toEqual({});
+  });
+
+  it('lines that a command wrote and the model was not shown do not count as read', async () => {
+    await bash({ command: 'cat a.txt' });
+    await bash({ command: "sed -i 's/two/hidden/' a.txt" });
+    const write = { tool_name: 'Write', tool_input: { file_path: join(places.root, 'a.txt'), content: 'x' } };
+    const answer = await send('PreToolUse', { ...write, tool_use_id: 'w1' });
+    expect(answer['permissionDecisionReason']).toContain('[PARTIALLY_READ]');
+  });
+
+  it("a command that drops someone else's change is not committed, and the model is told", async () => {
+    await bash({ command: 'cat a.txt' });
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo, by hand\nthree\n');
+    const ran = await bash({ command: `python3 -c "open('a.txt','w').write('one\\ntwo\\nTHREE\\n')"` });
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('[COMMAND_CONFLICT]');
+    expect(ran.stderr).toContain('two, by hand');
+    expect(text('a.txt')).toBe('one\ntwo, by hand\nthree\n');
+    expect(await changes()).toEqual([]);
+  });
+
+  it('a background command runs without a layer: what it writes is there at once', async () => {
+    await bash({ command: 'cat a.txt' });
+    await bash({ command: "sed -i 's/one/ONE/' a.txt", background: true });
+    expect(text('a.txt')).toBe('ONE\ntwo\nthree\n');
+    expect(await changes()).toMatchObject([{ action: 'run', session: 's' }]);
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(text('a.txt')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('a command that ran without its layer is recorded by its images, and the next one gets a snapshot', async () => {
+    await bash({ command: 'cat a.txt' });
+    const command = "sed -i 's/one/ONE/' a.txt";
+    const call = { tool_name: 'Bash', tool_input: { command }, tool_use_id: 'sandboxed' };
+    await send('PreToolUse', call);
+    writeFileSync(join(places.root, 'a.txt'), 'ONE\ntwo\nthree\n');
+    await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '' } });
+    expect(await changes()).toMatchObject([{ uncovered: expect.stringContaining('layer') }]);
+    expect((await lookfirst(places, ['log'])).stdout).toContain('ran without its layer');
+  });
+
+  it('two equal commands at once are two changes', async () => {
+    const command = 'echo x >> log.txt';
+    const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect((await changes()).map(({ session }) => session).sort()).toEqual(['s/a', 's/b']);
+    expect(text('log.txt')).toBe('x\nx\n');
+  });
+});
+
+describe.skipIf(here === undefined)('init and remove', () => {
+  const settings = () => join(places.root, '.claude/settings.local.json');
+
+  it('adds the prefix where a layer is possible, proves it, and takes it out again', async () => {
+    mkdirSync(join(places.root, '.claude'));
+    const before = '{\n  "env": {\n    "A": "b"\n  }\n}\n';
+    writeFileSync(settings(), before);
+    expect(await lookfirst(places, ['init', 'claude-code', '--hooks'])).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(settings(), 'utf8')).env).toEqual({
+      A: 'b',
+      CLAUDE_CODE_SHELL_PREFIX: shell,
+    });
+    const { stdout } = await lookfirst(places, ['doctor']);
+    expect(stdout).toMatch(/ok +claude-code shell +a command ran on a layer and can be undone/);
+    expect(await lookfirst(places, ['remove', 'claude-code'])).toMatchObject({ code: 0 });
+    expect(readFileSync(settings(), 'utf8')).toBe(before);
+  });
+
+  it('leaves it out when the policy wants images', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"shell": "images"}}');
+    await lookfirst(places, ['init', 'claude-code', '--hooks']);
+    expect(readFileSync(settings(), 'utf8')).not.toContain('SHELL_PREFIX');
+  });
+});

@@ -219,9 +219,14 @@ function known(what: string, name: unknown, names: readonly string[]): void {
   throw new Fault('MISUSE', `there is no ${what} ${JSON.stringify(name)}${hint}`);
 }
 
+/** The session itself, or the one that a function such as `currentSession` returns now. Anything else is a Fault. */
+export function gatedSession(session: Session | (() => Session)): GatedSession {
+  return gated(typeof session === 'function' ? session() : session);
+}
+
 function gated(session: unknown): GatedSession {
   if (session instanceof GatedSession) return session;
-  throw new Fault('MISUSE', 'toolset needs a session of this library, or a function that returns one');
+  throw new Fault('MISUSE', 'this needs a session of this library, or a function that returns one');
 }
 
 function always<T>(value: T): () => T {

@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto';
+import { Fault } from '../model/fault.ts';
+import type { FileKind } from '../model/path.ts';
+import type { RunResult } from '../model/results.ts';
+import type { Session } from '../model/session.ts';
+import type { Outcome, Refusal } from '../model/verdict.ts';
+import { explain } from '../report/explain.ts';
+import type { ToolNames } from '../report/tool-names.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import { gatedSession } from '../tools/toolset.ts';
+
+interface PathOptions {
+  path: string;
+  abortSignal?: AbortSignal | undefined;
+}
+
+interface ProcessOptions {
+  command: string;
+  workingDirectory?: string;
+  env?: Record<string, string>;
+  abortSignal?: AbortSignal;
+}
+
+/** A running command of a sandbox. */
+export interface SandboxProcess {
+  readonly pid?: number;
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Uint8Array>;
+  wait(): PromiseLike<{ exitCode: number }>;
+  kill(): PromiseLike<void>;
+}
+
+/** A running command that can be written to. */
+export interface WritableSandboxProcess extends SandboxProcess {
+  readonly stdin: WritableStream<Uint8Array>;
+}
+
+/** The commands of a sandbox, which this one hands on. */
+export interface SandboxCommands {
+  readonly spawn: {
+    (options: ProcessOptions & { stdin: true }): PromiseLike<WritableSandboxProcess>;
+    (options: ProcessOptions & { stdin?: false }): PromiseLike<SandboxProcess>;
+    (options: ProcessOptions & { stdin?: boolean }): PromiseLike<SandboxProcess | WritableSandboxProcess>;
+  };
+  readonly run: (
+    options: ProcessOptions,
+  ) => PromiseLike<{ exitCode: number; stdout: string; stderr: string }>;
+}
+
+/** The `Experimental_SandboxSession` of AI SDK 7. */
+export interface Sandbox extends SandboxCommands {
+  readonly description: string;
+  readonly readFile: (options: PathOptions) => Promise<ReadableStream<Uint8Array> | null>;
+  readonly readBinaryFile: (options: PathOptions) => Promise<Uint8Array | null>;
+  readonly readTextFile: (
+    options: PathOptions & { encoding?: string; startLine?: number; endLine?: number },
+  ) => Promise<string | null>;
+  readonly writeFile: (options: PathOptions & { content: ReadableStream<Uint8Array> }) => Promise<void>;
+  readonly writeBinaryFile: (options: PathOptions & { content: Uint8Array }) => Promise<void>;
+  readonly writeTextFile: (options: PathOptions & { content: string; encoding?: string }) => Promise<void>;
+  readonly stat: (
+    options: PathOptions,
+  ) => Promise<{ type: 'file' | 'directory' | 'other'; size: number } | null>;
+  readonly listDirectory: (
+    options: PathOptions,
+  ) => Promise<{ name: string; type: 'file' | 'directory' | 'symlink' | 'other' }[] | null>;
+  readonly deleteFile: (options: PathOptions) => Promise<boolean>;
+}
+
+/** A refusal, thrown where an interface has no other way to say no. */
+export class RefusedError extends Error {
+  readonly code: Refusal['code'];
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, text: string) {
+    super(text);
+    this.name = 'RefusedError';
+    this.code = refusal.code;
+    this.refusal = refusal;
+  }
+}
+
+/** The methods of a sandbox, for sentences that name the next call. */
+const SANDBOX_METHODS: ToolNames = {
+  read: 'readTextFile',
+  write: 'writeTextFile',
+  edit: 'writeTextFile',
+  delete: 'deleteFile',
+  list: 'listDirectory',
+  arguments: { path: 'path', from: 'startLine', to: 'endLine' },
+};
+
+/** More lines than any file has. */
+const ALL_LINES = 2 ** 31;
+
+/**
+ * A sandbox for `experimental_sandbox` whose files are gated: a tool that knows nothing of Lookfirst can overwrite only what was
+ * read through it. A missing file is null; a refusal is thrown as a RefusedError. Commands run in `inner`, and what they change in
+ * files that were seen can be undone; without `inner` they run in Lookfirst's own sandbox.
+ */
+export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
+  const current = (): GatedSession => gatedSession(session);
+  return {
+    description: 'A workspace in which a file must be read before it is overwritten or deleted.',
+    readBinaryFile: async (options) => (await readLines(current(), options, {}))?.bytes ?? null,
+    readFile: async (options) => {
+      const read = await readLines(current(), options, {});
+      return read === null ? null : streamOf(read.bytes);
+    },
+    readTextFile: async (options) => {
+      const read = await readLines(current(), options, options);
+      if (read === null) return null;
+      return options.encoding === undefined
+        ? read.text
+        : new TextDecoder(options.encoding).decode(read.bytes);
+    },
+    writeFile: async (options) => write(current(), options, await bytesOf(options.content)),
+    writeBinaryFile: (options) => write(current(), options, options.content),
+    writeTextFile: (options) => write(current(), options, encoded(options.content, options.encoding)),
+    stat: async ({ path }) => {
+      const info = unlessMissing(await current().info(path));
+      if (info === null) return null;
+      return {
+        type: info.kind === 'file' || info.kind === 'directory' ? info.kind : 'other',
+        size: info.sizeBytes,
+      };
+    },
+    listDirectory: async ({ path, abortSignal }) => {
+      const signal = abortSignal === undefined ? {} : { signal: abortSignal };
+      const listed = unlessMissing(await current().list(path, { limit: ALL_LINES, ...signal }));
+      return listed?.entries.map(({ path: name, kind }) => ({ name, type: entryType(kind) })) ?? null;
+    },
+    deleteFile: async ({ path, abortSignal }) => {
+      abortSignal?.throwIfAborted();
+      return unlessMissing(await current().delete(path)) !== null;
+    },
+    ...(inner === undefined ? ownCommands(current) : watchedCommands(current, inner)),
+  };
+}
+
+async function readLines(
+  session: GatedSession,
+  { path, abortSignal }: PathOptions,
+  { startLine = 1, endLine = ALL_LINES }: { startLine?: number; endLine?: number },
+): Promise<{ readonly text: string; readonly bytes: Uint8Array } | null> {
+  const page = startLine === 1 ? {} : { offset: startLine };
+  const signal = abortSignal === undefined ? {} : { signal: abortSignal };
+  const limit = endLine - startLine + 1;
+  const read = unlessMissing(await session.read(path, { raw: true, ...page, limit, ...signal }));
+  if (read === null) return null;
+  const { text, to, totalLines, encoding } = read;
+  const bytes = new Uint8Array(read.bytes ?? []);
+  // The interface cannot say that something is left out.
+  if (encoding !== 'binary' && to < Math.min(endLine, totalLines ?? endLine))
+    throw new Fault('IO_FAILED', `${path} is too large to be read at once; give startLine and endLine`);
+  return { text: encoding === 'binary' ? new TextDecoder().decode(bytes) : text, bytes };
+}
+
+async function write(
+  session: GatedSession,
+  { path, abortSignal }: PathOptions,
+  content: string | Uint8Array,
+): Promise<void> {
+  abortSignal?.throwIfAborted();
+  accepted(await session.write(path, content));
+}
+
+/** The result; null for a file that is not there. Any other refusal is thrown. */
+function unlessMissing<T extends object>(outcome: Outcome<T>): T | null {
+  return !outcome.ok && outcome.refusal.code === 'NOT_FOUND' ? null : accepted(outcome);
+}
+
+function accepted<T extends object>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome;
+  const { refusal } = outcome;
+  throw new RefusedError(refusal, explain(refusal, { nowMs: Date.now(), tools: SANDBOX_METHODS }));
+}
+
+function entryType(kind: FileKind): 'file' | 'directory' | 'symlink' | 'other' {
+  if (kind === 'link') return 'symlink';
+  return kind === 'file' || kind === 'directory' ? kind : 'other';
+}
+
+function encoded(content: string, encoding: string | undefined): string | Uint8Array {
+  if (encoding === undefined) return content;
+  if (!Buffer.isEncoding(encoding)) throw new Fault('MISUSE', `there is no encoding "${encoding}"`);
+  return Buffer.from(content, encoding);
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const reader = stream.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
+  return Buffer.concat(chunks);
+}
+
+/** Commands in another sandbox: the bytes they may destroy are kept before, and what they did is recorded after. */
+function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
+  const announced = async (command: string): Promise<() => Promise<void>> => {
+    const session = current();
+    const change = await session.announceCommand(command, { call: randomUUID() });
+    return async () => void (await session.settle(change, 'done'));
+  };
+  const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
+    const settle = await announced(options.command);
+    // Only a caller that asked for `stdin` gets a process that has it, from `inner` and so from here.
+    const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
+    const started = await start(options);
+    const ended = Promise.resolve(started.wait()).finally(settle);
+    // A caller that never waits still has what the command did recorded.
+    ended.catch(() => undefined);
+    const { pid, stdout, stderr, stdin } = started;
+    const handle = { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill() };
+    return pid === undefined ? handle : { ...handle, pid };
+  };
+  return {
+    spawn,
+    run: async (options) => {
+      const settle = await announced(options.command);
+      try {
+        return await inner.run(options);
+      } finally {
+        await settle();
+      }
+    },
+  };
+}
+
+/** Commands in the sandbox of this library; stderr is part of stdout there. */
+function ownCommands(current: () => GatedSession): SandboxCommands {
+  const run = async (options: ProcessOptions, signal: AbortSignal | undefined): Promise<RunResult> => {
+    if (options.env !== undefined)
+      throw new Fault('MISUSE', 'this sandbox has no "env"; set variables in the command');
+    const { command, workingDirectory: cwd } = options;
+    return accepted(await current().run(command, { cwd, signal }));
+  };
+  const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
+    const noInput = new Fault('MISUSE', 'this sandbox has no "stdin"; use a pipe in the command');
+    if (options.stdin === true) throw noInput;
+    const killed = new AbortController();
+    const signal = options.abortSignal;
+    const done = run(
+      options,
+      signal === undefined ? killed.signal : AbortSignal.any([signal, killed.signal]),
+    );
+    done.catch(() => undefined);
+    const stdout = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(textOf(await done)));
+        controller.close();
+      },
+    });
+    return {
+      stdout,
+      stderr: streamOf(new Uint8Array()),
+      stdin: new WritableStream({ start: (controller) => controller.error(noInput) }),
+      wait: async () => ({ exitCode: exitCodeOf(await done) }),
+      kill: async () => {
+        killed.abort();
+        await done.catch(() => undefined);
+      },
+    };
+  };
+  return {
+    spawn,
+    run: async (options) => {
+      const result = await run(options, options.abortSignal);
+      return { exitCode: exitCodeOf(result), stdout: textOf(result), stderr: '' };
+    },
+  };
+}
+
+function textOf({ output: { head, tail, cutBytes } }: RunResult): string {
+  return tail === undefined ? head : `${head}\n[${cutBytes} bytes are left out]\n${tail}`;
+}
+
+/** As shells report a command that was ended. */
+const ENDED = 137;
+
+function exitCodeOf({ exitCode = ENDED }: RunResult): number {
+  return exitCode;
+}

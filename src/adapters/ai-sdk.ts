@@ -1,0 +1,161 @@
+import type { Awaitable } from '../model/awaitable.ts';
+import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
+import type { Session } from '../model/session.ts';
+import { type ToolsetAnswer, type ToolsetOptions, type ToolsetTool, toolset } from '../tools/toolset.ts';
+import { answered } from './answered.ts';
+import { ContextWatch, type ShownResult } from './context-watch.ts';
+
+/** A tool for the AI SDK, versions 6 and 7. */
+export interface AiTool {
+  readonly description: string;
+  readonly inputSchema: AiSchema;
+  /** Tools that look around give preliminary answers while a long listing or search goes on. */
+  execute(
+    input: JsonRecord,
+    options: { readonly abortSignal?: AbortSignal | undefined; readonly experimental_sandbox?: unknown },
+  ): Promise<ToolsetAnswer> | AsyncIterable<ToolsetAnswer>;
+  toModelOutput(options: { readonly output: ToolsetAnswer }): AiOutput;
+}
+
+/** A Standard Schema with its JSON Schema. The tools check arguments themselves, so this accepts anything. */
+export interface AiSchema {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: 'lookfirst';
+    readonly types?: { readonly input: unknown; readonly output: JsonRecord };
+    validate(value: unknown): { readonly value: JsonRecord };
+    readonly jsonSchema: { input(): Record<string, unknown>; output(): Record<string, unknown> };
+  };
+}
+
+/** What the model gets: `error-text` for a refusal or a fault, `content` if the file is an image or another medium. */
+export type AiOutput =
+  | { type: 'text'; value: string }
+  | { type: 'error-text'; value: string }
+  | { type: 'content'; value: ({ type: 'text'; text: string } | AiFile)[] };
+
+/** A file in the form that both versions know. */
+interface AiFile {
+  type: 'file-data';
+  data: string;
+  mediaType: string;
+}
+
+/** The tools of a session, for `generateText`, `streamText` and `ToolLoopAgent`. */
+export function lookfirstTools(
+  session: Session | (() => Session),
+  options: ToolsetOptions = {},
+): Record<string, AiTool> {
+  const { tools } = toolset(session, options);
+  return Object.fromEntries(tools.map((tool) => [tool.name, aiTool(tool)]));
+}
+
+function aiTool(tool: ToolsetTool): AiTool {
+  // Version 7 accepts the files of version 6 with a warning; it is known by what it hands to a tool.
+  let version: 6 | 7 = 6;
+  return {
+    description: tool.description,
+    inputSchema: schemaOf(tool.inputSchema),
+    execute: (input, options) => {
+      if ('experimental_sandbox' in options) version = 7;
+      const { abortSignal: signal } = options;
+      return tool.readOnly ? watched(tool, input, signal) : answered(tool, input, { signal });
+    },
+    toModelOutput: ({ output }) => modelOutput(output, version),
+  };
+}
+
+function schemaOf(schema: JsonRecord): AiSchema {
+  const json = (): Record<string, unknown> => ({ ...schema });
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'lookfirst',
+      // A model that sends no object is told so by the tool, in words it can act on.
+      validate: (value) => ({ value: value as JsonRecord }),
+      jsonSchema: { input: json, output: json },
+    },
+  };
+}
+
+function modelOutput({ ok, text, media = [] }: ToolsetAnswer, version: 6 | 7): AiOutput {
+  if (!ok) return { type: 'error-text', value: text };
+  if (media.length === 0) return { type: 'text', value: text };
+  const files = media.map(({ mimeType: mediaType, base64: data }) =>
+    version === 6 ? ({ type: 'file-data', data, mediaType } as const) : newerFile(mediaType, data),
+  );
+  return { type: 'content', value: [{ type: 'text', text }, ...files] };
+}
+
+/** The form of version 7, which has no name among the types that both versions share. */
+function newerFile(mediaType: string, data: string): AiFile {
+  return { type: 'file', data: { type: 'data', data }, mediaType } as unknown as AiFile;
+}
+
+/** The answers of a tool that reports progress: preliminary ones, then the answer itself. */
+async function* watched(
+  tool: ToolsetTool,
+  input: JsonRecord,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ToolsetAnswer> {
+  let text = '';
+  let wake = (): void => {};
+  const onProgress = (done: number, total?: number, message?: string): void => {
+    text = message ?? `${done}${total === undefined ? '' : ` of ${total}`}`;
+    wake();
+  };
+  const nextNote = (): Promise<'note'> =>
+    new Promise((resolve) => {
+      wake = () => resolve('note');
+    });
+  let note = nextNote();
+  const answer = answered(tool, input, { signal, onProgress });
+  const ended = answer.then(
+    () => 'ended',
+    () => 'ended',
+  );
+  while ((await Promise.race([ended, note])) === 'note') {
+    note = nextNote();
+    yield { ok: true, text, outcome: { ok: true } };
+  }
+  yield await answer;
+}
+
+/** The part of a step that is looked at. */
+export interface AiStep {
+  readonly messages: readonly unknown[];
+}
+
+/**
+ * A `prepareStep` that lets a session forget what the model no longer gets: when tool results were pruned or shortened, only
+ * what the remaining messages show still counts as seen. `prepare` is a `prepareStep` of your own, such as one that prunes.
+ */
+export function seenFrom(session: Session | (() => Session)): (step: AiStep) => Promise<undefined>;
+export function seenFrom<Step extends AiStep, Prepared>(
+  session: Session | (() => Session),
+  prepare: (step: Step) => PromiseLike<Prepared> | Prepared,
+): (step: Step) => Promise<Prepared>;
+export function seenFrom(
+  session: Session | (() => Session),
+  prepare: (step: AiStep) => Awaitable<unknown> = () => undefined,
+): (step: AiStep) => Promise<unknown> {
+  const watch = new ContextWatch(session, 'ai-sdk');
+  return async (step) => {
+    const prepared = await prepare(step);
+    const given =
+      isRecord(prepared) && Array.isArray(prepared['messages']) ? prepared['messages'] : undefined;
+    const messages: readonly unknown[] = given ?? step.messages;
+    await watch.look(messages, resultsIn(messages));
+    return prepared;
+  };
+}
+
+function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
+  for (const message of messages) {
+    if (!isRecord(message)) continue;
+    for (const part of objectsIn(message, 'content')) {
+      const call = stringIn(part, 'toolCallId');
+      if (call !== undefined && part['type'] === 'tool-result') yield [call, part['output']];
+    }
+  }
+}

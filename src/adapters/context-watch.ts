@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Session } from '../model/session.ts';
+import type { ResumeOptions } from '../session/resume-from.ts';
+import { gatedSession } from '../tools/toolset.ts';
+
+/** One tool result that the model is about to get again: the id of its call, and what it shows. */
+export type ShownResult = readonly [call: string, shown: unknown];
+
+/**
+ * Compares what the model gets with what it got before. If a tool result was removed or shortened, the session forgets what it has
+ * seen, and learns again what the remaining messages still show.
+ */
+export class ContextWatch {
+  readonly #session: Session | (() => Session);
+  readonly #format: NonNullable<ResumeOptions['format']>;
+  #shown = new Map<string, string>();
+
+  constructor(session: Session | (() => Session), format: NonNullable<ResumeOptions['format']>) {
+    this.#session = session;
+    this.#format = format;
+  }
+
+  /** Call this before the model gets `messages`, and before any tool call that its answer makes. */
+  async look(messages: readonly unknown[], results: Iterable<ShownResult>): Promise<void> {
+    const shown = new Map<string, string>();
+    for (const [call, result] of results) shown.set(call, digest(result));
+    const isGone = ([call, hash]: [string, string]) => shown.get(call) !== hash;
+    const cut = [...this.#shown].some(isGone);
+    this.#shown = shown;
+    if (!cut) return;
+    const session = gatedSession(this.#session);
+    await session.compacted();
+    await session.resumeFrom(messages, { format: this.#format });
+  }
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('base64');
+}

@@ -1,0 +1,10 @@
+import { prepare } from './prepare.ts';
+
+await prepare();
+const { conformance } = await import('./conformance.ts');
+const { sandboxSuite } = await import('./doors/ai-sandbox.ts');
+const { AI_SDK_6, AI_SDK_7 } = await import('./doors/ai-sdk.ts');
+
+conformance(AI_SDK_6);
+conformance(AI_SDK_7);
+sandboxSuite();

@@ -14,9 +14,9 @@ import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../mode
 import type { Outcome } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
+import { matchingGlob } from '../text/glob/glob.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { callingTool } from './calling-tool.ts';
-import { matchingGlob } from './globs.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 

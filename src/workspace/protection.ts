@@ -1,5 +1,4 @@
-import picomatch from 'picomatch';
-import { CASELESS_GLOB_READING } from '../model/glob-reading.ts';
+import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 
 const MAX_ANSWERS = 10_000;
 const NONE: unique symbol = Symbol('no glob');
@@ -8,7 +7,7 @@ const NONE: unique symbol = Symbol('no glob');
 export class Protection {
   readonly globs: readonly string[];
   readonly #folders: readonly { readonly path: string; readonly below: string }[];
-  readonly #matchers: readonly { readonly glob: string; readonly matches: (path: string) => boolean }[];
+  readonly #matchers: readonly { readonly glob: string; readonly matches: PathMatch }[];
 
   readonly #answers = new Map<string, string | typeof NONE>();
 
@@ -16,7 +15,7 @@ export class Protection {
   constructor(globs: readonly string[], folders: readonly string[]) {
     this.globs = globs;
     this.#folders = folders.map((path) => ({ path, below: `${path}/` }));
-    this.#matchers = globs.map((glob) => ({ glob, matches: picomatch(glob, CASELESS_GLOB_READING) }));
+    this.#matchers = globs.map((glob) => ({ glob, matches: policyGlobMatcher(glob) }));
   }
 
   /** The glob or folder that protects this file, or undefined. A folder that matches protects what is in it. */

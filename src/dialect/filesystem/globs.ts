@@ -1,5 +1,5 @@
 import type { ListedEntry } from '../../model/results.ts';
-import { globMatcher, type Match } from './glob-matcher.ts';
+import { globMatcher, type PathMatch } from '../../text/glob/glob.ts';
 
 /** Paths below the folder that match; a pattern without `**` reaches no deeper than it says. */
 export function matchingPaths(
@@ -44,7 +44,7 @@ export function jsonTree(entries: readonly ListedEntry[], excludePatterns: reado
 }
 
 /** What is below an excluded folder goes with it. Entries come parents first. */
-function pruned(entries: readonly ListedEntry[], excluded: Match): ListedEntry[] {
+function pruned(entries: readonly ListedEntry[], excluded: PathMatch): ListedEntry[] {
   const gone = new Set<string>();
   return entries.filter(({ path, kind }) => {
     const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
@@ -54,6 +54,6 @@ function pruned(entries: readonly ListedEntry[], excluded: Match): ListedEntry[]
   });
 }
 
-function anyOf(matches: readonly Match[]): Match {
+function anyOf(matches: readonly PathMatch[]): PathMatch {
   return (path) => matches.some((match) => match(path));
 }

@@ -1,6 +1,6 @@
+import { globProblem } from '../../text/glob/glob.ts';
 import { type Problem, READS, type Tool, tool } from '../tool.ts';
 import { forewordFor } from './forewords.ts';
-import { globProblem } from './glob-matcher.ts';
 import { jsonTree, matchingPaths } from './globs.ts';
 import { infoText, listText, sizesText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';

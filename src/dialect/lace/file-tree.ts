@@ -1,5 +1,5 @@
 import type { ListedEntry } from '../../model/results.ts';
-import { nameMatcher } from './name-matcher.ts';
+import { wildcardMatcher } from '../../text/glob/segment.ts';
 
 /** Folders that only count, whatever is in them. */
 const SUMMARISED: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ interface Node {
 export function treeText(entries: readonly ListedEntry[], options: TreeOptions): string {
   const root = treeOf(options.name, entries);
   const budget = { left: options.maxResults, cut: false };
-  const matches = options.pattern === undefined ? () => true : nameMatcher(options.pattern);
+  const matches = options.pattern === undefined ? () => true : wildcardMatcher(options.pattern);
   const rows = childRows(root, { options, matches, budget, depth: 1, indent: '' });
   if (rows.length === 0) return 'No files found';
   const limited = `\n\nResults limited to ${options.maxResults}. Use maxResults parameter to see more.`;

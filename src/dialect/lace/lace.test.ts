@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
+import { wildcardMatcher } from '../../text/glob/segment.ts';
 import { readText } from '../read-style.ts';
 import { LACE } from './dialect.ts';
 import { treeText } from './file-tree.ts';
-import { nameMatcher } from './name-matcher.ts';
 import { findText, READ_STYLE, searchText, sizeText } from './tools.ts';
 
 function call(name: string, args: Record<string, unknown>) {
@@ -149,7 +149,7 @@ describe('file_find', () => {
     ['*a*a*a*a*a*a*a*a*a*b', 'a'.repeat(255), false],
     ['x'.repeat(70_000), 'x', false],
   ])('takes all but * and ? literally: %s against %j', (pattern, name, found) => {
-    expect(nameMatcher(pattern)(name)).toBe(found);
+    expect(wildcardMatcher(pattern)(name)).toBe(found);
   });
 });
 

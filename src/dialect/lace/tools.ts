@@ -2,11 +2,11 @@ import type { ListResult, ReadResult, SearchResult } from '../../model/results.t
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { relativeTime } from '../../report/relative-time.ts';
+import { wildcardMatcher } from '../../text/glob/segment.ts';
 import type { ReadStyle } from '../read-style.ts';
 import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, given, READS, type Tool, tool } from '../tool.ts';
 import { treeText } from './file-tree.ts';
-import { nameMatcher } from './name-matcher.ts';
 
 const FILE = { type: 'string', description: 'Path of the file.' } as const;
 const MAX_WHOLE_BYTES = 64 * 1024;
@@ -277,7 +277,7 @@ export function sizeText(bytes: number): string {
 
 /** Entries whose own name matches, newest first; folders, whose times are not asked for, last. */
 export function findText(query: FindQuery, result: ListResult, context: RenderContext): string {
-  const matches = nameMatcher(query.pattern);
+  const matches = wildcardMatcher(query.pattern);
   const found = result.entries
     .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
     .filter(({ path }) => matches(path.slice(path.lastIndexOf('/') + 1)))

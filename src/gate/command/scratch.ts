@@ -1,8 +1,7 @@
-import picomatch from 'picomatch';
 import { listUnsorted } from '../../disk/list.ts';
-import { CASELESS_GLOB_READING } from '../../model/glob-reading.ts';
 import type { PinnedDirectory, ResolvedPath } from '../../model/path.ts';
 import { ignoredByGit } from '../../process/git.ts';
+import { type PathMatch, policyGlobMatcher } from '../../text/glob/glob.ts';
 import type { World } from '../world.ts';
 
 /** Deep enough for the packages of a monorepo, and bounded in large trees. */
@@ -16,7 +15,8 @@ const MAX_FOLDERS = 3000;
 export async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
   const { scratch } = world.policy.commands;
   if (scratch.length === 0) return [];
-  const matches = picomatch([...scratch], CASELESS_GLOB_READING);
+  const globs = scratch.map(policyGlobMatcher);
+  const matches: PathMatch = (path) => globs.some((glob) => glob(path));
   const found: ResolvedPath[] = [];
   for (const root of world.workspace.roots) {
     const candidates = candidatesIn(world, root, matches);
@@ -29,7 +29,7 @@ export async function scratchFolders(world: World): Promise<readonly ResolvedPat
   return found;
 }
 
-function candidatesIn(world: World, root: string, matches: (path: string) => boolean): ResolvedPath[] {
+function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedPath[] {
   const outcome = world.workspace.locate(root, 'run');
   if (!outcome.ok || !outcome.located.exists) return [];
   const { place } = outcome.located;

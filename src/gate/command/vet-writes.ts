@@ -5,7 +5,7 @@ import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
-import { matchingGlob } from '../globs.ts';
+import { matchingGlob } from '../../text/glob/glob.ts';
 import type { World } from '../world.ts';
 import { concurrentChange } from './concurrent-change.ts';
 import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';

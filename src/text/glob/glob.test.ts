@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
+import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
-import { globMatcher, globProblem } from './glob-matcher.ts';
+import { globMatcher, globProblem, policyGlobMatcher } from './glob.ts';
 
 const NAMES = [
   ...['a.txt', 'b.txt', 'ab.txt', 'A.txt', '.hidden', 'a', 'b', '[br].txt', 'x(1).js', 'a{b}.ts', '!a.txt'],
@@ -76,6 +77,54 @@ describe('globMatcher', () => {
       expect(globMatcher(glob)('a'.repeat(255))).toBe(false);
     },
   );
+});
+
+describe('policyGlobMatcher', () => {
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['.env*', ['.env', '.ENV.local'], ['sub/.env']],
+    ['**/*.PEM', ['a.pem', 'x/y/B.Pem'], ['a.pem.txt']],
+    ['**.pem', ['a.pem', 'x/y/b.pem'], []],
+    ['.git/**', ['.git', '.GIT/config', '.git/a/b'], ['x/.git', '.gitignore']],
+    ['*/**', ['a/b', 'a/b/c'], ['a']],
+    ['[!a]x', ['bx', 'BX'], ['ax', 'AX']],
+    ['[a-c]x', ['bx', 'BX'], ['dx']],
+    ['!(a)', ['b'], ['a', 'A']],
+    ['x (1).txt', ['x (1).txt', 'X (1).TXT'], ['x 1.txt']],
+  ])('reads %j', (glob, yes, no) => {
+    const matches = policyGlobMatcher(glob);
+    expect(yes.filter((path) => !matches(path))).toEqual([]);
+    expect(no.filter((path) => matches(path))).toEqual([]);
+  });
+
+  it('protects what picomatch does, with either case and dot files', () => {
+    // Left out: `+` and `|`, which picomatch reads as a regular expression's, and an empty name between two slashes.
+    const pieces = [
+      '*',
+      '**',
+      '?',
+      'a',
+      '.txt',
+      'sub',
+      '/**',
+      '**/',
+      '[ab]',
+      '[!a]',
+      '{a,b}',
+      '.git',
+      '.hid*',
+    ];
+    const names = [...NAMES, 'SUB/A', '.git/config', 'x/.GIT/hooks', 'SUB/B.TXT'];
+    const globs = pieces.flatMap((one) =>
+      pieces.flatMap((two) => [one + two, `${one}/${two}`, `**/${one}${two}`]),
+    );
+    const options = { dot: true, posix: true, nocase: true, flags: 'is' };
+    const unlike = globs
+      .filter((glob) => !/\/\/|\*\*[^/.*]|\*\*\.txt./.test(glob))
+      .filter((glob) =>
+        names.some((name) => policyGlobMatcher(glob)(name) !== picomatch(glob, options)(name)),
+      );
+    expect(unlike).toEqual([]);
+  });
 });
 
 describe('globProblem', () => {

@@ -1,5 +1,5 @@
 /** Every pattern that braces stand for: `{a,b}` and `{1..3}`; undefined if they are more than `most`. */
-export function withoutBraces(pattern: string, most: number): readonly string[] | undefined {
+export function expandBraces(pattern: string, most: number): readonly string[] | undefined {
   const done: string[] = [];
   const open: { readonly head: string; readonly rest: string }[] = [{ head: '', rest: pattern }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -77,10 +77,11 @@ function sentence(before: Side, after: Side): string | undefined {
     if (side.kind === 'file' && side.fingerprint.size > MAX_BYTES)
       return `(too large to compare: ${byteSize(side.fingerprint.size)})`;
   if ([before, after].every((side) => side.kind === 'file' || side.kind === 'absent')) return undefined;
-  return `(${describe(before)} became ${describe(after)})`;
+  return `(${describeSide(before)} became ${describeSide(after)})`;
 }
 
-function describe(side: Side): string {
+/** A side of a change in a few words. */
+export function describeSide(side: Side): string {
   switch (side.kind) {
     case 'absent':
       return 'nothing';
@@ -99,35 +100,36 @@ function describe(side: Side): string {
  * Finds bytes by their fingerprint: among the images, or in the file itself if it is unchanged. Only bytes that a later
  * change displaced are among the images; the newest ones are on disk.
  */
-async function findBytes(
+export async function findBytes(
   images: Images,
   wanted: Fingerprint,
   at: { readonly root: string; readonly key: string },
 ): Promise<FoundBytes> {
   try {
     if (await images.has(wanted.sha256)) return { bytes: await images.read(wanted) };
-    const bytes = await readIfSame(wanted, at);
-    return bytes === undefined ? { missing: 'its bytes are no longer kept' } : { bytes };
+    const live = await readLive(at, wanted.size);
+    const isSame = 'bytes' in live && sameFingerprint(live.fingerprint, wanted);
+    return isSame ? { bytes: live.bytes } : { missing: 'its bytes are no longer kept' };
   } catch (error) {
     if (error instanceof Fault) return { missing: error.message };
     throw error;
   }
 }
 
-async function readIfSame(
-  wanted: Fingerprint,
+/** A file as it is on disk. A path that leads out of its root is missing. */
+export async function readLive(
   { root, key }: { readonly root: string; readonly key: string },
-): Promise<Uint8Array | undefined> {
+  maxBytes: number,
+): Promise<{ readonly bytes: Uint8Array; readonly fingerprint: Fingerprint } | { readonly missing: string }> {
   const workspace = Workspace.open([root]);
   const clock = new FileSystemClock();
   try {
     const outcome = workspace.locate(key, 'read', 'parents');
-    if (!outcome.ok) return undefined;
+    if (!outcome.ok) return { missing: 'it is not in the workspace' };
     const { place } = outcome.located;
     try {
-      const snapshot = await readSnapshot(place, { clock, maxBytes: wanted.size });
-      if ('problem' in snapshot || !sameFingerprint(snapshot.fingerprint, wanted)) return undefined;
-      return snapshot.bytes;
+      const snapshot = await readSnapshot(place, { clock, maxBytes });
+      return 'problem' in snapshot ? { missing: PROBLEMS[snapshot.problem] } : snapshot;
     } finally {
       place.dir.close();
     }
@@ -136,3 +138,11 @@ async function readIfSame(
     workspace.close();
   }
 }
+
+const PROBLEMS = {
+  missing: 'there is no such file now',
+  swapped: 'it is a link now',
+  kind: 'it is no file now',
+  'too-large': 'it is too large to show',
+  denied: 'it cannot be read',
+} as const;

@@ -38,6 +38,9 @@ const MIGRATIONS: readonly string[] = [
    create index entries_of_change on entries (change) where change is not null;
    create index change_entries on entries (kind) where kind = 'change';
    create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
+  // For people who look through long journals. Reads are in neither.
+  `create index refusal_entries on entries (kind) where kind = 'refusal';
+   create index turn_entries on entries (kind) where kind = 'turn';`,
 ];
 
 /** Opens a database file, makes it (0600) if it is missing, and brings it up to date. Its errors are SQLite's own. */

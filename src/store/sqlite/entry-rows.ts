@@ -100,21 +100,24 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
 }
 
+/** Kinds that have an index of their own. */
+const OWN_INDEX: ReadonlySet<string> = new Set(['change', 'refusal', 'turn'] satisfies Entry['kind'][]);
+
 /**
- * A literal, because SQLite uses the index of changes only then. The plus sign keeps it from preferring that index to the
- * one of a session.
+ * Literals, because SQLite uses the index of a kind only then. The plus sign keeps it from preferring that index to the one of
+ * a session.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
   kinds: readonly string[],
   session: string | undefined,
 ): void {
-  if (!isOnlyChanges(kinds)) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
-  else add(session === undefined ? "kind = 'change'" : "+kind = 'change'");
-}
-
-function isOnlyChanges(kinds: readonly string[] | undefined): boolean {
-  return kinds !== undefined && kinds.length > 0 && kinds.every((kind) => kind === 'change');
+  const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.has(kind));
+  if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
+  else {
+    const column = session === undefined ? 'kind' : '+kind';
+    add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);
+  }
 }
 
 function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: readonly string[]): void {

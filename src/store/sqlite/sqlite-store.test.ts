@@ -26,6 +26,10 @@ describe('queries of a long journal', () => {
     ['of one change', { change: 'c' }, 'entries_of_change'],
     ['changes of one session', { session: 's', kinds: ['change'], limit: 10 }, 'entries_of_session'],
     ['all changes', { kinds: ['change'], order: 'oldest' }, 'change_entries'],
+    ['the newest refusals', { kinds: ['refusal'], near: ['/w'], limit: 10 }, 'refusal_entries'],
+    ['the newest turns', { kinds: ['turn'], near: ['/w'], limit: 10 }, 'turn_entries'],
+    ['turns and changes', { kinds: ['turn', 'change'], order: 'oldest' }, 'turn_entries'],
+    ['refusals of one session', { session: 's', kinds: ['refusal'] }, 'entries_of_session'],
   ] as const)('%s use an index', async (_what, filter, index) => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
@@ -152,7 +156,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 2.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 3.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 

@@ -1,0 +1,285 @@
+import { UndoHistory } from '../../journal/undo-history.ts';
+import type { Effect, Entry, Side } from '../../model/entry.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { Policy } from '../../model/policy.ts';
+import { byteSize } from '../../report/byte-size.ts';
+import { keysOf } from '../../store/entry-match.ts';
+import { decodeText } from '../../text/decode.ts';
+import { isSecretPath, masked } from '../../text/secrets.ts';
+import { absolutePathOf, detailOf, whatOf } from '../entry-words.ts';
+import { type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
+import { describeSide, findBytes } from '../path-diff.ts';
+import type { Records } from '../records.ts';
+import type { Scope } from '../scope.ts';
+import { feedRow } from './feed.ts';
+import { diffGroups } from './hunks.ts';
+import { durationWords } from './lanes.ts';
+import { falseAlarm } from './numbers.ts';
+import type { ChangeView, EntryView, FileDiff, KnownBefore, RefusalView } from './view-data.ts';
+import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
+
+/** What views are made from. */
+export interface Viewing {
+  readonly records: Records;
+  readonly scope: Scope;
+  /** Whether secrets are masked, as in reads. */
+  readonly secrets: Policy['secrets'];
+}
+
+/** Files of one change that are shown with their diff. */
+const MAX_FILES = 50;
+const MAX_TEXT_BYTES = 4 << 20;
+/** How far back or ahead of an entry another one of its session is searched for. */
+const MAX_DISTANCE = 20_000;
+const MAX_SEARCHED = 500;
+
+/** One entry with everything that belongs to it; undefined if there is none with this number. */
+export async function entryView(viewing: Viewing, seq: number): Promise<EntryView | undefined> {
+  const { store } = viewing.records;
+  const [entry] = await store.entries({ ...viewing.scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
+  if (entry === undefined) return undefined;
+  if (entry.kind === 'change') return changeView(viewing, entry);
+  if (entry.kind === 'refusal') return refusalView(viewing, entry);
+  return { kind: 'plain', row: feedRow(entry), words: plainWords(entry) };
+}
+
+function plainWords(entry: Entry): string {
+  if (entry.kind !== 'read') return detailOf(entry) ?? whatOf(entry);
+  const total = entry.totalLines === undefined ? '' : ` of ${entry.totalLines}`;
+  return `The session was shown ${seenWords(entry.lines ?? 'none')}${total}.`;
+}
+
+async function changeView(viewing: Viewing, entry: Entry): Promise<ChangeView> {
+  const effects = withoutImplied(netEffects([entry]));
+  const files: (FileDiff & { known: KnownBefore })[] = [];
+  for (const effect of effects.slice(0, MAX_FILES))
+    files.push({ ...(await fileDiff(viewing, effect)), known: await knownBefore(viewing, entry, effect) });
+  const { undoneBy, standing } = await laterUndos(viewing, entry);
+  const undoes = entry.undoes ?? entry.undoesPart?.change;
+  const undone = undoes === undefined ? undefined : await viewing.records.change(undoes);
+  return {
+    kind: 'change',
+    row: feedRow(entry),
+    files,
+    more: Math.max(0, effects.length - MAX_FILES),
+    notices: (entry.notices ?? []).map(noticeWords),
+    standing,
+    undoneBy: undoneBy.map(feedRow),
+    ...(undone === undefined ? {} : { undoes: feedRow(undone) }),
+    ...(entry.action === 'run' && entry.text !== undefined ? { command: entry.text } : {}),
+  };
+}
+
+async function laterUndos(
+  { records }: Viewing,
+  entry: Entry,
+): Promise<{ undoneBy: readonly Entry[]; standing: ChangeView['standing'] }> {
+  const keys = [...new Set((entry.effects ?? []).map(({ key }) => key))].slice(0, MAX_SEARCHED);
+  const later = await records.store.entries({
+    keys,
+    kinds: ['change'],
+    afterSeq: entry.seq,
+    limit: MAX_SEARCHED,
+  });
+  const history = new UndoHistory([entry, ...later]);
+  const undoneBy = later.filter(
+    ({ undone, undoes, undoesPart }) =>
+      undone?.changes.includes(entry.change ?? '') === true ||
+      (entry.change !== undefined && (undoes === entry.change || undoesPart?.change === entry.change)),
+  );
+  const left = history.standing(entry).length;
+  const isPartly =
+    history.isPartlyUndone(entry) || undoneBy.some(({ undoesPart }) => undoesPart !== undefined);
+  return { undoneBy, standing: left === 0 ? 'taken back' : isPartly ? 'partly' : 'stands' };
+}
+
+/** The difference that changes made to one path, for people. */
+export async function fileDiff(viewing: Viewing, effect: NetEffect): Promise<FileDiff> {
+  const { root, relative: path, before, after } = effect;
+  const base = { root, path, added: 0, removed: 0, groups: [], cut: 0, parts: false };
+  const told = sidesNote(before, after);
+  const texts = await Promise.all([before, after].map((side) => textOf(viewing, side, effect)));
+  const [was, is] = texts;
+  if (was === undefined || is === undefined) return { ...base, note: told ?? '' };
+  const missing = [was, is].find((each) => 'missing' in each);
+  if (missing !== undefined && 'missing' in missing) return { ...base, note: missing.missing };
+  const [old, fresh] = [was, is].map((each) => ('text' in each ? each.text : ''));
+  const diff = diffGroups(old ?? '', fresh ?? '', (text) => shownText(viewing, path, text));
+  const parts = before.kind === 'file' && after.kind === 'file';
+  return { ...base, ...diff, parts, ...(told === undefined ? {} : { note: told }) };
+}
+
+/** Text as people may see it: secrets are masked as in reads. */
+export function shownText({ secrets }: Pick<Viewing, 'secrets'>, path: string, text: string): string {
+  return secrets === 'show' ? text : masked(text, { secretFile: isSecretPath(path) });
+}
+
+type FoundText = { readonly text: string } | { readonly missing: string };
+
+/** The text of one side of a change; undefined for what has none: folders and links. */
+export async function textOf(
+  { records }: Viewing,
+  side: Side,
+  at: { readonly root: string; readonly key: string },
+): Promise<FoundText | undefined> {
+  if (side.kind === 'absent') return { text: '' };
+  return side.kind === 'file' ? findText(records, side.fingerprint, at) : undefined;
+}
+
+export async function findText(
+  { images }: Records,
+  wanted: Fingerprint,
+  at: { readonly root: string; readonly key: string },
+): Promise<FoundText> {
+  if (wanted.size > MAX_TEXT_BYTES) return { missing: `too large to compare: ${byteSize(wanted.size)}` };
+  const found = await findBytes(images, wanted, at);
+  if ('missing' in found) return found;
+  const text = decodeText(found.bytes)?.text;
+  return text === undefined ? { missing: `not text: ${byteSize(wanted.size)}` } : { text };
+}
+
+/** What happened besides the text. */
+function sidesNote(before: Side, after: Side): string | undefined {
+  if (before.kind === 'absent' && after.kind === 'file') return 'new file';
+  if (before.kind === 'file' && after.kind === 'absent') return 'deleted';
+  if (before.kind === 'file' && after.kind === 'file')
+    return before.mode === after.mode
+      ? undefined
+      : `mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
+  return `${describeSide(before)} became ${describeSide(after)}`;
+}
+
+/** What the session that made a change knew of the bytes that it replaced. */
+async function knownBefore(
+  { records }: Viewing,
+  entry: Entry,
+  { key, before }: Pick<Effect, 'key' | 'before'>,
+): Promise<KnownBefore> {
+  if (before.kind !== 'file') return { state: 'new', words: 'nothing was there' };
+  const { session, seq, atMs } = entry;
+  const afterSeq = Math.max(0, seq - MAX_DISTANCE);
+  const earlier = await records.store.entries({
+    session,
+    key,
+    afterSeq,
+    beforeSeq: seq,
+    limit: MAX_SEARCHED,
+  });
+  const { sha256 } = before.fingerprint;
+  const ago = (when: number): string => `${durationWords(atMs - when)} before`;
+  const wrote = earlier.find(({ kind, effects = [] }) => kind === 'change' && leaves(effects, key, sha256));
+  if (wrote !== undefined)
+    return { state: 'wrote', words: `it had written these bytes itself, ${ago(wrote.atMs)}` };
+  const reads = earlier.filter(({ kind }) => kind === 'read');
+  const same = reads.filter((read) => read.sha256 === sha256);
+  const whole = same.find(({ lines }) => lines === 'whole');
+  if (whole !== undefined)
+    return { state: 'whole', words: `it had read the whole file as it was, ${ago(whole.atMs)}` };
+  const [part] = same;
+  if (part !== undefined) {
+    const lines = [...new Set(same.map(({ lines: each }) => each ?? ''))].reverse().join(',');
+    return {
+      state: 'part',
+      words: `it had read ${seenWords(lines)} of the file as it was, ${ago(part.atMs)}`,
+    };
+  }
+  const [older] = reads;
+  if (older !== undefined)
+    return {
+      state: 'older',
+      words: `it had read ${seenWords(older.lines ?? '')} of an earlier version, ${ago(older.atMs)}`,
+    };
+  return { state: 'unknown', words: 'no read of this file by the session is on record before' };
+}
+
+function leaves(effects: readonly Effect[], key: string, sha256: string): boolean {
+  const last = effects.findLast((effect) => effect.key === key)?.after;
+  return last?.kind === 'file' && last.fingerprint.sha256 === sha256;
+}
+
+async function refusalView(viewing: Viewing, entry: Entry): Promise<RefusalView> {
+  const { store } = viewing.records;
+  const { code = 'INVALID_ARGUMENT', seen, session, seq } = entry;
+  const key = absolutePathOf(entry) ?? '';
+  const after = await nextTry(viewing, entry);
+  const writers = (await store.entries({ key, kinds: ['change'], beforeSeq: seq, limit: 20 })).filter(
+    (change) => change.session !== session && change.atMs >= (seen?.atMs ?? entry.atMs),
+  );
+  const since = await sinceSeen(viewing, entry, key);
+  return {
+    kind: 'refusal',
+    row: feedRow(entry),
+    why: WHY[code],
+    ...(entry.text === undefined ? {} : { reason: entry.text }),
+    seen: seenBefore(entry),
+    ...verdictOf(entry, after, writers),
+    ...(since === undefined ? {} : { since }),
+    writers: writers.map(feedRow),
+    next: NEXT[entry.next ?? 'none'],
+    ...(after === undefined ? {} : { after: { row: feedRow(after), words: tryWords(entry, after) } }),
+  };
+}
+
+function seenBefore({ seen, atMs }: Entry): string {
+  if (seen === undefined) return 'It had seen nothing of the file.';
+  return `It had seen ${seenWords(seen.lines)}, ${durationWords(atMs - seen.atMs)} before.`;
+}
+
+async function sinceSeen(viewing: Viewing, entry: Entry, key: string): Promise<FileDiff | undefined> {
+  const { seen, sha256, sizeBytes, path = '', root } = entry;
+  if (seen?.fingerprint === undefined || sha256 === undefined || sizeBytes === undefined) return undefined;
+  if (seen.fingerprint.sha256 === sha256) return undefined;
+  const side = (fingerprint: Fingerprint): Side => ({ kind: 'file', fingerprint, mode: 0, kept: true });
+  const [before, after] = [side(seen.fingerprint), side({ sha256, size: sizeBytes })];
+  const diff = await fileDiff(viewing, { root, key, relative: path, before, after, changes: [] });
+  return { ...diff, parts: false };
+}
+
+/** The session's next try at the same file. */
+async function nextTry({ records }: Viewing, entry: Entry): Promise<Entry | undefined> {
+  const { session, seq } = entry;
+  const path = absolutePathOf(entry) ?? '';
+  const later = await records.store.entries({
+    session,
+    afterSeq: seq,
+    beforeSeq: seq + MAX_DISTANCE,
+    order: 'oldest',
+    limit: MAX_SEARCHED,
+  });
+  return later.find(
+    (each) =>
+      (each.kind === 'change' && keysOf(each).has(path)) ||
+      (each.kind === 'refusal' && absolutePathOf(each) === path),
+  );
+}
+
+function tryWords(refusal: Entry, after: Entry): string {
+  const later = `${durationWords(after.atMs - refusal.atMs)} later`;
+  if (after.kind === 'refusal') return `${later} it was refused again (${after.code ?? ''})`;
+  return `${later} its ${after.action ?? 'change'} went through`;
+}
+
+function verdictOf(
+  entry: Entry,
+  after: Entry | undefined,
+  writers: readonly Entry[],
+): Pick<RefusalView, 'verdict' | 'because'> {
+  const alarm = falseAlarm(entry, after?.kind === 'change' ? after : undefined);
+  if (alarm === 'unchanged-bytes')
+    return { verdict: 'false alarm', because: 'The file still held the bytes that the session had seen.' };
+  if (alarm === 'same-content')
+    return {
+      verdict: 'false alarm',
+      because: 'The session read the unchanged file and then wrote what had been refused.',
+    };
+  const was = entry.seen?.fingerprint?.sha256;
+  if (was !== undefined && entry.sha256 !== undefined && was !== entry.sha256) {
+    const who = [...new Set(writers.map(({ session }) => session))].join(', ') || 'Another program';
+    return { verdict: 'right', because: `${who} had changed the file since the session saw it.` };
+  }
+  if (entry.code === 'NOT_READ' && entry.seen === undefined)
+    return { verdict: 'right', because: 'The session had never been shown the text that was there.' };
+  if (entry.code === 'OUTSIDE_WORKSPACE')
+    return { verdict: 'right', because: 'No session may leave its workspace.' };
+  return { verdict: 'cannot tell', because: 'The journal holds hashes, and they do not decide this case.' };
+}

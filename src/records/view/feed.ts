@@ -1,0 +1,109 @@
+import type { Entry } from '../../model/entry.ts';
+import type { EntryFilter, Store } from '../../store/store.ts';
+import { whatOf } from '../entry-words.ts';
+import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
+
+/** Entries looked at for one page, so that no request takes long; a rare match is found by asking on. */
+const MAX_LOOKED_AT = 4000;
+const BATCH = 1000;
+
+/** An entry as one line of the feed. */
+export function feedRow(entry: Entry): FeedRow {
+  const { seq, atMs, session, kind, path, code, change, turn } = entry;
+  return {
+    seq,
+    atMs,
+    session,
+    kind,
+    what: kind === 'refusal' ? `refused ${entry.action ?? ''}`.trimEnd() : whatOf(entry),
+    ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
+    ...(path === undefined ? {} : { path }),
+    ...(code === undefined ? {} : { code }),
+    ...(change === undefined ? {} : { change }),
+    ...(turn === undefined ? {} : { turn }),
+  };
+}
+
+/** Whether an entry fits what the store cannot filter by. */
+export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
+  if (code !== undefined && entry.code !== code) return false;
+  if (turn !== undefined && entry.turn !== turn) return false;
+  if (path === undefined || path === '') return true;
+  const part = path.toLowerCase();
+  const names = [entry.path ?? '', ...(entry.effects ?? []).map(({ relative }) => relative)];
+  return names.some((name) => name.toLowerCase().includes(part));
+}
+
+export interface FeedRequest {
+  /** Which workspaces. */
+  readonly near: Pick<EntryFilter, 'near'>;
+  readonly filter: FeedFilter;
+  /** Only older entries than this number. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+/**
+ * A page of the feed. It looks at a bounded number of entries: with a rare filter a page may be short, or empty, with more
+ * behind it.
+ */
+export async function feedPage(store: Store, request: FeedRequest): Promise<FeedPage> {
+  const { filter, limit } = request;
+  const rows: FeedRow[] = [];
+  let before = request.before;
+  for (let looked = 0; looked < MAX_LOOKED_AT; ) {
+    const wanted = isPlain(filter) ? limit - rows.length : BATCH;
+    const batch = await store.entries(filterFor({ ...request, before, limit: wanted }));
+    const fitting = batch.filter((entry) => fitsFeed(entry, filter)).slice(0, limit - rows.length);
+    rows.push(...fitting.map(feedRow));
+    if (rows.length >= limit) return { rows, next: fitting.at(-1)?.seq ?? 0 };
+    if (batch.length < wanted) return { rows };
+    before = batch.at(-1)?.seq;
+    looked += batch.length;
+  }
+  return { rows, ...(before === undefined ? {} : { next: before }) };
+}
+
+function filterFor({ near, filter: { session, kinds }, before, limit }: FeedRequest): EntryFilter {
+  return {
+    ...near,
+    ...(session === undefined ? {} : { session }),
+    ...(kinds === undefined ? {} : { kinds }),
+    ...(before === undefined ? {} : { beforeSeq: before }),
+    limit,
+  };
+}
+
+/** The store's own filters are enough. */
+function isPlain({ path, code, turn }: FeedFilter): boolean {
+  return (path === undefined || path === '') && code === undefined && turn === undefined;
+}
+
+/** The files among changes and refusals, those touched last first. Entries come newest first. */
+export function fileRows(entries: readonly Entry[]): FileRow[] {
+  const files = new Map<string, { -readonly [K in keyof FileRow]: FileRow[K] }>();
+  for (const entry of entries) {
+    for (const { root, path } of filesOf(entry)) {
+      const key = `${root}\0${path}`;
+      const file = files.get(key) ?? { root, path, changes: 0, refusals: 0, lastMs: entry.atMs, writers: [] };
+      files.set(key, file);
+      if (entry.kind === 'refusal') file.refusals += 1;
+      else {
+        file.changes += 1;
+        if (!file.writers.includes(entry.session)) file.writers = [...file.writers, entry.session];
+      }
+    }
+  }
+  return [...files.values()];
+}
+
+function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; path: string }[] {
+  if (kind === 'refusal') return path === undefined || isElsewhere(path) ? [] : [{ root, path }];
+  const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
+  return [...new Set(files.map(({ relative }) => relative))].map((relative) => ({ root, path: relative }));
+}
+
+/** Refusals keep the path as the caller wrote it. */
+function isElsewhere(path: string): boolean {
+  return path === '' || path.startsWith('/') || path.startsWith('..');
+}

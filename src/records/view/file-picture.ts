@@ -1,0 +1,200 @@
+import { type LineRange, rangesOf } from '../../model/coverage.ts';
+import type { Entry } from '../../model/entry.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { byteSize } from '../../report/byte-size.ts';
+import { plainKey } from '../../store/entry-match.ts';
+import { decodeText } from '../../text/decode.ts';
+import { lineCount } from '../../text/lines.ts';
+import { readLive } from '../path-diff.ts';
+import { findText, shownText, textOf, type Viewing } from './entry-views.ts';
+import { feedRow } from './feed.ts';
+import { carriedView, lineAuthors, linesBy, parseLines, type Version } from './picture.ts';
+import type { FilePicture, Strip } from './view-data.ts';
+
+/** Changes of the file that are looked at; older ones count as written before. */
+const MAX_CHANGES = 60;
+const MAX_REFUSALS = 40;
+const MAX_LINES = 5000;
+const MAX_LINE_CHARS = 400;
+const MAX_BYTES = 4 << 20;
+/** How far back reads of a session that kept no sightings are searched for. */
+const MAX_DISTANCE = 20_000;
+
+/** A file as it is now, with what each session has seen of it and written into it. */
+export async function filePicture(
+  viewing: Viewing,
+  { root, path }: { readonly root: string; readonly path: string },
+): Promise<FilePicture> {
+  const { store } = viewing.records;
+  const key = plainKey({ root, path }) ?? path;
+  const live = await readLive({ root, key }, MAX_BYTES);
+  const text = 'bytes' in live ? decodeText(live.bytes)?.text : undefined;
+  const changes = await store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
+  const refusals = await refusalsOf(viewing, { root, path });
+  const history = [...changes, ...refusals].sort((a, b) => b.seq - a.seq);
+  const authors = text === undefined ? [] : await authorsOf(viewing, { root, key, text, history });
+  const now = { key, text: text ?? '', sha256: 'bytes' in live ? live.fingerprint.sha256 : '' };
+  const strips = await stripsOf(viewing, { root, now, history, authors });
+  if (strips.length === 0) return unknownFile({ root, path });
+  const lines = shownText(viewing, path, text ?? '').split(/\r?\n/, MAX_LINES + 1);
+  const totalLines = lineCount(text ?? '');
+  const note = noteOf(live, text, totalLines);
+  return {
+    root,
+    path,
+    totalLines,
+    strips,
+    lines: lines.slice(0, Math.min(totalLines, MAX_LINES)).map((line) => line.slice(0, MAX_LINE_CHARS)),
+    ...(note === undefined ? {} : { note }),
+    history: history.map(feedRow),
+    authors: authors.slice(0, MAX_LINES),
+  };
+}
+
+/** Only files that sessions have read, changed or tried to change are shown. */
+function unknownFile(file: Pick<FilePicture, 'root' | 'path'>): FilePicture {
+  const note = 'no session here has read or changed it';
+  return { ...file, totalLines: 0, strips: [], lines: [], note, history: [], authors: [] };
+}
+
+type Live = Awaited<ReturnType<typeof readLive>>;
+
+function noteOf(live: Live, text: string | undefined, totalLines: number): string | undefined {
+  if (!('bytes' in live)) return live.missing;
+  if (text === undefined) return `not text: ${byteSize(live.bytes.byteLength)}`;
+  return totalLines > MAX_LINES ? `the first ${MAX_LINES} of ${totalLines} lines` : undefined;
+}
+
+async function refusalsOf(
+  { records, scope }: Viewing,
+  { root, path }: { readonly root: string; readonly path: string },
+): Promise<Entry[]> {
+  const found: Entry[] = [];
+  const newest = await records.store.entries({ ...scope.filter, kinds: ['refusal'], limit: 2000 });
+  for (const entry of newest) {
+    if (entry.root === root && entry.path === path) found.push(entry);
+    if (found.length >= MAX_REFUSALS) break;
+  }
+  return found;
+}
+
+interface Written {
+  readonly root: string;
+  readonly key: string;
+  readonly text: string;
+  /** Newest first. */
+  readonly history: readonly Entry[];
+}
+
+/** By line, the place in `history` of the change that wrote it. */
+async function authorsOf(viewing: Viewing, { root, key, text, history }: Written): Promise<number[]> {
+  const sides = history
+    .flatMap(({ effects = [] }, place) =>
+      effects.filter((effect) => effect.key === key).map((effect) => ({ effect, place })),
+    )
+    .reverse()
+    .flatMap(({ effect, place }) => [
+      { side: effect.before, change: -1 },
+      { side: effect.after, change: place },
+    ]);
+  const versions: Version[] = [];
+  for (const { side, change } of sides) {
+    const found = await textOf(viewing, side, { root, key });
+    if (found !== undefined && 'text' in found) versions.push({ text: found.text, change });
+  }
+  return lineAuthors([...versions, { text, change: -1 }]);
+}
+
+interface Now {
+  readonly key: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+interface Stripping {
+  readonly root: string;
+  readonly now: Now;
+  readonly history: readonly Entry[];
+  readonly authors: readonly number[];
+}
+
+async function stripsOf(viewing: Viewing, { root, now, history, authors }: Stripping): Promise<Strip[]> {
+  const { store } = viewing.records;
+  const known = (await store.sessions({ roots: [root] })).map(({ id }) => id);
+  const strips: Strip[] = [];
+  for (const session of new Set([...history.map((entry) => entry.session), ...known])) {
+    const own = new Set(
+      [...history.entries()].flatMap(([i, entry]) =>
+        entry.session === session && entry.kind === 'change' ? [i] : [],
+      ),
+    );
+    const seen = await seenBy(viewing, { root, session, now });
+    const wrote = linesBy(authors, own);
+    const refused = history.filter((entry) => entry.session === session && entry.kind === 'refusal').length;
+    if (seen === undefined && own.size === 0 && refused === 0) continue;
+    const { words = 'never read it', ...ranges } = seen ?? { seen: [], stale: [] };
+    strips.push({ session, ...ranges, wrote, words: stripWords(words, own.size, refused) });
+  }
+  return strips;
+}
+
+function stripWords(seen: string, changes: number, refused: number): string {
+  const done = [
+    ...(changes === 0 ? [] : [`${changes} ${changes === 1 ? 'change' : 'changes'}`]),
+    ...(refused === 0 ? [] : [`${refused} refused`]),
+  ];
+  return [seen, ...done].join(' · ');
+}
+
+interface SeenLines {
+  readonly seen: readonly LineRange[];
+  readonly stale: readonly LineRange[];
+  readonly words?: string;
+}
+
+/** What a session was shown of the file; undefined if nothing. */
+async function seenBy(
+  viewing: Viewing,
+  { root, session, now }: { readonly root: string; readonly session: string; readonly now: Now },
+): Promise<SeenLines | undefined> {
+  const { records } = viewing;
+  const sighting = await records.store.recall(session, now.key);
+  if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
+    return readBefore(viewing, { session, now });
+  const { fingerprint } = sighting;
+  const total = lineCount(now.text);
+  if (fingerprint?.sha256 === now.sha256)
+    return wordsFor(sighting, { seen: rangesOf(sighting.coverage, total), stale: [] }, total);
+  const found = fingerprint && (await findText(records, fingerprint, { root, key: now.key }));
+  if (found === undefined || 'missing' in found)
+    return { seen: [], stale: rangesOf(sighting.coverage, total), words: 'its view is older than the file' };
+  const ranges = rangesOf(sighting.coverage, lineCount(found.text));
+  return wordsFor(sighting, carriedView(ranges, found.text, now.text), total);
+}
+
+function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): SeenLines {
+  const count = ranges.seen.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  if (coverage.kind === 'none') return { ...ranges, words: 'its context was summarised' };
+  if (ranges.stale.length > 0)
+    return { ...ranges, words: `changed since it read it · knows ${count} of ${total} lines` };
+  return { ...ranges, words: count >= total ? 'knows it as it is' : `knows ${count} of ${total} lines` };
+}
+
+/** Of a session that kept no sightings (it was closed), what its latest reads on record showed. */
+async function readBefore(
+  { records }: Viewing,
+  { session, now }: { readonly session: string; readonly now: Now },
+): Promise<SeenLines | undefined> {
+  const afterSeq = Math.max(0, (await records.newestSeq()) - MAX_DISTANCE);
+  const reads = await records.store.entries({ session, key: now.key, kinds: ['read'], afterSeq, limit: 50 });
+  const [newest] = reads;
+  if (newest === undefined) return undefined;
+  const total = lineCount(now.text);
+  const ranges = reads
+    .filter(({ sha256 }) => sha256 === newest.sha256)
+    .flatMap(({ lines = '' }) => parseLines(lines, total));
+  const isCurrent = newest.sha256 === now.sha256;
+  return isCurrent
+    ? { seen: ranges, stale: [], words: 'read it as it is, and is closed' }
+    : { seen: [], stale: ranges, words: 'read an earlier version, and is closed' };
+}

@@ -1,0 +1,151 @@
+import { diffLines, type Hunk } from '../../text/diff.ts';
+import { splitLines, withoutEnding } from '../../text/lines.ts';
+import { equalRuns } from '../../text/myers.ts';
+import type { DiffRow, FileDiff } from './view-data.ts';
+
+/** Unchanged lines around a hunk. */
+const CONTEXT = 3;
+const MAX_ROWS = 2000;
+const MAX_ROW_CHARS = 2000;
+/** Longer lines get no marks inside: the comparison would cost more than it shows. */
+const MAX_MARKED_CHARS = 500;
+/** Marks over more than this part of a line say nothing. */
+const MAX_MARKED_PART = 0.7;
+const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
+
+/**
+ * The rows of a diff, grouped with the lines around them. `show` gives the text as people may see it, line by line the
+ * same: hunks are those of the real texts, so that a hunk's number means the same to whoever takes it back.
+ */
+export function diffGroups(
+  before: string,
+  after: string,
+  show: (text: string) => string = (text) => text,
+): Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut'> {
+  const { hunks } = diffLines(before, after);
+  const texts = { before: splitLines(show(before)), after: splitLines(show(after)) };
+  const groups: DiffRow[][] = [];
+  let rows = 0;
+  let cut = 0;
+  for (const near of neighbours(hunks)) {
+    const all = rowsOf(near, hunks, texts);
+    const shown = all.slice(0, Math.max(0, MAX_ROWS - rows));
+    rows += shown.length;
+    cut += all.length - shown.length;
+    if (shown.length > 0) groups.push(shown);
+  }
+  const count = (size: (hunk: Hunk) => number): number => hunks.reduce((sum, hunk) => sum + size(hunk), 0);
+  return {
+    added: count(({ afterStart, afterEnd }) => afterEnd - afterStart),
+    removed: count(({ beforeStart, beforeEnd }) => beforeEnd - beforeStart),
+    groups,
+    cut,
+  };
+}
+
+/** Hunks whose lines around them meet. */
+function neighbours(hunks: readonly Hunk[]): Hunk[][] {
+  const groups: Hunk[][] = [];
+  for (const hunk of hunks) {
+    const last = groups.at(-1);
+    const end = last?.at(-1)?.beforeEnd;
+    if (last !== undefined && end !== undefined && hunk.beforeStart - end <= 2 * CONTEXT) last.push(hunk);
+    else groups.push([hunk]);
+  }
+  return groups;
+}
+
+interface Texts {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+function rowsOf(near: readonly Hunk[], hunks: readonly Hunk[], texts: Texts): DiffRow[] {
+  const rows: DiffRow[] = [];
+  const [first] = near;
+  if (first === undefined) return rows;
+  let before = Math.max(0, first.beforeStart - CONTEXT);
+  let after = first.afterStart - (first.beforeStart - before);
+  const keep = (end: number): void => {
+    for (; before < end; before += 1, after += 1)
+      rows.push({ sign: ' ', before: before + 1, after: after + 1, text: shown(texts.before[before]) });
+  };
+  for (const hunk of near) {
+    keep(hunk.beforeStart);
+    rows.push(...changedRows(hunk, hunks.indexOf(hunk), texts));
+    before = hunk.beforeEnd;
+    after = hunk.afterEnd;
+  }
+  keep(Math.min(texts.before.length, before + CONTEXT));
+  return rows;
+}
+
+function changedRows(hunk: Hunk, number: number, texts: Texts): DiffRow[] {
+  const olds = texts.before.slice(hunk.beforeStart, hunk.beforeEnd).map(shown);
+  const news = texts.after.slice(hunk.afterStart, hunk.afterEnd).map(shown);
+  const marks = olds.map((old, i) => wordMarks(old, news[i]));
+  const of = (i: number, side: 0 | 1): Pick<DiffRow, 'marks'> => {
+    const found = marks[i]?.[side];
+    return found === undefined ? {} : { marks: found };
+  };
+  return [
+    ...olds.map((text, i) => ({
+      sign: '-' as const,
+      before: hunk.beforeStart + i + 1,
+      text,
+      hunk: number,
+      ...of(i, 0),
+    })),
+    ...news.map((text, i) => ({
+      sign: '+' as const,
+      after: hunk.afterStart + i + 1,
+      text,
+      hunk: number,
+      ...of(i, 1),
+    })),
+  ];
+}
+
+function shown(line: string | undefined): string {
+  return withoutEnding(line ?? '').slice(0, MAX_ROW_CHARS);
+}
+
+type Mark = readonly [number, number];
+
+/** The words in which two lines differ; undefined if they differ in most of them. */
+export function wordMarks(
+  old: string,
+  fresh: string | undefined,
+): readonly [readonly Mark[], readonly Mark[]] | undefined {
+  if (fresh === undefined || old.length > MAX_MARKED_CHARS || fresh.length > MAX_MARKED_CHARS)
+    return undefined;
+  const a = old.match(WORDS) ?? [];
+  const b = fresh.match(WORDS) ?? [];
+  const runs = equalRuns(a, b);
+  if (runs === undefined) return undefined;
+  const marks: [Mark[], Mark[]] = [[], []];
+  const done = { a: 0, b: 0, aAt: 0, bAt: 0 };
+  for (const run of [...runs, { before: a.length, after: b.length, length: 0 }]) {
+    const aEnd = done.aAt + lengthOf(a, done.a, run.before);
+    const bEnd = done.bAt + lengthOf(b, done.b, run.after);
+    if (aEnd > done.aAt) marks[0].push([done.aAt, aEnd]);
+    if (bEnd > done.bAt) marks[1].push([done.bAt, bEnd]);
+    done.aAt = aEnd + lengthOf(a, run.before, run.before + run.length);
+    done.bAt = bEnd + lengthOf(b, run.after, run.after + run.length);
+    done.a = run.before + run.length;
+    done.b = run.after + run.length;
+  }
+  const isMost = (each: readonly Mark[], line: string): boolean =>
+    covered(each) > MAX_MARKED_PART * line.length;
+  return isMost(marks[0], old) || isMost(marks[1], fresh) ? undefined : marks;
+}
+
+function lengthOf(words: readonly string[], from: number, to: number): number {
+  let sum = 0;
+  for (let i = from; i < to; i += 1) sum += words[i]?.length ?? 0;
+  return sum;
+}
+
+function covered(marks: readonly Mark[]): number {
+  return marks.reduce((sum, [start, end]) => sum + end - start, 0);
+}

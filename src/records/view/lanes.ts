@@ -1,0 +1,53 @@
+/** Work without a pause longer than this is drawn to scale. */
+const MAX_PAUSE_MS = 60_000;
+/** A pause that is cut takes as much room as this. */
+const CUT_MS = 8_000;
+/** Entries of the same moment are drawn beside each other. */
+const MIN_STEP_MS = 150;
+
+/** Places on the time axis of the lanes, from 0 to 1. */
+export interface LaneAxis {
+  /** By entry, in the order given. */
+  readonly at: Float64Array;
+  /** Where idle time was cut out, and how much. */
+  readonly cuts: readonly { readonly at: number; readonly ms: number }[];
+}
+
+/**
+ * Where entries are drawn on a time axis without idle time. Times must ascend. Without the cuts, a few seconds of work
+ * before a pause would be one blot.
+ */
+export function laneAxis(times: ArrayLike<number>): LaneAxis {
+  const at = new Float64Array(times.length);
+  const cuts: { at: number; ms: number }[] = [];
+  const pause = pauseFor(times);
+  let place = 0;
+  for (let i = 1; i < times.length; i += 1) {
+    const ms = Math.max(0, (times[i] ?? 0) - (times[i - 1] ?? 0));
+    if (ms > pause) {
+      cuts.push({ at: place + pause / 2, ms });
+      place += pause;
+    } else place += Math.max(ms, Math.min(MIN_STEP_MS, pause / 8));
+    at[i] = place;
+  }
+  const scale = place === 0 ? 0 : 1 / place;
+  return {
+    at: at.map((each) => each * scale),
+    cuts: cuts.map(({ at: where, ms }) => ({ at: where * scale, ms })),
+  };
+}
+
+/** The longest pause that is drawn to scale: a part of the whole work, so that short scenes have cuts too. */
+function pauseFor(times: ArrayLike<number>): number {
+  const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
+  return Math.max(CUT_MS / 4, Math.min(MAX_PAUSE_MS, total / 12));
+}
+
+/** A length of time in a word or two: `12 s`, `3 min`, `5 h`, `2 days`. */
+export function durationWords(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}

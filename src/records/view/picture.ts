@@ -1,0 +1,81 @@
+import { type LineRange, mergeRanges } from '../../model/coverage.ts';
+import { carryRanges } from '../../text/carry.ts';
+import { diffLines, type Hunk } from '../../text/diff.ts';
+import { lineCount } from '../../text/lines.ts';
+
+/** A file's text after some change; without a change: as another program left it. */
+export interface Version {
+  readonly text: string;
+  /** Any number by which the caller knows the change; -1: not recorded. */
+  readonly change: number;
+}
+
+/** Written before anything was recorded, or by another program. */
+const UNKNOWN = -1;
+
+/** By line of the last version, the change that wrote it. Versions come oldest first; the first one is where it began. */
+export function lineAuthors(versions: readonly Version[]): number[] {
+  const [first, ...rest] = versions;
+  if (first === undefined) return [];
+  let authors = new Array<number>(lineCount(first.text)).fill(first.change);
+  let before = first.text;
+  for (const { text, change } of rest) {
+    if (text === before) continue;
+    authors = carriedAuthors(authors, diffLines(before, text).hunks, change);
+    before = text;
+  }
+  return authors;
+}
+
+function carriedAuthors(authors: readonly number[], hunks: readonly Hunk[], change: number): number[] {
+  const carried: number[] = [];
+  let at = 0;
+  for (const { beforeStart, beforeEnd, afterStart, afterEnd } of hunks) {
+    for (; at < beforeStart; at += 1) carried.push(authors[at] ?? UNKNOWN);
+    for (let line = afterStart; line < afterEnd; line += 1) carried.push(change);
+    at = beforeEnd;
+  }
+  for (; at < authors.length; at += 1) carried.push(authors[at] ?? UNKNOWN);
+  return carried;
+}
+
+/** The lines, as ranges, whose author is one of these changes. */
+export function linesBy(authors: readonly number[], changes: ReadonlySet<number>): LineRange[] {
+  return mergeRanges(
+    authors.flatMap((author, i) => (changes.has(author) ? [{ from: i + 1, to: i + 1 }] : [])),
+  );
+}
+
+/** What a session was shown of an earlier text, in the line numbers of today's. */
+export function carriedView(
+  seen: readonly LineRange[],
+  then: string,
+  now: string,
+): { readonly seen: readonly LineRange[]; readonly stale: readonly LineRange[] } {
+  const { hunks } = diffLines(then, now);
+  const touched = hunks.filter(({ beforeStart, beforeEnd }) =>
+    seen.some(({ from, to }) => from <= Math.max(beforeEnd, beforeStart + 1) && to >= beforeStart),
+  );
+  const total = lineCount(now);
+  // Lines that are gone leave a mark at the line that follows them.
+  const stale = touched.map(({ afterStart, afterEnd }) => ({
+    from: Math.min(afterStart + 1, Math.max(total, 1)),
+    to: Math.min(Math.max(afterEnd, afterStart + 1), Math.max(total, 1)),
+  }));
+  const still = carryRanges(seen, hunks);
+  return { seen: clippedTo(still, total), stale: mergeRanges(stale) };
+}
+
+/** The ranges of `1-20,40-60`; `whole` is every line, anything else none. */
+export function parseLines(lines: string, total: number): LineRange[] {
+  if (lines === 'whole') return total === 0 ? [] : [{ from: 1, to: total }];
+  const ranges = lines.split(',').flatMap((part) => {
+    const [, from, to] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    return from === undefined ? [] : [{ from: Number(from), to: Number(to ?? from) }];
+  });
+  return clippedTo(mergeRanges(ranges), total);
+}
+
+function clippedTo(ranges: readonly LineRange[], total: number): LineRange[] {
+  return ranges.flatMap(({ from, to }) => (from > total ? [] : [{ from, to: Math.min(to, total) }]));
+}

@@ -1,0 +1,188 @@
+import type { LineRange } from '../../model/coverage.ts';
+import type { EntryKind } from '../../model/entry.ts';
+import type { RefusalCode } from '../../model/verdict.ts';
+
+/** What people are shown of the journal, as plain JSON: the viewer's page and `--json` answers have these shapes. */
+
+/** One line of the feed. */
+export interface FeedRow {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly session: string;
+  readonly kind: EntryKind;
+  /** What happened, in a few words. */
+  readonly what: string;
+  readonly undo?: true;
+  readonly path?: string;
+  readonly code?: RefusalCode;
+  readonly change?: string;
+  readonly turn?: string;
+}
+
+export interface FeedPage {
+  /** Newest first. */
+  readonly rows: readonly FeedRow[];
+  /** Older rows come before this number; absent: the journal has none. */
+  readonly next?: number;
+}
+
+export interface FeedFilter {
+  readonly session?: string | undefined;
+  readonly kinds?: readonly EntryKind[] | undefined;
+  /** Part of a path; letters' case does not matter. */
+  readonly path?: string | undefined;
+  readonly code?: string | undefined;
+  readonly turn?: string | undefined;
+}
+
+/** One file that was changed or for which a change was refused. */
+export interface FileRow {
+  readonly root: string;
+  readonly path: string;
+  readonly changes: number;
+  readonly refusals: number;
+  readonly lastMs: number;
+  /** Who changed it, most recent first. */
+  readonly writers: readonly string[];
+}
+
+export interface SessionRow {
+  readonly id: string;
+  readonly lastMs: number;
+  readonly open: boolean;
+}
+
+export interface TurnRow {
+  readonly seq: number;
+  readonly turn: string;
+  readonly session: string;
+  readonly atMs: number;
+  /** Label or first words of the prompt. */
+  readonly words: string;
+  readonly files: readonly string[];
+  readonly changes: number;
+  /** False: there was no change, or all were taken back. */
+  readonly stands: boolean;
+}
+
+/** One row of a diff; numbers count from 1. */
+export interface DiffRow {
+  readonly sign: ' ' | '-' | '+';
+  readonly before?: number;
+  readonly after?: number;
+  readonly text: string;
+  /** Characters that differ from the line this one replaces or is replaced by: starts and ends. */
+  readonly marks?: readonly (readonly [start: number, end: number])[];
+  /** Number of the hunk that the row belongs to. */
+  readonly hunk?: number;
+}
+
+/** What happened to one file. */
+export interface FileDiff {
+  readonly root: string;
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+  /** Neighbouring hunks with the lines around them. */
+  readonly groups: readonly (readonly DiffRow[])[];
+  /** Rows that are not shown. */
+  readonly cut: number;
+  /** Why there are no rows, or what else changed. */
+  readonly note?: string;
+  /** Single hunks can be taken back. */
+  readonly parts: boolean;
+}
+
+/** What a session knew of a file before it changed it. */
+export interface KnownBefore {
+  readonly state: 'new' | 'wrote' | 'whole' | 'part' | 'older' | 'unknown';
+  /** For people. */
+  readonly words: string;
+}
+
+export interface ChangeView {
+  readonly kind: 'change';
+  readonly row: FeedRow;
+  readonly files: readonly (FileDiff & { readonly known: KnownBefore })[];
+  /** Files that are not shown. */
+  readonly more: number;
+  readonly notices: readonly string[];
+  readonly standing: 'stands' | 'partly' | 'taken back';
+  /** Changes that took it, or parts of it, back. */
+  readonly undoneBy: readonly FeedRow[];
+  /** The change that this one took back. */
+  readonly undoes?: FeedRow;
+  readonly command?: string;
+}
+
+export interface RefusalView {
+  readonly kind: 'refusal';
+  readonly row: FeedRow;
+  /** Why, in a sentence. */
+  readonly why: string;
+  readonly reason?: string;
+  readonly seen: string;
+  /** Whether refusing was right, as far as the hashes tell. */
+  readonly verdict: 'right' | 'false alarm' | 'cannot tell';
+  readonly because: string;
+  /** What had changed since the session saw the file. */
+  readonly since?: FileDiff;
+  /** Changes by others between the sighting and the refusal. */
+  readonly writers: readonly FeedRow[];
+  readonly next: string;
+  /** The session's next try at the same path. */
+  readonly after?: { readonly row: FeedRow; readonly words: string };
+}
+
+export interface PlainView {
+  readonly kind: 'plain';
+  readonly row: FeedRow;
+  readonly words: string;
+}
+
+export type EntryView = ChangeView | RefusalView | PlainView;
+
+/** What one session has seen of a file and done to it, in today's line numbers. */
+export interface Strip {
+  readonly session: string;
+  /** Shown to it, and still the same. */
+  readonly seen: readonly LineRange[];
+  /** Shown to it, and changed since. */
+  readonly stale: readonly LineRange[];
+  /** Written by it. */
+  readonly wrote: readonly LineRange[];
+  readonly words: string;
+}
+
+/** A file with who has seen and written which line. */
+export interface FilePicture {
+  readonly root: string;
+  readonly path: string;
+  readonly totalLines: number;
+  readonly strips: readonly Strip[];
+  /** The text from line 1 on; masked. */
+  readonly lines: readonly string[];
+  /** Why there is no text, or not all of it. */
+  readonly note?: string;
+  /** Changes and refusals, newest first. */
+  readonly history: readonly FeedRow[];
+  /** By line, the place in `history` of the change that wrote it last; -1: written before, or by another program. */
+  readonly authors: readonly number[];
+}
+
+export interface TurnDetail {
+  readonly row: TurnRow;
+  readonly files: readonly FileDiff[];
+  readonly more: number;
+}
+
+export interface Numbers {
+  /** Refusals counted: the newest ones, up to a bound. */
+  readonly refusals: number;
+  readonly byCode: readonly (readonly [code: string, count: number])[];
+  /** Days as YYYY-MM-DD, oldest first. */
+  readonly byDay: readonly (readonly [day: string, count: number])[];
+  readonly falseAlarms: readonly FeedRow[];
+  /** What reading the file again would have shown, and what the diffs showed instead. */
+  readonly saved: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
+}

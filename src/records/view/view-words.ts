@@ -1,0 +1,74 @@
+import type { Notice } from '../../model/results.ts';
+import type { NextStep, RefusalCode } from '../../model/verdict.ts';
+
+/** Why a refusal was given, for people who look at it later. */
+export const WHY: Readonly<Record<RefusalCode, string>> = {
+  OUTSIDE_WORKSPACE: 'The path leads out of the workspace.',
+  PROTECTED: 'The policy protects this path.',
+  READ_ONLY: 'The file, its folder or the session is read-only.',
+  NOT_FOUND: 'There was nothing at that path.',
+  NOT_A_FILE: 'There is something other than a file at that path.',
+  NOT_READ: 'The session had not read the file, so it would have destroyed text that it never saw.',
+  PARTIALLY_READ: 'The session had read only a part of the file, and the change concerned the rest too.',
+  READ_EXPIRED: 'The session had read the file too long ago.',
+  STALE: 'The file had changed since the session read it. The change would have destroyed the newer text.',
+  DELETED: 'The file had been deleted since the session read it.',
+  ALREADY_EXISTS: 'Something was at that path already.',
+  REVISION_MISMATCH: 'The session named another revision than the one that was there.',
+  NO_MATCH: 'The text to replace was not in the file.',
+  AMBIGUOUS_MATCH: 'The text to replace was in the file more than once.',
+  NOT_TEXT: 'The file is not text.',
+  TOO_LARGE: 'The file is larger than the policy allows.',
+  PLACEHOLDER_CONTENT:
+    'The new text held a placeholder ("rest unchanged") or line numbers instead of the real lines.',
+  REDACTED_READ: 'The session had seen the file only with secrets masked.',
+  UNVERIFIABLE: 'It could not be checked what was there.',
+  BUSY: 'Another process held the file.',
+  INVALID_ARGUMENT: 'The call was not valid.',
+  NO_SANDBOX: 'There was no sandbox to run the command in.',
+  COMMAND_CONFLICT: 'A file that the command changed was changed by another program at the same time.',
+};
+
+/** What the session was told to do next. */
+export const NEXT: Readonly<Record<NextStep, string>> = {
+  read: 'read the file, then repeat the change',
+  read_range: 'read the missing lines, then repeat the change',
+  read_again: 'read the file again, or go by the diff it was shown',
+  list: 'list the folder',
+  other_path: 'choose another path',
+  other_tool: 'use another tool',
+  add_context: 'send more or other text to find the place',
+  use_edit: 'edit the lines instead of replacing the whole file',
+  fix_argument: 'correct the call',
+  retry_later: 'try again in a moment',
+  ask_human: 'ask the user',
+  none: 'nothing: there is no way to do this',
+};
+
+const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
+  'changed-elsewhere':
+    'The file had changed elsewhere since the session read it. The session was shown the difference.',
+  'unseen-lines': 'The change concerned lines that the session had not read.',
+  'unseen-append': 'The session added to a file that it had not read.',
+  'match-tier': 'The text to replace was found only by a looser match.',
+  'quotes-straightened': 'Typographic quotes were straightened.',
+  'stale-warning': 'The file had changed since the session read it. The policy only warns.',
+  'met-save': 'Another program saved the file in the same moment. Its bytes are kept.',
+  'late-write': 'Another program wrote into the replaced file. Its bytes are kept.',
+  bypassed: 'The operator had exempted this path.',
+  recreated: 'The file had been deleted and was made again.',
+  'came-back': 'Earlier bytes of the file, which the session had read, had come back.',
+  'lost-change': "A command dropped another writer's change.",
+};
+
+export function noticeWords(kind: Notice['kind']): string {
+  return NOTICES[kind] ?? `Notice: ${kind}.`;
+}
+
+/** `lines 1-20, 40-60`, `all lines`. */
+export function seenWords(lines: string): string {
+  if (lines === 'whole') return 'all lines';
+  if (lines === 'none') return 'lines that it has since forgotten (its context was summarised)';
+  const ranges = lines.replaceAll(',', ', ').replace(/\b(\d+)-\1\b/g, '$1');
+  return `${/^\d+$/.test(ranges) ? 'line' : 'lines'} ${ranges}`;
+}

@@ -13,16 +13,38 @@ export type {
   ChangeResult,
   FileStatus,
   FindResult,
+  InfoResult,
   ListedEntry,
   ListResult,
   Notice,
   ReadResult,
+  ResolveResult,
+  RunResult,
   SearchResult,
   StatusResult,
   UndoResult,
   WitnessEvent,
 } from './model/results.ts';
-export type { AnnounceOptions, ChangeEnding, Session } from './model/session.ts';
+export type {
+  AnnounceOptions,
+  ApplyOptions,
+  CallOptions,
+  ChangeEnding,
+  Command,
+  DeleteOptions,
+  EditOptions,
+  FindOptions,
+  InsertOptions,
+  ListOptions,
+  MoveOptions,
+  Patch,
+  ReadOptions,
+  RunOptions,
+  SearchOptions,
+  Session,
+  UndoSelection,
+  WriteOptions,
+} from './model/session.ts';
 export type { Sighting } from './model/sighting.ts';
 export type { TurnMark } from './model/turn.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';

@@ -29,7 +29,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
 const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
   Object.entries({
-    write: fieldsOf({ ...AT_A_PATH, content: required(CONTENT), expectedRevision: TEXT, makeParents: FLAG }),
+    write: fieldsOf({
+      ...AT_A_PATH,
+      content: required(CONTENT),
+      expectedRevision: TEXT,
+      makeParents: FLAG,
+      overwrite: FLAG,
+      mode: { is: isMode, must: 'permission bits, from 0 to 0o777' },
+      seen: { is: isCoverage, must: 'a coverage' },
+    }),
     edit: fieldsOf({ ...AT_A_PATH, edits: required(LIST), expectedRevision: TEXT, withDiff: FLAG }),
     insert: fieldsOf({
       ...AT_A_PATH,
@@ -48,6 +56,20 @@ const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
     mkdir: fieldsOf(AT_A_PATH),
   }),
 );
+
+function isMode(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0o777;
+}
+
+function isCoverage(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return (
+    value['kind'] === 'whole' ||
+    value['kind'] === 'none' ||
+    (value['kind'] === 'lines' && LINES.is(value['ranges']))
+  );
+}
+
 /** A change of another program may also be one whose text only that program knows. */
 const FOREIGN: ReadonlyMap<unknown, Fields> = new Map([
   ...CHANGES,

@@ -98,9 +98,16 @@ export class Gate {
 
   /**
    * Judges every change, then does all of them or none, under the locks of all their files. What was shown since
-   * `arrivedAt`, when the caller's call arrived, licenses nothing.
+   * `arrivedAt`, when the caller's call arrived, licenses nothing. A signal that fires before the first file is touched
+   * rejects with its reason; later it has no effect.
    */
-  async perform(intent: Intent, arrivedAt: number = Number.POSITIVE_INFINITY): Promise<Outcome<ApplyResult>> {
+  async perform(
+    intent: Intent,
+    {
+      arrivedAt = Number.POSITIVE_INFINITY,
+      signal,
+    }: { readonly arrivedAt?: number; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Outcome<ApplyResult>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     const changes = changesOf(intent);
@@ -113,7 +120,7 @@ export class Gate {
       if (release === undefined) break;
       try {
         const outcome = await asOf(this.#ledger, arrivedAt, () =>
-          this.#performLocked(intent, changes, locked),
+          this.#performLocked(intent, changes, { locked, signal }),
         );
         if (!('needs' in outcome || 'conflict' in outcome)) return await this.#withMet(outcome, met);
         if ('needs' in outcome) locked = [...locked, ...outcome.needs];
@@ -198,7 +205,7 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    locked: readonly string[],
+    { locked, signal }: { readonly locked: readonly string[]; readonly signal: AbortSignal | undefined },
   ): Promise<Attempt> {
     const world = await worldFor(this.#world, changes.length);
     const prepared: Prepared[] = [];
@@ -213,6 +220,7 @@ export class Gate {
       const keys = steps.flatMap((step) => step.effects.map((effect) => effect.key));
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
+      signal?.throwIfAborted();
       const outcome = await carryOut(world, this.#ledger, { steps, locked });
       if (!outcome.ok) return { conflict: outcome.refusal };
       for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);

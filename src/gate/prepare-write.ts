@@ -18,7 +18,7 @@ import { cure } from './cure.ts';
 import { look, type View } from './look.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
-import { writeStep } from './write-step.ts';
+import { type NewBytes, writeStep } from './write-step.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
@@ -70,6 +70,10 @@ async function judged(
     const detail = { reason: 'the folder it would go into does not exist' };
     return no({ code: 'NOT_FOUND', action: 'create', path: intent.path, next: 'other_path', detail });
   }
+  if (intent.overwrite === false && located.exists) {
+    const detail = { reason: 'nothing may be there' };
+    return no({ code: 'ALREADY_EXISTS', action: 'create', path: intent.path, next: 'other_path', detail });
+  }
   const fingerprint = fingerprintOf(authored.bytes);
   const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
@@ -96,10 +100,21 @@ async function judged(
       before: snapshot,
       bytes: authored.bytes,
       fingerprint,
-      sighting: { coverage: WHOLE, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' },
+      ...(intent.mode === undefined ? {} : { mode: intent.mode }),
+      sighting: sightingOf(intent, authored, view),
       notices: [...verdict.notices, ...authored.notices],
     }),
   };
+}
+
+/** A file that is created with nothing of it seen stays unseen; of one that is replaced the ledger learns the new bytes. */
+function sightingOf(
+  { seen = WHOLE }: WriteIntent,
+  authored: Authored,
+  { located }: View,
+): NewBytes['sighting'] {
+  if (seen.kind === 'none' && !located.exists) return undefined;
+  return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
 }
 
 /** UTF-16 has newline bytes inside other characters, so lines are counted in the text. */

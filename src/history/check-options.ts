@@ -5,7 +5,7 @@ import type { HistoryOptions } from './history-sighting.ts';
 
 export interface HistoryIndexOptions extends HistoryOptions {
   /** Default: told from the first records. */
-  readonly format?: FormatName;
+  readonly format?: FormatName | undefined;
 }
 
 const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {

@@ -1,23 +1,25 @@
-import type { LineRange } from './coverage.ts';
+import type { Coverage, LineRange } from './coverage.ts';
 
 /** One replacement inside a file. */
 export interface Edit {
   readonly oldString: string;
   readonly newString: string;
-  readonly replaceAll?: boolean;
+  readonly replaceAll?: boolean | undefined;
   /** The new text may be the old one: such an edit is looked for and changes nothing. Default false: it is refused. */
-  readonly mayBeSame?: boolean;
+  readonly mayBeSame?: boolean | undefined;
   /** With `replaceAll`: how often the text must be there; any other number is AMBIGUOUS_MATCH. */
-  readonly occurrences?: number;
+  readonly occurrences?: number | undefined;
   /** A hunk of a patch: the text is whole lines, and of several equal places this may choose one. */
-  readonly lines?: {
-    /** It is at the end of the file. */
-    readonly atEnd?: boolean;
-    /** It begins at this line, counted from 1. */
-    readonly near?: number;
-    /** It comes after the first line that holds this text. */
-    readonly after?: string;
-  };
+  readonly lines?:
+    | {
+        /** It is at the end of the file. */
+        readonly atEnd?: boolean | undefined;
+        /** It begins at this line, counted from 1. */
+        readonly near?: number | undefined;
+        /** It comes after the first line that holds this text. */
+        readonly after?: string | undefined;
+      }
+    | undefined;
 }
 
 /** The change someone wants, before it is allowed. Paths are as the caller wrote them. */
@@ -28,33 +30,39 @@ export type FileIntent =
       readonly kind: 'write';
       readonly path: string;
       readonly content: string | Uint8Array;
-      readonly expectedRevision?: string;
+      readonly expectedRevision?: string | undefined;
       /** Default true; false refuses when the parent folder is missing. */
-      readonly makeParents?: boolean;
+      readonly makeParents?: boolean | undefined;
+      /** Default true; false refuses whatever is there. */
+      readonly overwrite?: boolean | undefined;
+      /** Permission bits of a file that is created; default: by the umask. */
+      readonly mode?: number | undefined;
+      /** How much of the content this session has seen. Default: all of it, because it wrote it; a copy may hold more. */
+      readonly seen?: Coverage | undefined;
     }
   | {
       readonly kind: 'edit';
       readonly path: string;
       readonly edits: readonly Edit[];
-      readonly expectedRevision?: string;
-      readonly withDiff?: boolean;
+      readonly expectedRevision?: string | undefined;
+      readonly withDiff?: boolean | undefined;
     }
   | {
       readonly kind: 'insert';
       readonly path: string;
       /** 0 = top; absent = append. */
-      readonly afterLine?: number;
+      readonly afterLine?: number | undefined;
       readonly content: string;
-      readonly expectedRevision?: string;
+      readonly expectedRevision?: string | undefined;
     }
-  | { readonly kind: 'delete'; readonly path: string; readonly recursive?: boolean }
+  | { readonly kind: 'delete'; readonly path: string; readonly recursive?: boolean | undefined }
   | {
       readonly kind: 'move';
       readonly source: string;
       readonly destination: string;
-      readonly makeParents?: boolean;
+      readonly makeParents?: boolean | undefined;
       /** Default true; false refuses whatever is at the destination. */
-      readonly overwrite?: boolean;
+      readonly overwrite?: boolean | undefined;
     }
   | { readonly kind: 'mkdir'; readonly path: string };
 
@@ -62,7 +70,7 @@ export type FileIntent =
 export interface ApplyIntent {
   readonly kind: 'apply';
   readonly changes: readonly FileIntent[];
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** A change that another program wants to make, as far as its call tells. */
@@ -75,5 +83,5 @@ export type ForeignIntent = FileIntent | TouchIntent;
 export interface TouchIntent {
   readonly kind: 'touch';
   readonly path: string;
-  readonly lines?: readonly LineRange[];
+  readonly lines?: readonly LineRange[] | undefined;
 }

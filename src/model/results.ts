@@ -243,7 +243,6 @@ export interface RunResult {
   readonly droppedBits: readonly string[];
 }
 
-/** What someone else did, told to the gate. */
 /** Where a path leads. */
 export interface ResolveResult {
   /** Canonical: absolute, and without links. */
@@ -251,21 +250,27 @@ export interface ResolveResult {
   readonly exists: boolean;
 }
 
+/** What someone else did, told to the gate. */
 export type WitnessEvent =
   | {
       readonly kind: 'read';
       readonly path: string;
-      readonly ranges?: readonly LineRange[];
-      readonly redacted?: boolean;
-      readonly clamped?: boolean;
-      readonly content?: string;
+      readonly ranges?: readonly LineRange[] | undefined;
+      readonly redacted?: boolean | undefined;
+      readonly clamped?: boolean | undefined;
+      readonly content?: string | undefined;
     }
   | {
       readonly kind: 'write';
       readonly path: string;
-      readonly content?: string | Uint8Array;
-      readonly change?: string;
+      readonly content?: string | Uint8Array | undefined;
+      readonly change?: string | undefined;
     }
-  | { readonly kind: 'delete'; readonly path: string; readonly change?: string }
-  | { readonly kind: 'move'; readonly source: string; readonly destination: string; readonly change?: string }
+  | { readonly kind: 'delete'; readonly path: string; readonly change?: string | undefined }
+  | {
+      readonly kind: 'move';
+      readonly source: string;
+      readonly destination: string;
+      readonly change?: string | undefined;
+    }
   | { readonly kind: 'command'; readonly command: string };

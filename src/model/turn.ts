@@ -6,11 +6,11 @@ export interface TurnMark {
   /** Unique within its session. */
   readonly turn: string;
   /** A name given by hand. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /** The first words of the user's prompt. */
-  readonly prompt?: string;
+  readonly prompt?: string | undefined;
   /** 1 for the first prompt of a session. */
-  readonly promptNumber?: number;
+  readonly promptNumber?: number | undefined;
 }
 
 /** Longer labels and prompts are cut: the journal is no copy of the conversation. */

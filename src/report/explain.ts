@@ -9,9 +9,9 @@ import { fill, templateFor } from './wordings.ts';
 export interface ExplainOptions {
   readonly nowMs: number;
   /** Default: the tools of the default dialect. */
-  readonly tools?: ToolNames;
+  readonly tools?: ToolNames | undefined;
   /** Default: the default sentences. */
-  readonly wording?: PresetName;
+  readonly wording?: PresetName | undefined;
 }
 
 const MAX_BATCH = 20;

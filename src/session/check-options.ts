@@ -13,10 +13,15 @@ import type { UndoSelection } from '../model/session.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 
 /** The operations that take options and do not become an intent. */
-type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run';
+type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
 
-const WATCHED = {
+/** What every operation takes. */
+const CALL = {
   signal: { is: (value: unknown) => value instanceof AbortSignal, must: 'an AbortSignal' },
+  cwd: TEXT,
+};
+const WATCHED = {
+  ...CALL,
   onProgress: { is: (value: unknown) => typeof value === 'function', must: 'a function' },
 };
 const AMOUNT: Field = { is: (value) => typeof value === 'number' && value >= 0, must: 'a number from 0 on' };
@@ -30,6 +35,7 @@ function oneOf(...values: readonly string[]): Field {
 
 /** What is ANYTHING here is checked where it is used, which knows what it is about. */
 const OPTIONS: Readonly<Record<Optioned, Fields>> = {
+  call: fieldsOf(CALL),
   read: fieldsOf({
     ...WATCHED,
     offset: ANYTHING,
@@ -37,6 +43,7 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     last: ANYTHING,
     maxBytes: AMOUNT,
     raw: FLAG,
+    credit: FLAG,
   }),
   list: fieldsOf({
     ...WATCHED,
@@ -64,7 +71,6 @@ const OPTIONS: Readonly<Record<Optioned, Fields>> = {
     network: oneOf('on', 'off'),
     timeoutMs: { is: (value) => typeof value === 'number' && value > 0, must: 'a number above 0' },
     writes: oneOf('judged', 'apply', 'seen-only', 'discard'),
-    cwd: TEXT,
     output: oneOf('kept', 'inherit'),
     answer: oneOf('shown', 'silent'),
     title: TEXT,
@@ -86,6 +92,7 @@ const ACTIONS: Readonly<Record<Optioned, Action>> = {
   search: 'search',
   undo: 'undo',
   run: 'run',
+  call: 'call',
 };
 
 /** Why these are no options of an operation; undefined if they are. A program without types may hand over anything. */

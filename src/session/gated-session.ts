@@ -1,6 +1,7 @@
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
 import { undo } from '../gate/undo/undo.ts';
+import type { World } from '../gate/world.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
@@ -23,9 +24,12 @@ import type {
 } from '../model/results.ts';
 import type {
   AnnounceOptions,
+  ApplyOptions,
+  CallOptions,
   ChangeEnding,
   Command,
   CommandOptions,
+  DeleteOptions,
   EditOptions,
   FindOptions,
   InsertOptions,
@@ -42,10 +46,11 @@ import type {
 import { type Outcome, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { whyNoOptions, whyNoUndo } from './check-options.ts';
+import { copyIntent } from './copy.ts';
 import { findFiles } from './find.ts';
 import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
-import { type PathNames, withRealPaths } from './path-names.ts';
+import { type PathNames, pathNames, withRealPaths, withShownPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, Watching } from './reading.ts';
 import { runCommand } from './run.ts';
@@ -75,11 +80,11 @@ export class GatedSession extends SessionLife implements Session {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.during(() => {
+    return this.#called(options, (names) => {
       const wrong = whyNoOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
-      options.signal?.throwIfAborted();
-      return this.#read({ path, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
+      const meant = names === undefined ? path : names.real(path);
+      return this.#read({ path: meant, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
     });
   }
 
@@ -102,14 +107,19 @@ export class GatedSession extends SessionLife implements Session {
     options: Omit<ReadOptions, keyof Watching>,
     watching: Watching,
   ): Awaitable<Outcome<ReadResult>> {
-    return this.#read({ path, options, watching, from: 'memory', pageEnds: this.#pageEnds });
+    const names = this.#names({});
+    if (names === undefined)
+      return this.#read({ path, options, watching, from: 'memory', pageEnds: this.#pageEnds });
+    const meant = names.real(path);
+    const read = this.#read({ path: meant, options, watching, from: 'memory', pageEnds: this.#pageEnds });
+    return andThen(read, (outcome) => withShownPaths(outcome, names));
   }
 
   #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
     const read = readFile(this.world(), this.ledger, request);
     return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
       if (!outcome.ok) return this.noted(outcome);
-      this.gate.refusals.reset(request.path);
+      if (request.options.credit !== false) this.gate.refusals.reset(request.path);
       return outcome;
     });
   }
@@ -119,152 +129,186 @@ export class GatedSession extends SessionLife implements Session {
     content: string | Uint8Array,
     options: WriteOptions = {},
   ): Promise<Outcome<ChangeResult>> {
-    return this.#one({ ...options, kind: 'write', path, content });
+    return this.#one({ kind: 'write', path, content }, options);
   }
 
   edit(path: string, edits: readonly Edit[], options: EditOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ ...options, kind: 'edit', path, edits });
+    return this.#one({ kind: 'edit', path, edits }, options);
   }
 
-  append(path: string, content: string): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'insert', path, content });
+  append(path: string, content: string, options: CallOptions = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'insert', path, content }, options);
   }
 
   insert(path: string, content: string, options: InsertOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ ...options, kind: 'insert', path, content });
+    return this.#one({ kind: 'insert', path, content }, options);
   }
 
-  apply(changes: readonly FileIntent[], options: { dryRun?: boolean } = {}): Promise<Outcome<ApplyResult>> {
-    return this.perform({ ...options, kind: 'apply', changes });
+  apply(changes: readonly FileIntent[], options: ApplyOptions = {}): Promise<Outcome<ApplyResult>> {
+    const { call, own } = partsOf(options);
+    return this.perform({ ...own, kind: 'apply', changes }, call);
   }
 
+  /** `names`: how the paths in the text are written, if not as the session takes them. */
   patch(
     { format, text }: Patch,
-    options: { signal?: AbortSignal; dryRun?: boolean; names?: PathNames | undefined } = {},
+    { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
   ): Promise<Outcome<ApplyResult>> {
-    return this.during(async () => {
-      options.signal?.throwIfAborted();
-      const parsed = parsePatch(format, text);
-      const { names } = options;
-      if (parsed.ok) {
-        const changes =
-          names === undefined ? parsed.changes : parsed.changes.map((one) => withRealPaths(one, names));
-        return this.apply(changes, { dryRun: options.dryRun === true });
-      }
+    const parsed = parsePatch(format, text);
+    if (parsed.ok) {
+      const { changes } = parsed;
+      return this.apply(
+        names === undefined ? changes : changes.map((one) => withRealPaths(one, names)),
+        options,
+      );
+    }
+    return this.#called(options, () => {
       const detail = { reason: parsed.reason };
-      const refusal = {
-        code: 'INVALID_ARGUMENT',
-        action: 'edit',
-        path: '',
-        next: 'fix_argument',
-        detail,
-      } as const;
-      return this.noted(refused(refusal));
+      const about = { code: 'INVALID_ARGUMENT', action: 'edit', path: '', next: 'fix_argument' } as const;
+      return this.noted(refused({ ...about, detail }));
     });
   }
 
-  delete(path: string, options: { recursive?: boolean } = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ ...options, kind: 'delete', path });
+  delete(path: string, options: DeleteOptions = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'delete', path }, options);
   }
 
   move(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
-    return this.#one({ ...options, kind: 'move', source, destination });
+    return this.#one({ kind: 'move', source, destination }, options);
   }
 
-  mkdir(path: string): Promise<Outcome<ChangeResult>> {
-    return this.#one({ kind: 'mkdir', path });
+  copy(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
+    const { call, own } = partsOf(options);
+    return this.#called(call, async (names) => {
+      const real = (path: string): string => (names === undefined ? path : names.real(path));
+      const copying = { source: real(source), destination: real(destination), options: own };
+      const copied = await copyIntent(this.world(), this.ledger, copying);
+      if (!copied.ok) return this.noted(copied);
+      return onlyResult(await this.gate.perform(copied.intent, { signal: call.signal }));
+    });
+  }
+
+  mkdir(path: string, options: CallOptions = {}): Promise<Outcome<ChangeResult>> {
+    return this.#one({ kind: 'mkdir', path }, options);
   }
 
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
-    return this.during(async (world) => {
+    return this.#called(options, async (names, world) => {
       const wrong = whyNoOptions(options, { of: 'list', path });
-      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path, options });
+      const meant = names === undefined ? path : names.real(path);
+      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path: meant, options });
       const looked = await this.noted(outcome);
-      if (looked.ok) await this.#looked(listed(path, looked));
+      if (looked.ok) await this.#looked(listed(meant, looked));
       return looked;
     });
   }
 
   find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
-    return this.during(async (world) => {
+    return this.#called(options, async (names, world) => {
       const wrong = whyNoOptions(options, { of: 'find' });
-      const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, options));
+      const asked = startingAt(options, names);
+      const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, asked));
       if (found.ok) {
         const { paths } = found;
         const text = counted(paths.length, 'file');
-        await this.#looked({ action: 'search', path: options.path ?? '.', text, shown: paths.join('\n') });
+        await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: paths.join('\n') });
       }
       return found;
     });
   }
 
   search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
-    return this.during(async (world) => {
+    return this.#called(options, async (names, world) => {
       const wrong = whyNoOptions(options, { of: 'search' });
-      const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, options));
+      const asked = startingAt(options, names);
+      const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, asked));
       if (found.ok) {
         const { hits } = found;
         const text = counted(found.matches, 'match', 'matches');
-        await this.#looked({
-          action: 'search',
-          path: options.path ?? '.',
-          text,
-          shown: JSON.stringify(hits),
-        });
+        await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: JSON.stringify(hits) });
       }
       return found;
     });
   }
 
   /** Where a path leads, all links resolved, also for a file that does not exist yet. Changes and records nothing. */
-  resolve(path: string): Promise<Outcome<ResolveResult>> {
-    return this.during((world) => {
-      const outcome = world.workspace.resolve(path);
+  resolve(path: string, options: CallOptions = {}): Promise<Outcome<ResolveResult>> {
+    return this.#called(options, (names, world) => {
+      const outcome = world.workspace.resolve(names === undefined ? path : names.real(path));
       return outcome.ok ? { ok: true, absolute: outcome.path.absolute, exists: outcome.exists } : outcome;
     });
   }
 
   /** What the file system says about a path. */
-  info(path: string): Promise<Outcome<InfoResult>> {
-    return this.during((world) => this.noted(fileInfo(world, path)));
+  info(path: string, options: CallOptions = {}): Promise<Outcome<InfoResult>> {
+    return this.#called(options, (names, world) =>
+      this.noted(fileInfo(world, names === undefined ? path : names.real(path))),
+    );
   }
 
-  status(path?: string): Promise<Outcome<StatusResult>> {
-    return this.during(async (world) => this.noted(await status(world, this.ledger, path)));
+  status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {
+    return this.#called(options, async (names, world) => {
+      const meant = path === undefined || names === undefined ? path : names.real(path);
+      return this.noted(await status(world, this.ledger, meant));
+    });
   }
 
-  undo(selection: UndoSelection = {}): Promise<Outcome<UndoResult>> {
-    return this.during(async (world) => {
+  undo(selection: UndoSelection = {}, options: CallOptions = {}): Promise<Outcome<UndoResult>> {
+    return this.#called(options, async (names, world) => {
       const wrong = whyNoOptions(selection, { of: 'undo' }) ?? whyNoUndo(world.policy, selection);
-      return this.noted(
-        wrong ? refused(wrong) : await undo(world, this.ledger, { ...selection, by: 'session' }),
-      );
+      if (wrong !== undefined) return this.noted(refused(wrong));
+      const { path } = selection;
+      const meant =
+        path === undefined || names === undefined ? selection : { ...selection, path: names.real(path) };
+      const { signal } = options;
+      return this.noted(await undo(world, this.ledger, { ...meant, by: 'session', signal }));
     });
   }
 
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
-    const asked = { command, options };
-    return this.during(async (world) => this.noted(await runCommand(world, this.ledger, asked)));
+    return this.#called(options, async (names, world) => {
+      // Checked here too: what is no object has no folder.
+      const wrong = whyNoOptions(options, { of: 'run' });
+      if (wrong !== undefined) return this.noted(refused(wrong));
+      const asked = {
+        command,
+        options: names === undefined ? options : { ...options, cwd: names.real('.') },
+      };
+      return this.noted(await runCommand(world, this.ledger, asked));
+    });
   }
 
-  vet(intent: Intent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.during(() => this.gate.vet(intent));
+  vet(intent: Intent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.#called(options, (names) =>
+      this.gate.vet(names === undefined ? intent : withRealPaths(intent, names)),
+    );
   }
 
-  perform(intent: Intent): Promise<Outcome<ApplyResult>> {
+  perform(intent: Intent, options: CallOptions = {}): Promise<Outcome<ApplyResult>> {
     const arrivedAt = this.#arrivedAt;
-    return this.during(() => this.gate.perform(intent, arrivedAt));
+    return this.#called(options, (names) => {
+      const meant = names === undefined ? intent : withRealPaths(intent, names);
+      return this.gate.perform(meant, { arrivedAt, signal: options.signal });
+    });
   }
 
   announce(
     intents: readonly ForeignIntent[],
     options: AnnounceOptions = {},
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
-    return this.during(() => this.gate.announce(intents, options));
+    const { call, own } = partsOf(options);
+    return this.#called(call, (names) => {
+      const isList = Array.isArray(intents) && names !== undefined;
+      return this.gate.announce(isList ? intents.map((one) => withRealPaths(one, names)) : intents, own);
+    });
   }
 
-  settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.during(() => this.gate.settle(change, ending));
+  settle(
+    change: string,
+    ending: ChangeEnding,
+    options: CallOptions = {},
+  ): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.#called(options, () => this.gate.settle(change, ending));
   }
 
   /** A host is about to run a shell command without a layer. Keeps the bytes it may destroy; `settle` records what it did. */
@@ -313,8 +357,10 @@ export class GatedSession extends SessionLife implements Session {
     return new GatedForeign({ world: this.world(), ledger: this.ledger }, this, this.gate);
   }
 
-  witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.during(() => this.gate.witness(event));
+  witness(event: WitnessEvent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.#called(options, (names) =>
+      this.gate.witness(names === undefined ? event : withRealPaths(event, names)),
+    );
   }
 
   /** Journals what was shown. Looking goes on where the journal cannot be written, as reading does. */
@@ -326,13 +372,57 @@ export class GatedSession extends SessionLife implements Session {
     }
   }
 
-  async #one(intent: FileIntent): Promise<Outcome<ChangeResult>> {
-    const outcome = await this.perform(intent);
-    if (!outcome.ok) return outcome;
-    const [result] = outcome.results;
-    if (result === undefined) throw new Fault('MISUSE', 'a change gave no result');
-    return { ok: true, ...result };
+  async #one(intent: FileIntent, options: CallOptions): Promise<Outcome<ChangeResult>> {
+    const { call, own } = partsOf(options);
+    return onlyResult(await this.perform({ ...own, ...intent }, call));
   }
+
+  /** Runs an operation unless its signal has fired, and shows its paths as the caller writes them. */
+  #called<T>(
+    options: CallOptions,
+    work: (names: PathNames | undefined, world: World) => Awaitable<Outcome<T>>,
+  ): Promise<Outcome<T>> {
+    return this.during(async (world) => {
+      const { signal, cwd } = partsOf(options).call;
+      const wrong = whyNoOptions({ signal, cwd }, { of: 'call' });
+      if (wrong !== undefined) return this.noted(refused(wrong));
+      signal?.throwIfAborted();
+      const names = this.#names({ cwd });
+      const outcome = await work(names, world);
+      return names === undefined ? outcome : withShownPaths(outcome, names);
+    });
+  }
+
+  /** How the paths of one call are written; undefined: relative to the first root. */
+  #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
+    if (cwd === undefined && this.cwd === undefined) return undefined;
+    const [root = '/'] = this.roots;
+    const own = pathNames({ root, cwd: this.cwd });
+    return cwd === undefined ? own : pathNames({ root, cwd: own.real(cwd) });
+  }
+}
+
+/** The options that every method takes, and those of one operation, which become part of its intent. */
+function partsOf<T extends CallOptions>(
+  options: T,
+): { readonly call: CallOptions; readonly own: Omit<T, keyof CallOptions> } {
+  // A program without types may hand over anything; the members of what is no object are refused as unknown.
+  const { signal, cwd, ...own } = { ...options };
+  return { call: { signal, cwd }, own };
+}
+
+function startingAt<T extends { readonly path?: string | undefined }>(
+  options: T,
+  names: PathNames | undefined,
+): T {
+  return names === undefined ? options : { ...options, path: names.real(options.path ?? '.') };
+}
+
+function onlyResult(outcome: Outcome<ApplyResult>): Outcome<ChangeResult> {
+  if (!outcome.ok) return outcome;
+  const [result] = outcome.results;
+  if (result === undefined) throw new Fault('MISUSE', 'a change gave no result');
+  return { ok: true, ...result };
 }
 
 function listed(path: string, { entries }: ListResult): Look {

@@ -4,7 +4,7 @@ import { Sessions } from './sessions.ts';
 
 export interface SessionOptions extends WorkspaceOptions {
   /** Names the session: it is kept when closed and comes back under this name. */
-  readonly session?: string;
+  readonly session?: string | undefined;
 }
 
 /** Opens a workspace with one session; closing the session closes the workspace with it. */

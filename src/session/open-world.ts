@@ -24,15 +24,15 @@ import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
 export interface WorldOptions {
   readonly roots: readonly string[];
   /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
-  readonly readOnlyRoots?: readonly string[];
+  readonly readOnlyRoots?: readonly string[] | undefined;
   /** `memory:`, or `sqlite:/absolute/file.db`; default: SQLite in the state folder, shared by all processes. */
-  readonly store?: string;
+  readonly store?: string | undefined;
   /** Our state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
-  readonly home?: string;
+  readonly home?: string | undefined;
   readonly policy: Policy;
   /** Refuse to open with a weaker containment than this. */
-  readonly require?: Guarantee;
-  readonly now?: () => number;
+  readonly require?: Guarantee | undefined;
+  readonly now?: (() => number) | undefined;
 }
 
 export interface OpenWorld extends World {

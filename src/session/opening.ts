@@ -7,11 +7,13 @@ import type { WorldOptions } from './open-world.ts';
 
 /** How a workspace is opened. */
 export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
-  readonly preset?: PresetName;
+  /** Where relative paths of sessions start: a folder inside a root. Default: the first root. */
+  readonly cwd?: string | undefined;
+  readonly preset?: PresetName | undefined;
   /** Single settings over those of the preset. */
-  readonly policy?: PolicyOverrides;
+  readonly policy?: PolicyOverrides | undefined;
   /** Text of a policy file (`lookfirst.json`); its settings lie between preset and `policy`. */
-  readonly policyFile?: string;
+  readonly policyFile?: string | undefined;
 }
 
 const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
@@ -19,6 +21,7 @@ const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
   readOnlyRoots: true,
   store: true,
   home: true,
+  cwd: true,
   preset: true,
   policy: true,
   policyFile: true,

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import { isRecord } from '../model/record.ts';
+import type { WitnessEvent } from '../model/results.ts';
 import { isOutputPath } from './read-output.ts';
 
 /** How a caller writes paths, where that is not relative to the first root. */
@@ -120,7 +121,10 @@ function shownOf(path: unknown, { shown }: Pick<PathNames, 'shown'>): unknown {
 }
 
 /** An intent with its paths for the workspace. One that is malformed stays as it is, for the gate to refuse. */
-export function withRealPaths<T extends Intent | FileIntent | ForeignIntent>(intent: T, names: PathNames): T {
+export function withRealPaths<T extends Intent | ForeignIntent | WitnessEvent>(
+  intent: T,
+  names: PathNames,
+): T {
   if (!isRecord(intent)) return intent;
   const { changes } = intent as { changes?: readonly FileIntent[] };
   if (Array.isArray(changes)) return { ...intent, changes: changes.map((one) => withRealPaths(one, names)) };

@@ -74,6 +74,9 @@ function readLocated(
     const reading: Reading = { world, ledger, path, options, watching, from, located, earlier, pageEnds };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
+      // Shown to a program, not to the model: it counts for nothing.
+      if (options.credit === false)
+        return readResult(reading, shown, { ...shown.sighting, coverage: NOTHING });
       return unlessStoreFails(
         () => {
           const { times } = watching;

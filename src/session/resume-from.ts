@@ -11,9 +11,9 @@ import { countLines } from '../text/byte-lines.ts';
 
 export interface ResumeOptions {
   /** Default: told from the records themselves. */
-  readonly format?: FormatName;
+  readonly format?: FormatName | undefined;
   /** Working directory where the transcript names none; default: the first root. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
 }
 
 export interface Resumed {

@@ -6,7 +6,7 @@ import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
-import type { Session } from '../model/session.ts';
+import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -15,6 +15,13 @@ import type { Resumed, ResumeOptions } from './resume-from.ts';
 
 /** Of which session a new one is a sub-agent or, if forked, a copy. */
 export type Kinship = Pick<SessionRecord, 'forked'> & { readonly parent: string };
+
+/** What distinguishes one session from others. */
+interface Identity {
+  readonly id: string;
+  readonly named: boolean;
+  readonly cwd?: string | undefined;
+}
 
 /** What a session asks of whoever opened it. */
 export interface SessionHost {
@@ -30,6 +37,8 @@ const MAX_SEARCHED = 1000;
 export class SessionLife {
   readonly id: string;
   readonly named: boolean;
+  /** Where relative paths start; undefined: the first root. */
+  readonly cwd: string | undefined;
   protected readonly host: SessionHost;
   protected readonly ledger: Ledger;
   protected readonly gate: Gate;
@@ -39,9 +48,10 @@ export class SessionLife {
   #whenIdle: (() => void) | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(host: SessionHost, identity: { readonly id: string; readonly named: boolean }) {
+  constructor(host: SessionHost, identity: Identity) {
     this.id = identity.id;
     this.named = identity.named;
+    this.cwd = identity.cwd;
     this.host = host;
     const { store, policy } = host.world;
     this.ledger = new Ledger({ store, session: this.id, policy });
@@ -49,20 +59,20 @@ export class SessionLife {
     this.#conversation = new Conversation(host.world, this.ledger);
   }
 
-  beginTurn(mark: TurnMark): Promise<void> {
-    return this.during(() => this.#conversation.beginTurn(mark));
+  beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, () => this.#conversation.beginTurn(mark));
   }
 
-  checkpoint(label: string): Promise<{ readonly turn: string }> {
-    return this.during(() => this.#conversation.checkpoint(label));
+  checkpoint(label: string, options: SignalOption = {}): Promise<{ readonly turn: string }> {
+    return this.#unlessAborted(options, () => this.#conversation.checkpoint(label));
   }
 
-  compacted(): Promise<void> {
-    return this.during(() => this.#conversation.compacted());
+  compacted(options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, () => this.#conversation.compacted());
   }
 
-  resumed(): Promise<void> {
-    return this.during(() => this.#conversation.resumed());
+  resumed(options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, () => this.#conversation.resumed());
   }
 
   /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
@@ -70,20 +80,20 @@ export class SessionLife {
     return this.during(() => this.#conversation.resumeFrom(transcript, options));
   }
 
-  rewound(toMs: number): Promise<void> {
-    return this.during(() => this.#conversation.rewound(toMs));
+  rewound(toMs: number, options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, () => this.#conversation.rewound(toMs));
   }
 
-  fork(id?: string): Promise<Session> {
-    return this.during(async (world) => {
+  fork(id?: string, options: SignalOption = {}): Promise<Session> {
+    return this.#unlessAborted(options, async (world) => {
       const copy = await this.host.open(id, { parent: this.id, forked: true });
       await world.store.record(await this.ledger.forkWrites(copy.id));
       return copy;
     });
   }
 
-  child(id?: string): Promise<Session> {
-    return this.during(async () => {
+  child(id?: string, options: SignalOption = {}): Promise<Session> {
+    return this.#unlessAborted(options, async () => {
       const child = await this.host.open(id, { parent: this.id });
       // The sub-agent works within the turn of its parent, so that a rewind of that turn includes it.
       child.#conversation.continueTurnOf(this.#conversation);
@@ -131,6 +141,13 @@ export class SessionLife {
   protected world(): World {
     if (this.#ended !== undefined) throw new Fault('MISUSE', `session ${this.id} is closed`);
     return this.host.world;
+  }
+
+  #unlessAborted<T>({ signal }: SignalOption, work: (world: World) => Awaitable<T>): Promise<T> {
+    return this.during((world) => {
+      signal?.throwIfAborted();
+      return work(world);
+    });
   }
 
   protected async during<T>(work: (world: World) => Awaitable<T>): Promise<T> {

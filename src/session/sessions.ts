@@ -23,24 +23,32 @@ export class Sessions implements SessionHost {
   /** Once it is closed or about to be; done once, for what it closes may have other owners by then. */
   #ended: Promise<void> | undefined;
   readonly #ending: Ending;
+  readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
   /** Sessions that are on their way out and still need the store. */
   #leaving = 0;
   /** Done once, before the first session. */
   #expired: Promise<void> | undefined;
 
-  private constructor(world: OpenWorld, ending: Ending) {
+  private constructor(world: OpenWorld, ending: Ending, cwd: string | undefined) {
     this.world = world;
+    this.#cwd = cwd;
     this.#close = world.close;
     this.#ending = ending;
   }
 
   static async open(options: WorkspaceOptions, ending: Ending = { withLast: false }): Promise<Sessions> {
     checkOpening(options);
-    const { preset, policy, policyFile, ...rest } = options;
+    const { preset, policy, policyFile, cwd, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
     const world = await openWorld({ ...rest, policy: resolvePolicy({ preset, file, flags: policy }) });
-    return new Sessions(world, ending);
+    try {
+      checkFolder(world, cwd);
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+    return new Sessions(world, ending, cwd);
   }
 
   /** The session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one. */
@@ -61,7 +69,11 @@ export class Sessions implements SessionHost {
       throw new Fault('MISUSE', `a session with the id ${id} is open already`);
     if (known !== undefined) return known;
     if (this.#ended !== undefined) throw new Fault('MISUSE', 'the workspace is closed');
-    const session = new GatedSession(this, { id: id ?? `s-${randomUUID()}`, named: id !== undefined });
+    const session = new GatedSession(this, {
+      id: id ?? `s-${randomUUID()}`,
+      named: id !== undefined,
+      cwd: this.#cwd,
+    });
     this.#open.set(session.id, session);
     await this.#begin(session, like);
     openSessions.add(session);
@@ -155,4 +167,10 @@ export class Sessions implements SessionHost {
     const others = await this.#others(kept);
     return { ...record, lastMs: now, ...(others.length === 0 ? { closedMs: now } : { openIn: others }) };
   }
+}
+
+/** By its text alone: a folder may come into being later. */
+function checkFolder({ workspace }: World, cwd: unknown): void {
+  if (cwd === undefined || (typeof cwd === 'string' && workspace.pathOf(cwd) !== undefined)) return;
+  throw new Fault('MISUSE', `cwd must be a folder inside a root, not ${JSON.stringify(cwd)}`);
 }

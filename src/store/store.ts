@@ -98,22 +98,22 @@ export interface SessionFilter {
 }
 
 export interface EntryFilter {
-  readonly session?: string;
-  readonly root?: string;
+  readonly session?: string | undefined;
+  readonly root?: string | undefined;
   /** Entries of every workspace that is, contains or lies in one of these canonical folders. */
-  readonly near?: readonly string[];
+  readonly near?: readonly string[] | undefined;
   /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Entries that `key` would find for any of these. */
-  readonly keys?: readonly string[];
-  readonly change?: string;
-  readonly kinds?: readonly EntryKind[];
+  readonly keys?: readonly string[] | undefined;
+  readonly change?: string | undefined;
+  readonly kinds?: readonly EntryKind[] | undefined;
   /** Both ends included. */
-  readonly sinceMs?: number;
-  readonly untilMs?: number;
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
   /** Only entries after this number; for following and for verifying in pages. */
-  readonly afterSeq?: number;
-  readonly beforeSeq?: number;
-  readonly order?: 'newest' | 'oldest';
-  readonly limit?: number;
+  readonly afterSeq?: number | undefined;
+  readonly beforeSeq?: number | undefined;
+  readonly order?: 'newest' | 'oldest' | undefined;
+  readonly limit?: number | undefined;
 }

@@ -10,49 +10,61 @@ export type ChangeCall = Extract<
 >;
 
 /**
- * Makes a change and tells it. A change is not cancelled half-way: once the gate has begun it finishes, and the journal
- * knows of it.
+ * Makes a change and tells it. A change is not cancelled half-way: once the first file is touched it finishes, and the
+ * journal knows of it.
  */
 export async function performChange(
   call: ChangeCall,
   session: GatedSession,
-  audience: Audience,
+  performing: Audience & { readonly watch: { readonly signal: AbortSignal } },
 ): Promise<Performed> {
+  const audience: Audience = performing;
+  const { signal } = performing.watch;
   switch (call.kind) {
     case 'write': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.write(path, content, options), audience, { render: call.render });
+      return rendered(await session.write(path, content, { ...options, signal }), audience, {
+        render: call.render,
+      });
     }
     case 'edit': {
       const { path, edits, ...options } = call.operation;
-      return rendered(await session.edit(path, edits, options), audience, { render: call.render });
+      return rendered(await session.edit(path, edits, { ...options, signal }), audience, {
+        render: call.render,
+      });
     }
     case 'insert': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.insert(path, content, options), audience, { render: call.render });
+      return rendered(await session.insert(path, content, { ...options, signal }), audience, {
+        render: call.render,
+      });
     }
     case 'apply': {
       const { changes, dryRun } = call.operation;
-      const outcome = await session.apply(changes, { dryRun });
+      const outcome = await session.apply(changes, { dryRun, signal });
       return rendered(outcome, audience, { render: call.render, summary: applyOutcome });
     }
     case 'patch':
-      return rendered(await session.patch(call.operation, { names: audience.names }), audience, {
+      return rendered(await session.patch(call.operation, { names: audience.names, signal }), audience, {
         render: call.render,
         summary: applyOutcome,
       });
     case 'delete': {
       const { path, ...options } = call.operation;
-      return rendered(await session.delete(path, options), audience, { render: call.render });
+      return rendered(await session.delete(path, { ...options, signal }), audience, { render: call.render });
     }
     case 'move': {
       const { source, destination, ...options } = call.operation;
-      return rendered(await session.move(source, destination, options), audience, { render: call.render });
+      return rendered(await session.move(source, destination, { ...options, signal }), audience, {
+        render: call.render,
+      });
     }
     case 'mkdir':
-      return rendered(await session.mkdir(call.operation.path), audience, { render: call.render });
+      return rendered(await session.mkdir(call.operation.path, { signal }), audience, {
+        render: call.render,
+      });
     case 'undo':
-      return rendered(await session.undo(call.operation), audience, { render: call.render });
+      return rendered(await session.undo(call.operation, { signal }), audience, { render: call.render });
     default:
       return call satisfies never;
   }

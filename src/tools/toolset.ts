@@ -134,7 +134,7 @@ function virtualNames(session: GatedSession, virtualRoot: string): PathNames {
   const [root, another] = session.roots;
   if (root === undefined || another !== undefined)
     throw new Fault('MISUSE', 'a virtual root needs a session with one root');
-  return pathNames({ root, virtualRoot });
+  return pathNames({ root, virtualRoot, cwd: session.cwd });
 }
 
 function answerFor(answer: ToolAnswer): ToolsetAnswer {

@@ -27,6 +27,8 @@ import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 /** `by`: a session that takes back by id what another session did must have seen the files. A user need not. */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
+  /** If it fires before the first file is touched, nothing is taken back. */
+  readonly signal?: AbortSignal | undefined;
   /** Everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;
 }
@@ -167,6 +169,7 @@ async function undoLocked(
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
   await keepNeeded(world, found);
   const several = await worldFor(world, found.length, areIndependent(found) ? 'together' : 'in order');
+  selection.signal?.throwIfAborted();
   const steps = await stepsFor(several, ledger, found);
   const outcome = await carryOut(several, ledger, {
     steps,

@@ -21,7 +21,7 @@ describe('docs/library.md', () => {
   const found = examples('docs/library.md');
 
   it('has its examples', () => {
-    expect(found.length).toBe(8);
+    expect(found.length).toBe(9);
   });
 
   it.each(found)('$title', ({ code }) => {

@@ -1,0 +1,206 @@
+import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
+import type { World } from '../gate/world.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { Fault } from '../model/fault.ts';
+import type { PresetName } from '../model/policy.ts';
+import type {
+  FindResult,
+  InfoResult,
+  ListResult,
+  ReadResult,
+  ResolveResult,
+  SearchResult,
+  StatusResult,
+} from '../model/results.ts';
+import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions } from '../model/session.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { whyNoOptions } from './check-options.ts';
+import { findFiles } from './find.ts';
+import { fileInfo } from './info.ts';
+import { listFolder } from './list.ts';
+import { type PathNames, pathNames, withShownPaths } from './path-names.ts';
+import { type ReadRequest, readFile } from './read-file.ts';
+import type { PageEnds, Watching } from './reading.ts';
+import { searchText } from './search.ts';
+import { SessionLife } from './session-life.ts';
+import { status } from './status.ts';
+
+/** The half of a session that changes nothing. */
+export class LookingSession extends SessionLife {
+  readonly #pageEnds: PageEnds = new Map();
+
+  /** The workspace's roots, canonical; relative paths start at the first. */
+  get roots(): readonly string[] {
+    return this.host.world.workspace.roots;
+  }
+
+  /** Whose sentences refusals and notices use. */
+  get wording(): PresetName {
+    return this.host.world.policy.wording;
+  }
+
+  /** The workspace's clock. */
+  now(): number {
+    return this.host.world.now();
+  }
+
+  read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
+    return this.called(options, (names) => {
+      const wrong = whyNoOptions(options, { of: 'read', path });
+      if (wrong !== undefined) return this.noted(refused(wrong));
+      const meant = names === undefined ? path : names.real(path);
+      return this.#read({ path: meant, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
+    });
+  }
+
+  async readMany(
+    paths: readonly string[],
+    options: ReadOptions = {},
+  ): Promise<readonly Outcome<ReadResult>[]> {
+    if (!Array.isArray(paths)) throw new Fault('MISUSE', 'the paths to read must be a list');
+    const outcomes: Outcome<ReadResult>[] = [];
+    for (const path of paths) outcomes.push(await this.read(path, options));
+    return outcomes;
+  }
+
+  /**
+   * Reads for a server: without a turn of the event loop if the file is small, and from memory if it is unchanged. The
+   * bytes in the result are this process's own and must not be changed.
+   */
+  readNow(
+    path: string,
+    options: Omit<ReadOptions, keyof Watching>,
+    watching: Watching,
+  ): Awaitable<Outcome<ReadResult>> {
+    const names = this.#names({});
+    if (names === undefined)
+      return this.#read({ path, options, watching, from: 'memory', pageEnds: this.#pageEnds });
+    const meant = names.real(path);
+    const read = this.#read({ path: meant, options, watching, from: 'memory', pageEnds: this.#pageEnds });
+    return andThen(read, (outcome) => withShownPaths(outcome, names));
+  }
+
+  #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
+    const read = readFile(this.world(), this.ledger, request);
+    return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
+      if (!outcome.ok) return this.noted(outcome);
+      if (request.options.credit !== false) this.gate.refusals.reset(request.path);
+      return outcome;
+    });
+  }
+
+  list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
+    return this.called(options, async (names, world) => {
+      const wrong = whyNoOptions(options, { of: 'list', path });
+      const meant = names === undefined ? path : names.real(path);
+      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path: meant, options });
+      const looked = await this.noted(outcome);
+      if (looked.ok) await this.#looked(listed(meant, looked));
+      return looked;
+    });
+  }
+
+  find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
+    return this.called(options, async (names, world) => {
+      const wrong = whyNoOptions(options, { of: 'find' });
+      const asked = startingAt(options, names);
+      const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, asked));
+      if (found.ok) {
+        const { paths } = found;
+        const text = counted(paths.length, 'file');
+        await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: paths.join('\n') });
+      }
+      return found;
+    });
+  }
+
+  search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
+    return this.called(options, async (names, world) => {
+      const wrong = whyNoOptions(options, { of: 'search' });
+      const asked = startingAt(options, names);
+      const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, asked));
+      if (found.ok) {
+        const { hits } = found;
+        const text = counted(found.matches, 'match', 'matches');
+        await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: JSON.stringify(hits) });
+      }
+      return found;
+    });
+  }
+
+  /** Where a path leads, all links resolved, also for a file that does not exist yet. Changes and records nothing. */
+  resolve(path: string, options: CallOptions = {}): Promise<Outcome<ResolveResult>> {
+    return this.called(options, (names, world) => {
+      const outcome = world.workspace.resolve(names === undefined ? path : names.real(path));
+      return outcome.ok ? { ok: true, absolute: outcome.path.absolute, exists: outcome.exists } : outcome;
+    });
+  }
+
+  /** What the file system says about a path. */
+  info(path: string, options: CallOptions = {}): Promise<Outcome<InfoResult>> {
+    return this.called(options, (names, world) =>
+      this.noted(fileInfo(world, names === undefined ? path : names.real(path))),
+    );
+  }
+
+  status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {
+    return this.called(options, async (names, world) => {
+      const meant = path === undefined || names === undefined ? path : names.real(path);
+      return this.noted(await status(world, this.ledger, meant));
+    });
+  }
+
+  /** Journals what was shown. Looking goes on where the journal cannot be written, as reading does. */
+  async #looked(look: Look): Promise<void> {
+    try {
+      await recordLook(this.world(), this.ledger, look);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  /** Runs an operation unless its signal has fired, and shows its paths as the caller writes them. */
+  protected called<T>(
+    options: CallOptions,
+    work: (names: PathNames | undefined, world: World) => Awaitable<Outcome<T>>,
+  ): Promise<Outcome<T>> {
+    return this.during(async (world) => {
+      const { signal, cwd } = partsOf(options).call;
+      const wrong = whyNoOptions({ signal, cwd }, { of: 'call' });
+      if (wrong !== undefined) return this.noted(refused(wrong));
+      signal?.throwIfAborted();
+      const names = this.#names({ cwd });
+      const outcome = await work(names, world);
+      return names === undefined ? outcome : withShownPaths(outcome, names);
+    });
+  }
+
+  /** How the paths of one call are written; undefined: relative to the first root. */
+  #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
+    if (cwd === undefined && this.cwd === undefined) return undefined;
+    const [root = '/'] = this.roots;
+    const own = pathNames({ root, cwd: this.cwd });
+    return cwd === undefined ? own : pathNames({ root, cwd: own.real(cwd) });
+  }
+}
+
+/** The options that every method takes, and those of one operation, which become part of its intent. */
+export function partsOf<T extends CallOptions>(
+  options: T,
+): { readonly call: CallOptions; readonly own: Omit<T, keyof CallOptions> } {
+  // A program without types may hand over anything; the members of what is no object are refused as unknown.
+  const { signal, cwd, ...own } = { ...options };
+  return { call: { signal, cwd }, own };
+}
+
+function startingAt<T extends { readonly path?: string | undefined }>(
+  options: T,
+  names: PathNames | undefined,
+): T {
+  return names === undefined ? options : { ...options, path: names.real(options.path ?? '.') };
+}
+
+function listed(path: string, { entries }: ListResult): Look {
+  const shown = entries.map((entry) => entry.path).join('\n');
+  return { action: 'list', path, text: counted(entries.length, 'entry', 'entries'), shown };
+}

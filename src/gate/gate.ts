@@ -8,7 +8,7 @@ import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import { hasCurlyQuotes } from '../text/quotes.ts';
+import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { runAsTool } from './calling-tool.ts';
 import { carryOut } from './carry-out.ts';

@@ -7,7 +7,7 @@ import type { Change } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { insertAfterLine } from '../text/insert.ts';
 import type { FoldTier } from '../text/match.ts';
-import { hasCurlyQuotes, straightenQuotes } from '../text/quotes.ts';
+import { hasCurlyQuotes, straightenQuotes } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
 import type { DecodedText } from '../text/unicode.ts';

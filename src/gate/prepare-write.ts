@@ -11,7 +11,7 @@ import { decodeText } from '../text/decode.ts';
 import { bytesInFormOf } from '../text/form.ts';
 import { lineCount } from '../text/lines.ts';
 import { findPlaceholder } from '../text/placeholder.ts';
-import { straightenQuotes } from '../text/quotes.ts';
+import { straightenQuotes } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import { cure } from './cure.ts';

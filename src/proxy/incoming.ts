@@ -2,7 +2,7 @@ import { pathArguments } from '../dialect/calls/path-arguments.ts';
 import { textArguments } from '../dialect/calls/text-arguments.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { straightenQuotes } from '../text/quotes.ts';
+import { straightenQuotes } from '../text/quotes/quotes.ts';
 import { Bearings } from './bearings.ts';
 import { type Call, toolOf } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';

@@ -1,28 +1,54 @@
-import { codeQuotes, type QuoteGroup } from './code-lexer.ts';
-import { CURLY } from './curly-literal.ts';
-import { splitLines, withoutEnding } from './lines.ts';
-import type { Syntax } from './syntax.ts';
+import { splitLines, withoutEnding } from '../lines.ts';
+import { CURLY } from './curly.ts';
+import { ATTRIBUTES, FLOW, syntaxNamed } from './languages.ts';
+import { codeQuotes, type QuoteGroup, QuoteLexer } from './lexer.ts';
 
-/** `[a, b]` and `{a: b}` within one line. */
-const FLOW: Syntax = {
-  lineComments: ['#'],
-  blockComments: [],
-  commentAt: 'word',
-  strings: ['"', "'"].map((mark) => ({ open: mark, close: mark, escape: 'backslash', multiline: false })),
-};
+const EMBEDDED: ReadonlyMap<string, string> = new Map([
+  ['script', 'javascript'],
+  ['style', 'css'],
+]);
 const BEFORE_KEY = /^\s*(?:[-?]\s+)*(?:export\s+)?/;
 const KEY = /^(?:"[^"]*"\s*|'[^']*'\s*|[^:=]*)(?::(?=\s|$)|=)\s*/;
 const CURLY_KEY = new RegExp(`^[${CURLY}][^"'${CURLY}]*[${CURLY}](?=\\s*[:=])`);
-/** `key: |` and the like: what is indented deeper is text. */
+/** After `key: |` and the like, deeper lines are text. */
 const BLOCK_TEXT = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/;
-/** A single literal from the first character to the last. Backslashes would begin to mean something between `"`. */
+/** A single literal from the first character to the last. Between `"`, backslashes would become escapes. */
 const DOUBLE_QUOTED = /^[\u201c\u201d\u2033][^"\\\u201c\u201d\u2033]*["\u201c\u201d\u2033]$/;
 const SINGLE_QUOTED =
   /^[\u2018\u2019\u2032](?:[^'\u2018\u2019\u2032]|[\u2018\u2019\u2032](?=\p{L}))*['\u2018\u2019\u2032]$/u;
 
+/** The typographic quotes in HTML and XML that are code: around attribute values, and in scripts and styles. */
+export function markupQuotes(text: string): QuoteGroup[] {
+  const lexer = new QuoteLexer(text, ATTRIBUTES, text.length);
+  const marks = /<!--|<!\[CDATA\[|<(?=[A-Za-z/?!])/g;
+  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
+    if (mark[0] === '<') {
+      const tag = lexer.scanTag(mark.index);
+      marks.lastIndex = tag.kind === 'opening' ? embedded(text, tag, lexer.found) : tag.next;
+    } else marks.lastIndex = endOf(text, mark[0] === '<!--' ? '-->' : ']]>', mark.index);
+  }
+  return lexer.found;
+}
+
+/** Scans the content of a script or style; returns where markup continues. */
+function embedded(text: string, tag: { name: string; next: number }, found: QuoteGroup[]): number {
+  const syntax = syntaxNamed(EMBEDDED.get(tag.name) ?? '');
+  if (syntax === undefined) return tag.next;
+  const closing = new RegExp(`</${tag.name}`, 'gi');
+  closing.lastIndex = tag.next;
+  const end = closing.exec(text)?.index ?? text.length;
+  found.push(...codeQuotes(text, syntax, { start: tag.next, end }));
+  return end;
+}
+
+function endOf(text: string, mark: string, from: number): number {
+  const at = text.indexOf(mark, from);
+  return at === -1 ? text.length : at + mark.length;
+}
+
 /**
- * The typographic quotes in YAML, INI and `.env` files that stand as code: around a whole key, a whole value, or inside
- * a flow collection. Anywhere else they are data, for in these languages a value needs no quotes.
+ * The typographic quotes in YAML, INI and `.env` files that are code: around a whole key, a whole value, or inside
+ * a flow collection. Anywhere else they are data, because a value needs no quotes in these languages.
  */
 export function valueQuotes(text: string): QuoteGroup[] {
   const found: QuoteGroup[] = [];
@@ -38,14 +64,14 @@ export function valueQuotes(text: string): QuoteGroup[] {
   return found;
 }
 
-/** Tells lines that hold keys and values from comments and from lines of a longer text. */
+/** Distinguishes lines with keys and values from comments and from lines of a longer text. */
 class Structure {
-  /** Indentation of the key whose block text we are in, or -1. */
+  /** The indentation of the key whose block text is being read, or -1. */
   #textIndent = -1;
   /** The mark of a quoted value that began in an earlier line. */
   #openQuote = '';
 
-  /** To be asked line by line, in order. */
+  /** Whether this line holds a key or a value. Call it for every line, in order. */
   includes(content: string): boolean {
     if (this.#openQuote !== '') {
       if (content.includes(this.#openQuote)) this.#openQuote = '';

@@ -1,9 +1,8 @@
-import type { Policy } from '../model/policy.ts';
-import { codeQuotes, type QuoteGroup } from './code-lexer.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { Span } from '../lines.ts';
 import { isSeedCode, type Language, languageOf } from './languages.ts';
-import type { Span } from './lines.ts';
-import { markupQuotes } from './markup-lexer.ts';
-import { valueQuotes } from './value-lexer.ts';
+import { codeQuotes, type QuoteGroup } from './lexer.ts';
+import { markupQuotes, valueQuotes } from './markup-and-values.ts';
 
 /** Document D's table. */
 const STRAIGHT: Readonly<Record<string, string>> = {
@@ -33,7 +32,7 @@ export interface Straightened {
 
 /**
  * Straightens typographic quotes in code, by the file's name.
- * `code`: only where they stand as code, see code-lexer.ts; never in strings, comments or prose, so that valid code stays
+ * `code`: only where they stand as code, see lexer.ts; never in strings, comments or prose, so that valid code stays
  * what it is. Lengths do not change. `all`: document D's rule, every quote of its table in every code file. `off`: none.
  * The text must be the whole file, also when only a part of it is new: a part alone does not tell code from comment.
  */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSeedCode, languageOf } from './languages.ts';
+import { isSeedCode, languageOf, SYNTAXES } from './languages.ts';
 import { detectCurlyQuotes, hasSuspiciousUnicode, straightenAll, straightenQuotes } from './quotes.ts';
-import { SYNTAXES } from './syntax.ts';
 
 const code = (path: string, text: string) => straightenQuotes(path, text, { mode: 'code' });
 /** `§` stands for a dollar, which in a plain string would look like a mistake. */
@@ -201,7 +200,7 @@ describe('straightenQuotes in mode code', () => {
       ']]',
     );
     const text = fc.array(part, { maxLength: 60 }).map((parts) => dollars(parts.join('')));
-    const names = [...SYNTAXES.keys()].map((name) => `a.${{ c: 'c', javascript: 'ts' }[name] ?? name}`);
+    const names = Object.keys(SYNTAXES).map((name) => `a.${{ c: 'c', javascript: 'ts' }[name] ?? name}`);
     const paths = [
       'a.ts',
       'a.tsx',

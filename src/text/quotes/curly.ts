@@ -1,10 +1,10 @@
-import { previousToken, touchingWord } from './previous-token.ts';
-import type { Syntax } from './syntax.ts';
+import type { Syntax } from './languages.ts';
 
 /** Typographic quotes that may stand for a typed `"` or `'` in code: curly ones and primes. */
 export const CURLY = '\u201c\u201d\u2033\u2018\u2019\u2032';
-/** Longer literals are not looked for: it bounds the work on texts that are all quotes. */
+/** Literals longer than this are not searched for, to bound the work on texts that are all quotes. */
 const MAX_LITERAL = 2000;
+const MAX_LOOK_BACK = 80;
 
 /** One kind of quote: as typed, and how typographic ones that close a literal look. */
 interface Kind {
@@ -17,18 +17,18 @@ interface Kind {
 const DOUBLE: Kind = { typed: '"', curly: '\u201c\u201d\u2033', apostrophes: false };
 const SINGLE: Kind = { typed: "'", curly: '\u2018\u2019\u2032', apostrophes: true };
 
-/** What a typographic quote that stands outside of strings and comments turned out to be. */
+/** The meaning of a typographic quote outside of strings and comments. */
 export interface CurlyUse {
-  /** The quotes that stand as code and belong together; none when it is prose. */
+  /** The quotes that are code and belong together; none in prose. */
   readonly quotes: readonly number[];
-  /** Where to go on. */
+  /** The position at which the lexer continues. */
   readonly next: number;
 }
 
 /**
- * Judges a typographic quote in code. It stands as code if it opens a literal that closes again: the two then belong
- * together, and what is between them is data. An apostrophe, a quote that never closes, and one whose literal holds
- * typed quotes of the same kind are left alone: no way of straightening them would be right for sure.
+ * Judges a typographic quote in code. It is code if it opens a literal that closes again: the two belong together, and
+ * the text between them is data. An apostrophe, a quote that never closes, and a literal with typed quotes of the same
+ * kind inside are left alone: no way to straighten them is certainly right.
  */
 export function curlyUse(text: string, at: number, syntax: Syntax): CurlyUse {
   const prose = { quotes: [], next: at + 1 };
@@ -67,7 +67,7 @@ function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined
 
 /**
  * The first quote of the kind closes the literal. If that is a typed one with a typographic one after it, the typed
- * ones that follow decide: in pairs they are strings of their own, and otherwise nobody knows what belongs to what.
+ * ones that follow decide: in pairs they are strings of their own; otherwise the pairing is unknown.
  */
 function literalUse(text: string, at: number, kind: Kind, syntax: Syntax): CurlyUse {
   const rule = syntax.strings.find((one) => one.open === kind.typed);
@@ -98,4 +98,20 @@ function closedAt(text: string, at: number, close: number): CurlyUse {
 
 function isBeforeWord(text: string, at: number): boolean {
   return /[\p{L}\p{N}_]/u.test(text.charAt(at + 1));
+}
+
+/** The word or the single character before an offset, without whitespace; empty at the beginning. */
+export function previousToken(text: string, offset: number): string {
+  const stop = Math.max(0, offset - MAX_LOOK_BACK);
+  let end = offset;
+  while (end > stop && /\s/.test(text.charAt(end - 1))) end -= 1;
+  return touchingWord(text, end) || text.charAt(end - 1);
+}
+
+/** The word that ends exactly at an offset, or an empty string. Only the end of a very long word is read. */
+export function touchingWord(text: string, offset: number): string {
+  const stop = Math.max(0, offset - MAX_LOOK_BACK);
+  let start = offset;
+  while (start > stop && /[\p{L}\p{N}_$]/u.test(text.charAt(start - 1))) start -= 1;
+  return text.slice(start, offset);
 }

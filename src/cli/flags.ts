@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   bypass: true,
   turn: true,
   grant: true,
+  unjudged: true,
 };
 const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch'];
 

@@ -3,7 +3,7 @@ import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
 import { afterCommand } from './command.ts';
 import type { HookEvent, Reply } from './event.ts';
-import { callId, meaningOf, noticeText, type Scene } from './scene.ts';
+import { callId, meaningOf, noticeText, type Scene, unjudged } from './scene.ts';
 
 type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
 
@@ -19,7 +19,12 @@ export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
   if (first === undefined) return { verdict: 'pass' };
   const path = first.kind === 'move' ? first.destination : first.path;
   const change = await scene.session.announcedAs(callId(event));
-  if (change === undefined) return unjudged(scene, event, path);
+  if (change === undefined) {
+    const isOurs = event.kind === 'after' && (await scene.session.resolve(path)).ok;
+    return isOurs && !(await scene.session.isSettled(callId(event)))
+      ? unjudged(scene, event, path)
+      : { verdict: 'pass' };
+  }
   const settled = await scene.session.settle(change, event.kind === 'after' ? 'done' : 'failed');
   const context = settled.ok ? noticeText(scene, settled.notices, path) : undefined;
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
@@ -47,16 +52,4 @@ async function noteReads(
       ...(redacted === undefined ? {} : { redacted }),
     });
   }
-}
-
-/** The host carried out a change without asking before: its hooks were off, not trusted, or failed open. */
-async function unjudged(scene: Scene, event: AfterEvent, path: string): Promise<Reply> {
-  const { session } = scene;
-  const resolved = await session.resolve(path);
-  if (event.kind === 'failed' || !resolved.ok) return { verdict: 'pass' };
-  await session.foreign().note(`${event.tool} changed this file without being judged`, path);
-  return {
-    verdict: 'pass',
-    context: `Lookfirst: this ${event.tool} of ${path} passed without being judged, so it licenses nothing and cannot be undone. Ask the user to run \`lookfirst doctor\`.`,
-  };
 }

@@ -19,27 +19,48 @@ export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'be
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event) : PASS;
   const { inside, outside } = await sorted(scene, intents);
-  if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
+  const forbidden = await forbiddenBy(scene, inside, outside);
+  if (forbidden !== undefined) return forbidden;
   if (inside.length === 0) return PASS;
-  const ours = await configurationRefusal(scene, inside);
-  if (ours !== undefined) return deniedByUser(scene, ours);
   const told = scene.host.contextBefore ? 'now' : 'settled';
   const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
-  if (!announced.ok) return denied(scene, announced.refusal);
+  if (!announced.ok) return denied(scene, announced.refusal) ?? observed(scene, event, inside);
   const context = noticeText(scene, announced.notices, pathOfIntent(inside[0]));
   return context === undefined ? PASS : { verdict: 'pass', context };
+}
+
+/** The denial of a change that no sighting licenses. */
+async function forbiddenBy(
+  scene: Scene,
+  inside: readonly ForeignIntent[],
+  outside: Refusal | undefined,
+): Promise<Reply | undefined> {
+  if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
+  const ours = await configurationRefusal(scene, inside);
+  return ours === undefined ? undefined : deniedByUser(scene, ours);
+}
+
+/** A change that was refused and is made all the same: the policy only observes. */
+async function observed(
+  { session }: Scene,
+  event: ToolCall,
+  intents: readonly ForeignIntent[],
+): Promise<Reply> {
+  await session.announceObserved(intents, callId(event));
+  return PASS;
 }
 
 /** A call of a tool that changes files, in a form that does not say which. */
 function incomprehensible(scene: Scene, { tool }: ToolCall): Reply {
   const reason = `the input of ${tool} does not say which file it changes`;
-  return denied(scene, {
+  const denial = denied(scene, {
     code: 'INVALID_ARGUMENT',
     action: 'overwrite',
     path: tool,
     next: 'fix_argument',
     detail: { reason },
   });
+  return denial ?? PASS;
 }
 
 interface Sorted {

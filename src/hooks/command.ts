@@ -7,7 +7,7 @@ import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, Reply } from './event.ts';
 import { configurationRefusal, operatorRefusal } from './operator.ts';
-import { callId, denied, deniedByUser, noticeText, pathOf, type Scene } from './scene.ts';
+import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
 
@@ -17,7 +17,8 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
   const forbidden = operatorRefusal(run.command);
-  if (forbidden !== undefined) return deniedByUser(scene, forbidden);
+  const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
+  if (refused !== undefined) return refused;
   const writes: string[] = [];
   for (const write of writesOf(run.command)) {
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
@@ -40,7 +41,8 @@ async function denialOf(
   if (ours !== undefined) return deniedByUser(scene, ours);
   for (const intent of intents) {
     const vetted = await scene.session.vetCommandWrite(intent, how);
-    if (!vetted.ok) return denied(scene, vetted.refusal);
+    const denial = vetted.ok ? undefined : denied(scene, vetted.refusal);
+    if (denial !== undefined) return denial;
   }
   return undefined;
 }
@@ -109,6 +111,8 @@ export async function afterCommand(
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // After settling: the output shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
+  if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
+    return unjudged(scene, event);
   const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }

@@ -1,6 +1,14 @@
 import { resolve } from 'node:path';
-import { openWorkspace, type StateFlags, type Surroundings } from '../session/configured.ts';
-import type { Sessions } from '../session/sessions.ts';
+import type { Fault } from '../model/fault.ts';
+import {
+  openUsable,
+  openWorkspace,
+  policyOf,
+  policyTextOf,
+  type StateFlags,
+  type Surroundings,
+  type UsableRoots,
+} from '../session/configured.ts';
 import type { HookEvent, Host, Reply } from './event.ts';
 import { respond } from './respond.ts';
 
@@ -27,7 +35,7 @@ const MAX_OPEN = 16;
 export class HookDoor {
   readonly #around: Surroundings;
   readonly #state: StateFlags;
-  readonly #open = new Map<string, Promise<Sessions>>();
+  readonly #open = new Map<string, Promise<UsableRoots>>();
 
   constructor(around: Surroundings, state: StateFlags) {
     this.#around = around;
@@ -37,22 +45,29 @@ export class HookDoor {
   async respond(settings: HookSettings, event: HookEvent): Promise<Reply> {
     if (event.kind === 'other') return { verdict: 'pass' };
     const roots = rootsOf(settings, event);
-    const sessions = await this.#sessions(roots);
+    const { sessions, leftOut } = await this.#usable(roots);
+    const notice = hasContext(event) ? leftOutText(leftOut) : undefined;
+    if (sessions === undefined)
+      return notice === undefined ? { verdict: 'pass' } : { verdict: 'pass', context: notice };
     const session = await sessions.session(sessionOf(settings, event));
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
     const { policy, workspace } = sessions.world;
     const shell = policy.hooks.shell === 'layer' && isOurPrefix(settings) ? 'layered' : 'plain';
-    return respond({ host: settings.host, session, policy, roots: workspace.roots, cwd, shell }, event);
+    const scene = { host: settings.host, session, policy, roots: workspace.roots, cwd, shell } as const;
+    return withNotice(await respond(scene, event), notice);
   }
 
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const sessions of open) await (await sessions.catch(() => undefined))?.close();
+    for (const usable of open) await (await usable.catch(() => undefined))?.sessions?.close();
   }
 
-  #sessions(roots: readonly string[]): Promise<Sessions> {
-    const name = roots.join('\0');
+  #usable(roots: readonly string[]): Promise<UsableRoots> {
+    // A changed policy file opens the workspace anew; an unreadable one fails here, and the call is denied.
+    const policy = policyTextOf(this.#around, this.#state) ?? '';
+    policyOf(this.#around, this.#state);
+    const name = [...roots, policy].join('\0');
     const known = this.#open.get(name);
     if (known !== undefined) {
       // The newest last, so that the oldest is closed first.
@@ -60,7 +75,7 @@ export class HookDoor {
       this.#open.set(name, known);
       return known;
     }
-    const opening = openWorkspace(this.#around, this.#state, roots);
+    const opening = openUsable(roots, (list) => openWorkspace(this.#around, this.#state, list));
     this.#open.set(name, opening);
     opening.catch(() => this.#open.delete(name));
     this.#closeOldest();
@@ -71,8 +86,24 @@ export class HookDoor {
     const [oldest] = this.#open;
     if (oldest === undefined || this.#open.size <= MAX_OPEN) return;
     this.#open.delete(oldest[0]);
-    void oldest[1].then((sessions) => sessions.close()).catch(() => undefined);
+    void oldest[1].then(({ sessions }) => sessions?.close()).catch(() => undefined);
   }
+}
+
+/** Events at which a person or a model reads a notice about the configuration. */
+function hasContext({ kind }: HookEvent): boolean {
+  return kind === 'prompt' || kind === 'start';
+}
+
+function leftOutText(leftOut: readonly Fault[]): string | undefined {
+  if (leftOut.length === 0) return undefined;
+  const reasons = leftOut.map(({ message, code }) => `${message} [${code}]`);
+  return `Lookfirst does not guard a folder of this workspace: ${reasons.join('; ')}. Tell the user.`;
+}
+
+function withNotice(reply: Reply, notice: string | undefined): Reply {
+  if (notice === undefined || reply.verdict === 'deny') return reply;
+  return { ...reply, context: reply.context === undefined ? notice : `${notice}\n${reply.context}` };
 }
 
 /** `init` writes the prefix under this name into the state folder. */

@@ -88,15 +88,17 @@ export function callId({ call, tool, input }: ToolCall): string {
 }
 
 /** Denies what only the user may do, and leaves a line in the journal. */
-export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Reply> {
+export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
   await scene.session.foreign().note(`refused to an agent: ${refusal.path}`);
   return denied(scene, refusal);
 }
 
-export function denied(scene: Scene, refusal: Refusal): Reply {
-  return scene.policy.mode === 'observe'
-    ? { verdict: 'pass' }
-    : { verdict: 'deny', reason: refusalText(scene, refusal) };
+type Denial = Extract<Reply, { verdict: 'deny' }>;
+
+/** The denial of a call; undefined if the policy only observes. */
+export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
+  if (scene.policy.mode === 'observe') return undefined;
+  return { verdict: 'deny', reason: refusalText(scene, refusal) };
 }
 
 /** A refusal in sentences that name the host's own tools. */
@@ -109,4 +111,14 @@ function refusalText(scene: Scene, refusal: Refusal): string {
 export function noticeText({ policy }: Scene, notices: readonly Notice[], path: string): string | undefined {
   const texts = noticeTexts(notices, path, policy);
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
+}
+
+/** The host carried out a call without asking before: its hooks were off, not trusted, or failed open. */
+export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: string): Promise<Reply> {
+  await session.noteUnjudged(`${tool} passed without being judged`, path);
+  const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
+  return {
+    verdict: 'pass',
+    context: `Lookfirst: ${what} passed without being judged, so it licenses nothing and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
+  };
 }

@@ -217,10 +217,16 @@ class LateWorkspace {
     const { Sessions } = await import('../session/sessions.ts');
     const { workspace, log } = this.#options;
     const roots = await this.#options.roots?.();
-    const sessions =
-      roots === undefined
-        ? await Sessions.open(workspace)
-        : await openUsable((list) => Sessions.open({ ...workspace, roots: list }), { roots, workspace, log });
+    const open = (list: readonly string[]) => Sessions.open({ ...workspace, roots: list });
+    let sessions: Sessions | undefined;
+    if (roots !== undefined) {
+      const { openUsable } = await import('../session/configured.ts');
+      const usable = await openUsable(roots, open);
+      for (const { message, code } of usable.leftOut)
+        log(`left out a root of the client: ${message} [${code}]`);
+      sessions = usable.sessions;
+    }
+    sessions ??= await Sessions.open(workspace);
     try {
       this.#options.opened?.(sessions);
       return sessions;
@@ -233,30 +239,4 @@ class LateWorkspace {
 
 function isOfTheState(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED';
-}
-
-/**
- * Opens the roots that a client named. One that cannot be opened is left out with a line in the log; if none is left, the
- * workspace has its own.
- */
-async function openUsable(
-  open: (roots: readonly string[]) => Promise<Sessions>,
-  { roots, workspace, log }: Pick<LateOptions, 'workspace' | 'log'> & { readonly roots: readonly string[] },
-): Promise<Sessions> {
-  try {
-    return await open(roots);
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') throw error;
-    const usable: string[] = [];
-    for (const root of roots) {
-      try {
-        await (await open([root])).close();
-        usable.push(root);
-      } catch (reason) {
-        if (!(reason instanceof Fault)) throw reason;
-        log(`left out a root of the client: ${reason.message} [${reason.code}]`);
-      }
-    }
-    return open(usable.length === 0 ? workspace.roots : usable);
-  }
 }

@@ -13,7 +13,9 @@ export type EntryKind =
   | 'session'
   | 'bypass'
   | 'turn'
-  | 'grant';
+  | 'grant'
+  /** A call of a host that passed without being judged: its hooks were off, not trusted, or failed open. */
+  | 'unjudged';
 
 /** One file's state on one side of a change, enough to bring it back. */
 export type Side =
@@ -89,6 +91,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly rewindTo?: string;
   /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
   readonly grant?: Grant;
+  /** The host's own id of the call that made the change. */
+  readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
   /** True when a later start found the change done and its process dead. */

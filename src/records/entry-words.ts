@@ -24,6 +24,7 @@ export function whatOf(entry: Entry): string {
       return `refused ${entry.action ?? ''} ${entry.code ?? ''}`;
     case 'notice':
     case 'bypass':
+    case 'unjudged':
       return `${entry.kind}: ${entry.text ?? ''}`;
     case 'session':
       return `session ${entry.text ?? ''}`;
@@ -38,7 +39,7 @@ export function whatOf(entry: Entry): string {
 
 /** The sentence of an entry that needs more than a few words. */
 export function detailOf({ kind, text }: Entry): string | undefined {
-  return kind === 'notice' || kind === 'bypass' ? text : undefined;
+  return kind === 'notice' || kind === 'bypass' || kind === 'unjudged' ? text : undefined;
 }
 
 /** The full path an entry is about. */

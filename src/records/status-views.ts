@@ -111,3 +111,28 @@ async function viewersOf(
   for (const { id } of sessions) if ((await world.store.recall(id, key)) !== undefined) found.push(id);
   return found;
 }
+
+/** Calls of hosts that passed without being judged. */
+export interface UnjudgedCalls {
+  /** At most `MAX_COUNTED`. */
+  readonly count: number;
+  readonly newest: Entry | undefined;
+}
+
+/** Older calls say nothing about the hooks of today. */
+const UNJUDGED_MS = 7 * 24 * 60 * 60_000;
+const MAX_COUNTED = 1000;
+
+/** The unjudged calls of the last seven days, in a scope or everywhere. */
+export async function unjudgedCalls(
+  { store }: Pick<Records, 'store'>,
+  { nowMs, scope }: { readonly nowMs: number; readonly scope?: Scope },
+): Promise<UnjudgedCalls> {
+  const entries = await store.entries({
+    ...(scope?.filter ?? {}),
+    kinds: ['unjudged'],
+    sinceMs: nowMs - UNJUDGED_MS,
+    limit: MAX_COUNTED,
+  });
+  return { count: entries.length, newest: entries[0] };
+}

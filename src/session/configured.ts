@@ -95,3 +95,36 @@ export async function openWorkspace(
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   });
 }
+
+/** A workspace without the roots that cannot be opened. */
+export interface UsableRoots {
+  /** Undefined if no root is left. */
+  readonly sessions: Sessions | undefined;
+  /** Why the others were left out. */
+  readonly leftOut: readonly Fault[];
+}
+
+/** Opens the roots that a client named, without those that are no folders or that must not be served. */
+export async function openUsable(
+  roots: readonly string[],
+  open: (roots: readonly string[]) => Promise<Sessions>,
+): Promise<UsableRoots> {
+  try {
+    return { sessions: await open(roots), leftOut: [] };
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') throw error;
+    if (roots.length === 1) return { sessions: undefined, leftOut: [error] };
+  }
+  const usable: string[] = [];
+  const leftOut: Fault[] = [];
+  for (const root of roots) {
+    try {
+      await (await open([root])).close();
+      usable.push(root);
+    } catch (reason) {
+      if (!(reason instanceof Fault)) throw reason;
+      leftOut.push(reason);
+    }
+  }
+  return { sessions: usable.length === 0 ? undefined : await open(usable), leftOut };
+}

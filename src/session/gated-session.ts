@@ -190,6 +190,25 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(() => this.gate.announcements.changeOf(call));
   }
 
+  /** True if a call was announced, and settled before its host reported its end. */
+  isSettled(call: string): Promise<boolean> {
+    return this.during(() => this.gate.announcements.isSettled(call));
+  }
+
+  /** Keeps the bytes that refused changes destroy, where the policy only observes; `settle` records what they did. */
+  announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
+    return this.during(() => this.gate.announcements.announceObserved(intents, call));
+  }
+
+  /** Records that a call of the host passed without being judged. */
+  noteUnjudged(text: string, path?: string): Promise<void> {
+    return this.during((world) => {
+      const root = this.roots[0] ?? '';
+      const entry = { kind: 'unjudged', atMs: world.now(), ...this.ledger.author, root, text } as const;
+      return world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
+    });
+  }
+
   /** Settles changes that this session announced without a lock and that nobody settled, by comparing bytes. */
   settleLeft(): Promise<void> {
     return this.during(() => this.gate.announcements.settleLeft());

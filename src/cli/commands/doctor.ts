@@ -16,7 +16,7 @@ import { ownCommand, removeServer, unwrapServer } from '../clients/config-text.t
 import { servedFolder } from '../clients/launch.ts';
 import { type Check, fail, ok, reasonOf, warn } from '../doctor/check.ts';
 import { checkFolder, checkKernel } from '../doctor/file-system.ts';
-import { checkHooks } from '../doctor/hooks.ts';
+import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
@@ -86,6 +86,7 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
     yield await checkCommands(cli, flags, stage);
     yield await checkRefusedWrite(cli, stage);
     yield* checkHooks(cli, stage);
+    yield* checkUnjudged(cli);
   } finally {
     stage.close();
   }

@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { Records } from '../../records/records.ts';
+import { unjudgedCalls } from '../../records/status-views.ts';
+import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type Places, type Scope } from '../clients/client.ts';
@@ -133,6 +135,25 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
     return warn(subject, `a command ran without a layer${stderr === '' ? '' : `: ${stderr.trim()}`}`);
   } catch (error) {
     return fail(subject, `the prefix ${shell} cannot run: ${reasonOf(error)}`);
+  }
+}
+
+/** Have calls passed that no hook judged before? */
+export async function* checkUnjudged(cli: Cli): AsyncGenerator<Check> {
+  // Another check reports a state folder or a store that cannot be used.
+  const home = stateHome(cli);
+  const records =
+    home === undefined ? undefined : await Records.open(placesOf(cli, {})).catch(() => undefined);
+  if (records === undefined) return;
+  try {
+    const { count, newest } = await unjudgedCalls(records, { nowMs: cli.nowMs });
+    if (newest === undefined) return;
+    const last = `the last ${relativeTime(newest.atMs, cli.nowMs)} in ${newest.root} (session ${newest.session})`;
+    const cure =
+      'are the hooks trusted and switched on? Codex: /hooks; Claude Code: /hooks and the trust of the folder';
+    yield warn('unjudged calls', `${count} in the last 7 days, ${last}: ${cure}`);
+  } finally {
+    await records.close();
   }
 }
 

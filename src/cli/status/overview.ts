@@ -3,7 +3,12 @@ import type { SessionRecord } from '../../model/session-record.ts';
 import { whatOf } from '../../records/entry-words.ts';
 import type { Scope } from '../../records/scope.ts';
 import { type StateSize, stateSize } from '../../records/state-size.ts';
-import { newestChange, sessionFreshness } from '../../records/status-views.ts';
+import {
+  newestChange,
+  sessionFreshness,
+  type UnjudgedCalls,
+  unjudgedCalls,
+} from '../../records/status-views.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
@@ -37,8 +42,9 @@ export async function overview(cli: Cli, open: Sessions, question: Question): Pr
   const { records, scope, home, json } = question;
   const last = await newestChange(open, scope);
   const size = await stateSize(open.world);
-  if (json) await cli.terminal.print(stateJson(open, { home, size, last }));
-  else await cli.terminal.print(stateText(cli, open, { home, size, last }));
+  const unjudged = await unjudgedCalls(open.world, { nowMs: cli.nowMs, scope });
+  const state = { home, size, last, unjudged };
+  await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
   const rows: string[][] = [];
   for (const record of records.slice(0, MAX_SESSIONS)) {
     const { seen, outOfDate, lastMs } = await sessionFreshness(open, record);
@@ -64,9 +70,10 @@ interface State {
   readonly home: string;
   readonly size: StateSize;
   readonly last: Entry | undefined;
+  readonly unjudged: UnjudgedCalls;
 }
 
-function stateJson({ world }: Sessions, { home, size, last }: State): string {
+function stateJson({ world }: Sessions, { home, size, last, unjudged }: State): string {
   const lastChange = last && {
     change: last.change,
     session: last.session,
@@ -84,10 +91,11 @@ function stateJson({ world }: Sessions, { home, size, last }: State): string {
     guarantee,
     ...size,
     lastChange,
+    unjudged: unjudged.count,
   });
 }
 
-function stateText(cli: Cli, { world }: Sessions, { home, size, last }: State): string {
+function stateText(cli: Cli, { world }: Sessions, { home, size, last, unjudged }: State): string {
   const { entries, storeBytes, images } = size;
   const change =
     last === undefined
@@ -97,5 +105,14 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last }: State): 
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
     `state        ${home}: ${count(entries, 'entry')} (${byteSize(storeBytes)}), ${count(images.count, 'kept image')} (${byteSize(images.bytes)})`,
+    ...unjudgedText(cli, unjudged),
   ].join('\n');
+}
+
+function unjudgedText({ nowMs }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
+  if (newest === undefined) return [];
+  const when = relativeTime(newest.atMs, nowMs);
+  return [
+    `unjudged     ${count(calls, 'call')} passed without being judged, the last ${when}; see lookfirst doctor`,
+  ];
 }

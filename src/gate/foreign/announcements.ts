@@ -1,22 +1,21 @@
 import { asOf } from '../../ledger/as-of.ts';
-import type { Effect, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Action, type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
-import { clip } from '../../report/bounded.ts';
+import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
-import { bypassEntries } from '../bypass-entries.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
 import type { Refusals } from '../refusals.ts';
 import { keepBefore } from './bytes.ts';
-import { type BytesBefore, isOwnWork, keepBytesBefore } from './command.ts';
-import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
+import { isOwnWork, keepBytesBefore } from './command.ts';
+import { changesElsewhere, judgeAll } from './judge-all.ts';
+import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
 
@@ -29,6 +28,9 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
 ]);
 /** Links and folders may change between locking and looking; then what is needed now is locked. */
 const MAX_TRIES = 5;
+
+/** As many settled calls of a session are remembered or searched for. */
+const MAX_SEARCHED = 200;
 
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
@@ -47,21 +49,13 @@ interface OpenChange {
   release(): void;
 }
 
-const MAX_COMMAND_CHARS = 1000;
-
-/** Changes that may be made and are about to be announced. */
-interface Opening {
-  readonly intents: readonly ForeignIntent[];
-  readonly judged: AllowedChanges;
-  readonly options: AnnounceOptions;
-  readonly locked: readonly string[];
-}
-
 /** Changes that other programs make for one session: judged and announced before, settled after. */
 export class Announcements {
   readonly #scene: Scene;
   readonly #refusals: Refusals;
   readonly #open = new Map<string, OpenChange>();
+  /** Ids of calls that were settled without their host's report. */
+  readonly #settled = new Set<string>();
 
   constructor(scene: Scene, refusals: Refusals) {
     this.#scene = scene;
@@ -100,6 +94,15 @@ export class Announcements {
     const pending = pendingCommand(this.#scene, { change, text, call, kept });
     await announce(world, pending);
     return change;
+  }
+
+  /** Announces changes that were refused and are made all the same: the policy only observes. */
+  async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
+    const { world } = this.#scene;
+    const pending = await pendingObserved(this.#scene, { intents, call });
+    if (pending === undefined) return;
+    await announce(world, pending);
+    for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
   }
 
   /**
@@ -183,6 +186,7 @@ export class Announcements {
     for (const pending of await world.store.pending()) {
       if (pending.entry.session !== ledger.session || pending.foreign?.hold !== 'none') continue;
       await this.#locked(pending, () => settleByBytes(this.#scene, pending, { untouched: 'settle' }));
+      this.#noteSettled(pending);
     }
   }
 
@@ -202,6 +206,21 @@ export class Announcements {
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
+  }
+
+  /** True if a call was announced and is settled: by this process, or with a change that the journal has. */
+  async isSettled(call: string): Promise<boolean> {
+    const { world, ledger } = this.#scene;
+    if (this.#settled.has(call)) return true;
+    const filter = { session: ledger.session, kinds: ['change'], limit: MAX_SEARCHED } as const;
+    return (await world.store.entries(filter)).some((entry) => entry.call === call);
+  }
+
+  #noteSettled({ foreign }: PendingChange): void {
+    if (foreign?.call === undefined) return;
+    this.#settled.add(foreign.call);
+    const [oldest] = this.#settled;
+    if (this.#settled.size > MAX_SEARCHED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
   /** The change that was announced for a call and is not settled yet. */
@@ -306,75 +325,4 @@ function notSettled(change: string, reason: string): Refusal {
     next: 'fix_argument',
     detail: { reason },
   };
-}
-
-/** The announcement of changes that another program makes. */
-function pendingOf({ world, ledger }: Scene, { intents, judged, options, locked }: Opening): PendingChange {
-  const { effects, writes, bypassed, notices } = judged;
-  const { hold = 'lock', call, tell = 'now' } = options;
-  const change = newChangeId();
-  const [first] = effects;
-  const [intent] = intents;
-  const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
-    ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
-    ...(first === undefined ? {} : { path: first.relative }),
-    change,
-    effects,
-  };
-  return {
-    change,
-    entry,
-    owner: world.owner,
-    ...(hold === 'lock' ? { locked } : {}),
-    foreign: {
-      hold,
-      ...(call === undefined ? {} : { call }),
-      writes: writes.map(({ key, text }) => ({ key, text })),
-      ...(tell === 'settled' ? { untold: notices } : {}),
-      bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
-    },
-  };
-}
-
-function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
-  const creates = first?.before.kind === 'absent';
-  if (intent.kind === 'touch') return creates ? 'create' : 'edit';
-  if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
-  return intent.kind;
-}
-
-/** The announcement of a shell command that runs without a layer. */
-function pendingCommand(
-  { world, ledger }: Scene,
-  {
-    change,
-    text,
-    call,
-    kept,
-  }: {
-    readonly change: string;
-    readonly text: string;
-    readonly call: string | undefined;
-    readonly kept: BytesBefore;
-  },
-): PendingChange {
-  const { effects, writes, command } = kept;
-  const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
-    action: 'run',
-    path: '.',
-    text: clip(text, MAX_COMMAND_CHARS),
-    change,
-    effects,
-  };
-  const named = call === undefined ? {} : { call };
-  const foreign = { hold: 'none', ...named, writes, bypasses: [], command } as const;
-  return { change, entry, owner: world.owner, foreign };
 }

@@ -149,7 +149,7 @@ async function looseFiles(
 }
 
 /** A path as it is now; undefined for one that is protected or cannot be read. */
-async function effectAt(world: World, path: string): Promise<Effect | undefined> {
+export async function effectAt(world: World, path: string): Promise<Effect | undefined> {
   const resolved = world.workspace.resolve(path, 'undo');
   if (!resolved.ok) return undefined;
   const { key, relative } = resolved.path;

@@ -1,0 +1,147 @@
+import { fingerprintOf } from '../../disk/hash.ts';
+import type { Effect, ForeignWrite, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
+import type { AnnounceOptions } from '../../model/session.ts';
+import type { Action } from '../../model/verdict.ts';
+import { clip } from '../../report/bounded.ts';
+import { newChangeId } from '../announce.ts';
+import { bypassEntries } from '../bypass-entries.ts';
+import { fileSide } from '../sides.ts';
+import type { World } from '../world.ts';
+import { type BytesBefore, effectAt } from './command.ts';
+import type { AllowedChanges } from './judge-all.ts';
+import type { Scene } from './shown.ts';
+
+const MAX_COMMAND_CHARS = 1000;
+
+/** Changes that may be made and are about to be announced. */
+export interface Opening {
+  readonly intents: readonly ForeignIntent[];
+  readonly judged: AllowedChanges;
+  readonly options: AnnounceOptions;
+  readonly locked: readonly string[];
+}
+
+/** The announcement of changes that another program makes. */
+export function pendingOf(
+  { world, ledger }: Scene,
+  { intents, judged, options, locked }: Opening,
+): PendingChange {
+  const { effects, writes, bypassed, notices } = judged;
+  const { hold = 'lock', call, tell = 'now' } = options;
+  const change = newChangeId();
+  const [first] = effects;
+  const [intent] = intents;
+  const entry: NewEntry = {
+    kind: 'change',
+    atMs: world.now(),
+    ...ledger.author,
+    root: world.workspace.roots[0] ?? '',
+    ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
+    ...(first === undefined ? {} : { path: first.relative }),
+    ...(call === undefined ? {} : { call }),
+    change,
+    effects,
+  };
+  return {
+    change,
+    entry,
+    owner: world.owner,
+    ...(hold === 'lock' ? { locked } : {}),
+    foreign: {
+      hold,
+      ...(call === undefined ? {} : { call }),
+      writes: writes.map(({ key, text }) => ({ key, text })),
+      ...(tell === 'settled' ? { untold: notices } : {}),
+      bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
+    },
+  };
+}
+
+function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
+  const creates = first?.before.kind === 'absent';
+  if (intent.kind === 'touch') return creates ? 'create' : 'edit';
+  if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
+  return intent.kind;
+}
+
+/** The announcement of a shell command that runs without a layer. */
+export function pendingCommand(
+  { world, ledger }: Scene,
+  {
+    change,
+    text,
+    call,
+    kept,
+  }: {
+    readonly change: string;
+    readonly text: string;
+    readonly call: string | undefined;
+    readonly kept: BytesBefore;
+  },
+): PendingChange {
+  const { effects, writes, command } = kept;
+  const named = call === undefined ? {} : { call };
+  const entry: NewEntry = {
+    kind: 'change',
+    atMs: world.now(),
+    ...ledger.author,
+    root: world.workspace.roots[0] ?? '',
+    action: 'run',
+    path: '.',
+    text: clip(text, MAX_COMMAND_CHARS),
+    ...named,
+    change,
+    effects,
+  };
+  const foreign = { hold: 'none', ...named, writes, bypasses: [], command } as const;
+  return { change, entry, owner: world.owner, foreign };
+}
+
+/**
+ * The announcement of changes that would have been refused, and that the policy lets pass (`mode: observe`). They are recorded
+ * and can be undone like all others.
+ */
+export async function pendingObserved(
+  { world, ledger }: Scene,
+  { intents, call }: { readonly intents: readonly ForeignIntent[]; readonly call: string | undefined },
+): Promise<PendingChange | undefined> {
+  const found = (await Promise.all(intents.map((intent) => observedEffects(world, intent)))).flat();
+  const effects = found.map(({ effect }) => effect);
+  const writes = found.map(({ effect, text }) => ({ key: effect.key, text }));
+  const [first] = effects;
+  const [intent] = intents;
+  if (first === undefined || intent === undefined) return undefined;
+  const change = newChangeId();
+  const named = call === undefined ? {} : { call };
+  const entry: NewEntry = {
+    kind: 'change',
+    atMs: world.now(),
+    ...ledger.author,
+    root: world.workspace.roots[0] ?? '',
+    action: actionOf(intent, first),
+    path: first.relative,
+    change,
+    effects,
+    ...named,
+  };
+  return { change, entry, owner: world.owner, foreign: { hold: 'none', ...named, writes, bypasses: [] } };
+}
+
+interface ObservedWrite extends Pick<ForeignWrite, 'text'> {
+  readonly effect: Effect;
+}
+
+async function observedEffects(world: World, intent: ForeignIntent): Promise<readonly ObservedWrite[]> {
+  const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
+  const found = await Promise.all(paths.map((path) => effectAt(world, path)));
+  return found.flatMap((effect): readonly ObservedWrite[] => {
+    if (effect === undefined) return [];
+    if (intent.kind !== 'write') return [{ effect, text: 'unknown' }];
+    return [{ effect: { ...effect, after: sideOfText(intent.content) }, text: 'whole' }];
+  });
+}
+
+function sideOfText(content: string | Uint8Array): Effect['after'] {
+  return fileSide(fingerprintOf(Buffer.from(content)), 0o644, false);
+}

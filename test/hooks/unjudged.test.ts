@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+
+beforeEach(() => {
+  places = scratch();
+  agent = new Hooked(places);
+  writeFileSync(join(places.root, 'a.txt'), 'one\n');
+});
+
+describe('calls that no hook judged before', () => {
+  const run = { action: 'run', input: { command: 'make' }, call: 'c1' };
+
+  it('a command is recorded, and the answer, status and doctor say so', async () => {
+    const { context } = await agent.send({ event: 'after', ...run, output: '' });
+    expect(context).toContain('passed without being judged');
+    expect(objects(await lookfirst(places, ['log', '--kind', 'unjudged', '--json']))).toHaveLength(1);
+    expect((await lookfirst(places, ['status'])).stdout).toContain('1 call passed without being judged');
+    const [state] = objects(await lookfirst(places, ['status', '--json']));
+    expect(state).toMatchObject({ unjudged: 1 });
+    expect((await lookfirst(places, ['doctor'])).stdout).toMatch(
+      /warn +unjudged calls +1 in the last 7 days/,
+    );
+  });
+
+  it('a judged command is not counted, also when it was settled before its after-event came', async () => {
+    await agent.send({ event: 'before', ...run });
+    await agent.prompt('next');
+    expect(await agent.send({ event: 'after', ...run, output: '' })).toEqual({ verdict: 'pass' });
+    await agent.send({
+      event: 'before',
+      action: 'write',
+      input: { path: 'b.txt', content: 'x' },
+      call: 'c2',
+    });
+    writeFileSync(join(places.root, 'b.txt'), 'x');
+    await agent.other('t').change('write', { path: 'b.txt', content: 'y' }, () => undefined);
+    const after = { event: 'after', action: 'write', input: { path: 'b.txt', content: 'x' }, call: 'c2' };
+    expect((await agent.send(after)).context ?? '').not.toContain('without being judged');
+    expect((await lookfirst(places, ['status'])).stdout).not.toContain('without being judged');
+  });
+
+  it('a read needs no before-event', async () => {
+    expect(await agent.read('a.txt', 'one\n')).toEqual({ verdict: 'pass' });
+  });
+});
+
+describe('observe', () => {
+  it('records and can undo what would have been refused', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
+    const input = { path: 'a.txt', content: 'two\n' };
+    const answer = await agent.change('write', input, () =>
+      writeFileSync(join(places.root, 'a.txt'), 'two\n'),
+    );
+    expect(answer).toEqual({ verdict: 'pass' });
+    expect(await agent.shell('echo three > a.txt')).toEqual({ verdict: 'pass' });
+    const kinds = objects(await lookfirst(places, ['log', '--kind', 'change,refusal,unjudged', '--json']));
+    expect(kinds.map(({ kind, code }) => code ?? kind)).toEqual(['change', 'change', 'NOT_READ']);
+    await lookfirst(places, ['undo']);
+    await lookfirst(places, ['undo']);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+  });
+
+  it('a changed policy file holds for the next call', async () => {
+    const blind = { event: 'before', action: 'write', input: { path: 'a.txt', content: 'x' } };
+    expect((await agent.send({ ...blind, call: '1' })).verdict).toBe('deny');
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
+    expect((await agent.send({ ...blind, call: '2' })).verdict).toBe('pass');
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": ');
+    await expect(agent.send({ ...blind, call: '3' })).rejects.toThrow('lookfirst.json');
+  });
+});
+
+describe('a root that must not be guarded', () => {
+  it('is left out with a notice, and calls elsewhere are judged', async () => {
+    const inside = join(places.home, 'inside');
+    mkdirSync(inside);
+    const roots = [places.root, inside];
+    expect((await agent.prompt('x', { roots })).context).toContain('does not guard');
+    const blind = { event: 'before', action: 'write', roots };
+    expect((await agent.send({ ...blind, input: { path: 'a.txt', content: 'x' } })).verdict).toBe('deny');
+    const alone = { ...blind, roots: [inside], cwd: inside, input: { path: 'b.txt', content: 'x' } };
+    expect(await agent.send(alone)).toEqual({ verdict: 'pass' });
+  });
+});

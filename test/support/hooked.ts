@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { onTestFinished } from 'vitest';
+import { answerHook } from '../../src/hooks/answer-hook.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
+import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import type { Scratch } from './tree.ts';
+
+/** An answer to one neutral event. */
+export interface Answer {
+  readonly verdict: 'pass' | 'deny';
+  readonly reason?: string;
+  readonly context?: string;
+}
+
+/** A harness that sends neutral events to a hook door in this process, as a resident answers them. */
+export class Hooked {
+  readonly places: Scratch;
+  readonly session: string;
+  readonly #door: HookDoor;
+  #calls = 0;
+
+  constructor(places: Scratch, { session = 's', door }: { session?: string; door?: HookDoor } = {}) {
+    this.places = places;
+    this.session = session;
+    this.#door = door ?? openDoor(places);
+  }
+
+  /** Another session of the same resident. */
+  other(session: string): Hooked {
+    return new Hooked(this.places, { session, door: this.#door });
+  }
+
+  async send(event: object): Promise<Answer> {
+    const payload = { session: this.session, cwd: this.places.root, ...event };
+    const host = HOOK_HOSTS.generic;
+    const settings = { host, cwd: this.places.root, roots: [], state: {} };
+    const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
+    const answer = await answerHook(call, (_host, neutral) => this.#door.respond(settings, neutral));
+    if (answer.stdout === '') throw new Error(answer.stderr);
+    return JSON.parse(answer.stdout) as Answer;
+  }
+
+  prompt(text: string, more: object = {}): Promise<Answer> {
+    return this.send({ event: 'prompt', prompt: text, ...more });
+  }
+
+  /** The host's read tool: the model is shown the whole text. */
+  async read(path: string, text: string): Promise<Answer> {
+    return this.send({ event: 'after', action: 'read', input: { path }, output: text, call: this.#next() });
+  }
+
+  /** A tool of the host that changes files: the event before, the change, the event after. */
+  async change(action: string, input: object, make: () => void): Promise<Answer> {
+    const call = this.#next();
+    const before = await this.send({ event: 'before', action, input, call });
+    if (before.verdict === 'deny') return before;
+    make();
+    const after = await this.send({ event: 'after', action, input, call });
+    return { ...before, ...after };
+  }
+
+  /** A shell command: the event before, the command itself, the event after with its output. */
+  async shell(command: string, meanwhile: () => void = () => undefined): Promise<Answer> {
+    const call = this.#next();
+    const before = await this.send({ event: 'before', action: 'run', input: { command }, call });
+    if (before.verdict === 'deny') return before;
+    meanwhile();
+    const output = await outputOf(command, this.places.root);
+    const after = await this.send({ event: 'after', action: 'run', input: { command }, call, output });
+    return { ...before, ...after };
+  }
+
+  #next(): string {
+    this.#calls += 1;
+    return `${this.session}-${this.#calls}`;
+  }
+}
+
+function openDoor({ root, home }: Scratch): HookDoor {
+  const env = { LOOKFIRST_HOME: home };
+  const door = new HookDoor({ env, platform: process.platform, cwd: root }, {});
+  onTestFinished(() => door.close());
+  return door;
+}
+
+export function outputOf(command: string, cwd: string): Promise<string> {
+  return new Promise((resolve) => {
+    const child = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    child.stdout.on('data', (part) => (text += part));
+    child.stderr.on('data', (part) => (text += part));
+    child.on('close', () => resolve(text));
+  });
+}

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Images } from '../store/images.ts';
+import { mayHoldSecret } from '../text/secrets.ts';
 
 const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only; a diff of them would not be shown anyway. */
@@ -8,6 +9,8 @@ const MAX_FILE_BYTES = 8 << 20;
 /** A burst of calls is over by then; until then a change of our own may have put the same bytes among the images. */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
+/** Files whose scan for secrets is remembered: about 200 bytes each. */
+const MAX_SCANNED = 5000;
 
 /**
  * The bytes sessions were shown, by fingerprint, so that a later change can be shown as a diff. A convenience with a
@@ -20,6 +23,7 @@ export class Baselines {
   #bytes = 0;
   #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
   #unsharedBytes = 0;
+  readonly #maySecrets = new Map<string, boolean>();
   #timer: NodeJS.Timeout | undefined;
   #sharing: Promise<unknown> = Promise.resolve();
 
@@ -37,6 +41,16 @@ export class Baselines {
     this.#bytes += bytes.byteLength;
     this.#shrink();
     if (this.#share) this.#shareLater(fingerprint, bytes);
+  }
+
+  /** Like `mayHoldSecret`, remembered by fingerprint. */
+  mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array): boolean {
+    let may = this.#maySecrets.get(sha256);
+    if (may !== undefined) return may;
+    may = mayHoldSecret(bytes);
+    if (this.#maySecrets.size >= MAX_SCANNED) this.#maySecrets.clear();
+    this.#maySecrets.set(sha256, may);
+    return may;
   }
 
   /** The bytes, if they are at hand. Not to be changed, for they are what a later diff begins with. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { fingerprintOf } from '../disk/hash.ts';
 import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
@@ -74,10 +75,13 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
 }
 
 /** An edit may not rest on a value that reads show masked, whether it guesses it or not. */
-function touchesMasked({ policy }: World, intent: TextIntent, { snapshot, path }: View): boolean {
+function touchesMasked({ policy, baselines }: World, intent: TextIntent, { snapshot, path }: View): boolean {
   if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
-  const text = decodeText(snapshot.bytes)?.text ?? '';
-  const spans = secretSpans(text, { secretFile: isSecretPath(path.relative) });
+  const secretFile = isSecretPath(path.relative);
+  const { bytes, fingerprint } = snapshot;
+  if (!secretFile && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
+  const text = decodeText(bytes)?.text ?? '';
+  const spans = secretSpans(text, { secretFile });
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
 }
 

@@ -1,5 +1,6 @@
+import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
-import type { Policy } from '../model/policy.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import { lineAt } from '../text/lines.ts';
 import { isSecretPath, masked, secretSpans } from '../text/secrets.ts';
 import { type FileText, textOf } from './shown-text.ts';
@@ -13,11 +14,25 @@ export interface VisibleText {
 
 const EVERYTHING: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
-/** Masks secrets in a file's text, as the policy says. `path` is relative to its root. */
-export function visibleText(file: FileText, path: string, { secrets }: Pick<Policy, 'secrets'>): VisibleText {
+/** A file whose text is to be shown. */
+export interface Showable {
+  readonly file: FileText;
+  /** Relative to its root. */
+  readonly path: string;
+  readonly fingerprint: Fingerprint;
+}
+
+/** Masks secrets in a file's text, as the policy says. */
+export function visibleText(
+  { policy, baselines }: World,
+  { file, path, fingerprint }: Showable,
+): VisibleText {
   const plain = { text: file, isMasked: () => false };
-  if (secrets === 'show') return plain;
+  if (policy.secrets === 'show') return plain;
   const options = { secretFile: isSecretPath(path) };
+  // Only UTF-8 can be scanned without decoding it.
+  if (!options.secretFile && file.body !== undefined && !baselines.mayHoldSecret(fingerprint, file.body))
+    return plain;
   const text = file.slice(EVERYTHING);
   const spans = secretSpans(text, options);
   if (spans.length === 0) return plain;

@@ -137,7 +137,11 @@ function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | R
   const file = media === undefined ? textOf(snapshot.bytes) : undefined;
   if (file === undefined) return describe(reading, snapshot, media);
   const { relative } = reading.located.place.path;
-  return showLines(reading, snapshot, visibleText(file, relative, world.policy));
+  return showLines(
+    reading,
+    snapshot,
+    visibleText(world, { file, path: relative, fingerprint: snapshot.fingerprint }),
+  );
 }
 
 function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): Shown | Refusal {

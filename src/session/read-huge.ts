@@ -1,5 +1,6 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
+import { maskFor } from '../gate/outside-change.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
@@ -7,6 +8,7 @@ import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clampLine } from '../text/clamp.ts';
 import { withoutEnding } from '../text/lines.ts';
+import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
 import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
 import { lazily } from './shown-text.ts';
@@ -80,7 +82,8 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
   const raw = options.raw === true;
-  const lines = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
+  const plain = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
+  const lines = maskedPage(reading, bytes, plain);
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
@@ -99,7 +102,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       get text() {
         return lines.text;
       },
-      ...(raw ? { bytes } : {}),
+      ...(raw ? { bytes: lines.redacted ? Buffer.from(lines.text, 'utf8') : bytes } : {}),
       from: page.from,
       to,
       totalLines,
@@ -114,12 +117,37 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
       racy: page.racy,
       coverage: shown,
       totalLines,
-      flags: { ...NO_FLAGS, clamped: lines.clamped.length > 0, notText: hasNul(bytes) },
+      flags: {
+        ...NO_FLAGS,
+        clamped: lines.clamped.length > 0,
+        redacted: lines.redacted,
+        notText: hasNul(bytes),
+      },
       how: 'read',
       atMs: world.now(),
       pages: [{ from: page.from, to, sha256: page.sha256 }],
     },
   };
+}
+
+/** The lines of a page with their secrets masked, as the policy says. */
+function maskedPage(
+  { world, located }: Reading,
+  bytes: Buffer,
+  lines: Pick<ReadResult, 'text' | 'clamped'>,
+): Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean } {
+  const { relative } = located.place.path;
+  const { clamped } = lines;
+  if (world.policy.secrets === 'show' || (!isSecretPath(relative) && !mayHoldSecret(bytes)))
+    return {
+      get text() {
+        return lines.text;
+      },
+      clamped,
+      redacted: false,
+    };
+  const text = maskFor(world.policy, relative)(lines.text);
+  return { text, clamped, redacted: text !== lines.text };
 }
 
 /** One by one, for a line that was cut has lost its ending. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
+import { isSecretPath, masked, mayHoldSecret, secretSpans, touchesSecret } from './secrets.ts';
 
 describe('isSecretPath', () => {
   it.each([
@@ -31,17 +31,47 @@ const TOKENS = {
   'GitHub token': `ghp_${A.slice(0, 36)}`,
   'GitHub fine-grained token': `github_pat_${A}`,
   'GitLab token': `glpat-${A.slice(0, 20)}`,
-  'AWS key id': 'AKIAIOSFODNN7EXAMPLE',
+  'AWS key id': 'AKIAIOSFODNN7ABCDEFG',
   'Anthropic key': `sk-ant-api03-${A}`,
-  'OpenAI key': `sk-proj-${A}`,
+  'OpenAI key': `sk-proj-${A}B7`,
   'Stripe key': `sk_live_${A.slice(0, 24)}`,
   'Slack token': 'xoxb-1234567890-abcdefghij',
+  'Google access token': `ya29.${A}`,
   'Google key': `AIza${A.slice(0, 35)}`,
   'npm token': `npm_${A.slice(0, 36)}`,
   'SendGrid key': `SG.${A.slice(0, 22)}.${A}`,
   'Hugging Face token': `hf_${A.slice(0, 34)}`,
   JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.${A}`,
 };
+
+describe('mayHoldSecret', () => {
+  it.each(Object.values(TOKENS))('finds %s wherever it is among other bytes', (token) => {
+    for (const before of ['', ' ', 'x-', '"', 'é', '\n\n']) {
+      for (let offset = 0; offset < 5; offset += 1) {
+        const text = `${' '.repeat(offset)}${before}${token}`;
+        expect(mayHoldSecret(Buffer.from(text))).toBe(true);
+        expect(mayHoldSecret(Buffer.from(`#${text}`).subarray(1))).toBe(true);
+        expect(mayHoldSecret(Buffer.from(`${text}; and more words after it`))).toBe(true);
+      }
+    }
+  });
+
+  it('finds a private key behind many rows of dashes', () => {
+    const key = '-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----\n';
+    expect(mayHoldSecret(Buffer.from(key))).toBe(true);
+    expect(mayHoldSecret(Buffer.from(`${'-----\n'.repeat(500)}${key}`))).toBe(true);
+    expect(mayHoldSecret(Buffer.from('-----\n'.repeat(500)))).toBe(false);
+  });
+
+  it.each([
+    'aVeryLongNameOfAFunctionThatSomebodyWrote()',
+    'object.aVeryLongNameOfAPropertyOfIt',
+    'https://host/a-rather-long-path-with-many-words',
+    '================================================',
+    'x'.repeat(5000),
+    '',
+  ])('finds nothing in %.40s', (text) => expect(mayHoldSecret(Buffer.from(text))).toBe(false));
+});
 
 describe('tokens in any file', () => {
   it.each(Object.entries(TOKENS))('%s is masked', (_name, token) => {
@@ -53,6 +83,8 @@ describe('tokens in any file', () => {
     'npm_config_registry=x',
     'the_AKIA',
     'ghp_short',
+    'AKIAIOSFODNN7EXAMPLE',
+    'sk-a-class-name-of-many-words-in-a-row-42',
     'eyJ.not.jwt',
     'task-ant-hill',
   ])('no token: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));

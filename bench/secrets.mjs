@@ -77,8 +77,10 @@ async function readRows() {
     for (const secrets of ['mask', 'show']) clients.push(await started(base, root, secrets));
     writeFileSync(join(root, 'same.ts'), source);
     let turn = 0;
-    const fresh = () =>
-      writeFileSync(join(root, 'fresh.ts'), `${String((turn += 1)).padStart(9)}\n${source}`);
+    const fresh = () => {
+      turn += 1;
+      writeFileSync(join(root, 'fresh.ts'), `${String(turn).padStart(9)}\n${source}`);
+    };
     const ratio = async (path, before) => {
       const read = (client) => () => client.text(['read_file', { path, limit: MB }]);
       const [masked, shown] = await interleaved(clients.map(read), { rounds: 60, warmup: 20, before });

@@ -7,16 +7,15 @@ import {
   mergeRanges,
   rangesOf,
 } from '../model/coverage.ts';
-import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/carry.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';
+import { type MaskedDiffOptions, maskedDiff } from '../text/masked-diff.ts';
 import { samePlace } from '../text/same-place.ts';
-import { isSecretPath, masked } from '../text/secrets.ts';
-import { type UnifiedDiff, unifiedDiff } from '../text/unified.ts';
+import type { UnifiedDiff } from '../text/unified.ts';
 import type { World } from './world.ts';
 
 /** What changed in a file since a session saw it. */
@@ -48,8 +47,8 @@ export async function outsideChange(
   const now = decodeText(snapshot.bytes)?.text;
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
-  const visible = maskFor(world.policy, sighting.key);
-  const shown = boundedDiff(visible(before), visible(now), world.policy);
+  const { maxDiffLines: maxLines, maxLineChars, secrets } = world.policy;
+  const shown = boundedDiff(before, now, { maxLines, maxLineChars, secrets, path: sighting.key });
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));
   return {
@@ -67,21 +66,12 @@ export async function outsideChange(
   };
 }
 
-/** How a text of this file is shown to a session. */
-export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
-  if (secrets === 'show') return (text) => text;
-  return (text) => masked(text, { secretFile: isSecretPath(path) });
-}
-
-type DiffBounds = Pick<Policy, 'maxDiffLines' | 'maxLineChars'>;
-
 /** No more than a refusal quotes: what is cut from the quotation must not count as shown. */
-function boundedDiff(before: string, now: string, bounds: DiffBounds): UnifiedDiff {
-  const { maxDiffLines: maxLines, maxLineChars } = bounds;
+function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
   // A line that a read would show whole is shown whole here, or the next overwrite would be refused for it.
-  const diff = unifiedDiff(before, now, { maxLines, maxLineChars });
-  if (diff.text.length <= MAX_QUOTED_CHARS || maxLines <= 1) return diff;
-  return boundedDiff(before, now, { maxLineChars, maxDiffLines: Math.floor(maxLines / 2) });
+  const diff = maskedDiff(before, now, bounds);
+  if (diff.text.length <= MAX_QUOTED_CHARS || bounds.maxLines <= 1) return diff;
+  return boundedDiff(before, now, { ...bounds, maxLines: Math.floor(bounds.maxLines / 2) });
 }
 
 function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: number): LineRange[] {

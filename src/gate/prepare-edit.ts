@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { fingerprintOf } from '../disk/hash.ts';
 import { judge } from '../judge/judge.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
@@ -9,14 +8,13 @@ import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
-import { decodeText } from '../text/decode.ts';
+import { maskedDiff } from '../text/masked-diff.ts';
 import type { Nearest } from '../text/nearest.ts';
-import { isSecretPath, secretSpans, touchesSecret } from '../text/secrets.ts';
-import { unifiedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
 import { look, type View } from './look.ts';
-import { maskFor, type OutsideChange, outsideChange } from './outside-change.ts';
+import { touchesMasked, withMasks } from './masking.ts';
+import { type OutsideChange, outsideChange } from './outside-change.ts';
 import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
@@ -74,17 +72,6 @@ async function judged(world: World, intent: TextIntent, view: View): Promise<Pre
   return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
 }
 
-/** An edit may not rest on a value that reads show masked, whether it guesses it or not. */
-function touchesMasked({ policy, baselines }: World, intent: TextIntent, { snapshot, path }: View): boolean {
-  if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
-  const secretFile = isSecretPath(path.relative);
-  const { bytes, fingerprint } = snapshot;
-  if (!secretFile && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
-  const text = decodeText(bytes)?.text ?? '';
-  const spans = secretSpans(text, { secretFile });
-  return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
-}
-
 function redacted({ kind, path }: TextIntent): Refusal {
   const detail = { reason: 'the text to replace holds a masked value' };
   return { code: 'REDACTED_READ', action: kind, path, next: 'use_edit', detail };
@@ -94,7 +81,8 @@ function redacted({ kind, path }: TextIntent): Refusal {
 function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
   if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
-  return refusedAs(world, view, hasSeenAll(view) ? refusal : withoutAnchor(refusal));
+  const shown = withMasks(world, view, refusal);
+  return refusedAs(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
 }
 
 /** The session has every line of the file in view, as it is now. */
@@ -270,16 +258,11 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   }));
 }
 
-function diffOf(world: World, view: View, planned: PlannedText): string {
-  const before = view.snapshot?.bytes ?? Buffer.alloc(0);
-  const maxLines = world.policy.maxDiffLines;
-  const show = maskFor(world.policy, view.path.relative);
-  const after = Buffer.from(planned.bytes);
-  const texts = [before, after].map((bytes) => decodeText(bytes)?.text);
-  const [old, now] = texts;
-  if (old === undefined || now === undefined || (show(old) === old && show(now) === now))
-    return unifiedDiff(before, after, { maxLines, context: DIFF_CONTEXT }).text;
-  return unifiedDiff(show(old), show(now), { maxLines, context: DIFF_CONTEXT }).text;
+function diffOf({ policy }: World, { snapshot, path }: View, planned: PlannedText): string {
+  const before: Uint8Array = snapshot?.bytes ?? Buffer.alloc(0);
+  const { maxDiffLines: maxLines, secrets } = policy;
+  return maskedDiff(before, planned.bytes, { maxLines, context: DIFF_CONTEXT, secrets, path: path.relative })
+    .text;
 }
 
 function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {

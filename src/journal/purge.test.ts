@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
@@ -32,4 +32,29 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
   await ok(t.session.undo({}));
   expect(t.text('other.txt')).toBe('other.txt two\n');
   await refusal(t.session.undo({ path: 'private.txt' }), 'NOT_FOUND');
+});
+
+it('purges the images of secret files alone; until then nobody else can read them', async () => {
+  const t = await desk({ session: 'ann' });
+  await t.put('.env', 'KEY=1\n');
+  await t.put('other.txt', 'other\n');
+  await ok(t.session.append('.env', 'TWO=2\n'));
+  await ok(t.session.read('other.txt'));
+  await ok(t.session.write('other.txt', 'two\n'));
+  const images = (): string[] =>
+    readdirSync(join(t.home, 'images'), { recursive: true })
+      .map(String)
+      .filter((name) => /[0-9a-f]{64}/.test(name));
+  expect(images().length).toBeGreaterThan(1);
+  for (const name of images()) expect(statSync(join(t.home, 'images', name)).mode & 0o077).toBe(0);
+  const state = await openState(`sqlite:${join(t.home, 'lookfirst.db')}`, {
+    home: t.home,
+    durability: 'none',
+  });
+  const held = images().length;
+  expect(await purgeImages(state, { key: undefined, nowMs: 5, dryRun: false })).toMatchObject({ count: 1 });
+  expect(images()).toHaveLength(held - 1);
+  await state.close();
+  await ok(t.session.undo({ path: 'other.txt' }));
+  expect(t.text('other.txt')).toBe('other\n');
 });

@@ -1,13 +1,14 @@
 import type { Effect } from '../model/entry.ts';
 import type { Images, ImageUsage } from '../store/images.ts';
 import type { Store } from '../store/store.ts';
+import { isSecretPath } from '../text/secrets.ts';
 import type { GcSetting } from './gc-plan.ts';
 import { imagesOfPending } from './image-use.ts';
 import { walkEntries } from './journal.ts';
 
 export interface PurgeRequest {
-  /** A file, or a folder with everything in it, whether it still exists or not. */
-  readonly key: string;
+  /** A file, or a folder with everything in it, whether it still exists or not. Undefined: every secret file, by its name. */
+  readonly key: string | undefined;
   readonly nowMs: number;
   readonly dryRun: boolean;
 }
@@ -20,25 +21,30 @@ export async function purgeImages({ store, images }: GcSetting, request: PurgeRe
   const hashes = await hashesOf(store, request.key);
   if (request.dryRun) return usageOf(images, hashes);
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
-  const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}: earlier changes cannot be undone`;
+  const whose = request.key === undefined ? ' of secret files' : '';
+  const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}${whose}: earlier changes cannot be undone`;
   // A root that every workspace lies in, so that every log of that file shows it.
-  const about = { root: '/', path: request.key.replace(/^\//, '') };
+  const about =
+    request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;
   await store.record({ entries: [entry] });
   return removed;
 }
 
 /** The contents that the file is known to have had: changed to, changed from, or shown. */
-async function hashesOf(store: Store, key: string): Promise<ReadonlySet<string>> {
+async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
+  const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
   const hashes = new Set<string>();
   for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
-    for (const sha256 of effects.filter((effect) => isWithin(effect.key, key)).flatMap(sidesOf))
+    for (const sha256 of effects.filter((effect) => isPurged(effect.key)).flatMap(sidesOf))
       hashes.add(sha256);
   for (const { id } of await store.sessions()) {
-    const seen = (await store.sightings(id)).filter((sighting) => isWithin(sighting.key, key));
+    const seen = (await store.sightings(id)).filter((sighting) => isPurged(sighting.key));
     for (const { fingerprint } of seen) hashes.add(fingerprint?.sha256 ?? '');
   }
-  for await (const { sha256 = '' } of walkEntries(store, { key, kinds: ['read'] })) hashes.add(sha256);
+  const reads = { ...(purged === undefined ? {} : { key: purged }), kinds: ['read'] } as const;
+  for await (const { sha256 = '', path } of walkEntries(store, reads))
+    if (purged !== undefined || isPurged(path)) hashes.add(sha256);
   hashes.delete('');
   return hashes;
 }

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../model/errno.ts';
 import { isRecord } from '../model/record.ts';
@@ -135,22 +126,17 @@ export function readKeptOutput(
   }
 }
 
-/** Removes outputs that are older than a kept layer may be; returns how many. */
-export function expireOutputs(home: string, nowMs: number): number {
+/** Files of outputs that are older than a kept layer may be. */
+export function expiredOutputs(home: string, nowMs: number): readonly string[] {
   const folder = join(home, 'outputs');
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if (isMissing(error)) return 0;
+    if (isMissing(error)) return [];
     throw error;
   }
-  let removed = 0;
-  for (const name of names) {
-    const path = join(folder, name);
-    if (nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < KEPT_MS) continue;
-    rmSync(path, { force: true });
-    if (!name.endsWith('.json')) removed += 1;
-  }
-  return removed;
+  const isOver = (path: string): boolean =>
+    nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) >= KEPT_MS;
+  return names.map((name) => join(folder, name)).filter(isOver);
 }

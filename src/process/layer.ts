@@ -114,18 +114,17 @@ export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   removeTree(folder);
 }
 
-/** Removes layers whose time is over; returns how many. */
-export function expireLayers(home: string, nowMs: number): number {
-  let removed = 0;
+/** Layers whose time is over. */
+export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder'>[] {
+  const expired: Pick<Layer, 'folder'>[] = [];
   for (const name of namesIn(join(home, 'layers'))) {
     const folder = join(home, 'layers', name);
     const isKept = namesIn(folder).includes('layer.json');
     const limitMs = isKept ? KEPT_MS : ABANDONED_MS;
     if (nowMs - (lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < limitMs) continue;
-    removeTree(folder);
-    removed += 1;
+    expired.push({ folder });
   }
-  return removed;
+  return expired;
 }
 
 function namesIn(folder: string): readonly string[] {

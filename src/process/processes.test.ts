@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -15,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sandboxHere } from '../../test/support/sandbox.ts';
 import { loadNative } from '../disk/native.ts';
-import { removeLayer, upperFolder } from './layer.ts';
+import { keepLayer, makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type LayerEntry, layerEntries } from './layer-entries.ts';
 import { type CommandRequest, type CommandRun, Processes } from './processes.ts';
 import type { Profile } from './sandbox.ts';
@@ -304,4 +305,24 @@ describe('the probe', () => {
     expect(await processes.probe()).toBe(await processes.probe());
     expect(existsSync(join(home, 'layers')) ? readdirSync(join(home, 'layers')) : []).toEqual([]);
   });
+});
+
+it('kept layers and outputs go after 7 days, abandoned layers after one', () => {
+  const old = (days: number): Date => new Date(Date.now() - days * 24 * 60 * 60 * 1000);
+  const place = (path: string, days: number): void => utimesSync(join(home, path), old(days), old(days));
+  const processes = new Processes({ home, env: {}, attributes: undefined });
+  for (const id of ['kept6', 'kept8', 'dead0', 'dead2']) {
+    const layer = makeLayer(home, id, []);
+    if (id.startsWith('kept')) keepLayer(layer, { session: 's', command: 'c' });
+  }
+  mkdirSync(join(home, 'outputs'));
+  for (const name of ['new', 'new.json', 'old', 'old.json']) writeFileSync(join(home, 'outputs', name), '');
+  for (const id of ['kept6', 'kept8', 'dead0', 'dead2']) place(`layers/${id}`, Number(id.slice(4)));
+  for (const name of ['old', 'old.json']) place(`outputs/${name}`, 8);
+  const nowMs = Date.now();
+  expect(processes.expire({ nowMs, dryRun: true })).toEqual({ layers: 2, outputs: 1 });
+  expect(readdirSync(join(home, 'layers'))).toHaveLength(4);
+  expect(processes.expire({ nowMs, dryRun: false })).toEqual({ layers: 2, outputs: 1 });
+  expect(readdirSync(join(home, 'layers')).sort()).toEqual(['dead0', 'kept6']);
+  expect(readdirSync(join(home, 'outputs')).sort()).toEqual(['new', 'new.json']);
 });

@@ -1,12 +1,12 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { takeSnapshot, type Unavailable } from './git-snapshot.ts';
-import { expireOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
+import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
-  expireLayers,
+  expiredLayers,
   type Layer,
   type LayerRecord,
   makeLayer,
@@ -59,6 +59,12 @@ export interface CommandRun {
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What commands left in the state folder and nobody can use any more. */
+export interface ExpiredWork {
+  readonly layers: number;
+  readonly outputs: number;
+}
 
 /** Runs commands on layers over the workspace. One per state folder and process; it holds nothing open. */
 export class Processes {
@@ -135,10 +141,16 @@ export class Processes {
     return readKeptOutput(this.#options.home, { id, session });
   }
 
-  /** Removes layers and outputs whose time is over. */
-  expire(nowMs: number): { readonly layers: number; readonly outputs: number } {
+  /** Removes layers and outputs whose time is over, and says how many there were. A dry run removes nothing. */
+  expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;
-    return { layers: expireLayers(home, nowMs), outputs: expireOutputs(home, nowMs) };
+    const layers = expiredLayers(home, nowMs);
+    const outputs = expiredOutputs(home, nowMs);
+    if (!dryRun) {
+      for (const layer of layers) removeLayer(layer);
+      for (const path of outputs) rmSync(path, { force: true });
+    }
+    return { layers: layers.length, outputs: outputs.filter((path) => !path.endsWith('.json')).length };
   }
 }
 

@@ -6,6 +6,7 @@ import { collectGarbage, type GcProgress } from '../journal/gc.ts';
 import { type GcLimits, planGc } from '../journal/gc-plan.ts';
 import { purgeImages } from '../journal/purge.ts';
 import type { Policy } from '../model/policy.ts';
+import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { ImageUsage } from '../store/images.ts';
 import { canonicalPath } from './canonical-path.ts';
@@ -29,6 +30,8 @@ export interface CleanUpReport {
     readonly images: ImageUsage;
     /** Displaced files that no entry ever took over. */
     readonly leftovers: ImageUsage;
+    /** Writes of refused commands, and long outputs, that were kept for their time. */
+    readonly commands: ExpiredWork;
   };
   /** What other programs wrote into files after they were replaced, found by this run. */
   readonly late: readonly LateWrite[];
@@ -48,15 +51,16 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const plan = await planGc(world, limits, nowMs);
   const leftovers = await leftoversOf(world, limits, nowMs);
   const usage = usageOf(leftovers);
+  const commands = world.processes.expire({ nowMs, dryRun });
   if (dryRun) {
     const { entries, sessions, frees } = plan;
-    const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage };
+    const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage, commands };
     return { dryRun, removed, late, before };
   }
   const { entries, sessions, images } = await collectGarbage(world, plan, request.onProgress);
   for (const leftover of leftovers) dropRetained(leftover);
   dropEmptiedFolders(world.disk, nowMs - HOUR_MS);
-  const removed = { entries, sessions, images, leftovers: usage };
+  const removed = { entries, sessions, images, leftovers: usage, commands };
   return { dryRun, removed, late, before, after: await stateSize(world) };
 }
 
@@ -86,15 +90,20 @@ export interface PurgeReport {
   readonly images: ImageUsage;
 }
 
-/** Removes every kept image of files or folders, wherever they are, and says so in the journal. */
+/** Removes every kept image of files or folders, wherever they are, and says so in the journal. No paths: of secret files. */
 export async function purge(
   { world }: Sessions,
   request: { readonly cwd: string; readonly paths: readonly string[]; readonly dryRun: boolean },
 ): Promise<readonly PurgeReport[]> {
   const reports: PurgeReport[] = [];
+  const { dryRun } = request;
+  if (request.paths.length === 0) {
+    const images = await purgeImages(world, { key: undefined, nowMs: world.now(), dryRun });
+    return [{ path: 'secret files', images }];
+  }
   for (const path of request.paths) {
     const { key } = canonicalPath(request.cwd, path);
-    const images = await purgeImages(world, { key, nowMs: world.now(), dryRun: request.dryRun });
+    const images = await purgeImages(world, { key, nowMs: world.now(), dryRun });
     reports.push({ path: key, images });
   }
   return reports;

@@ -4,10 +4,11 @@ import { readSnapshot } from '../disk/read.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import type { Policy } from '../model/policy.ts';
 import { pathText } from '../report/bounded.ts';
 import { byteSize } from '../report/byte-size.ts';
 import type { Images } from '../store/images.ts';
-import { unifiedDiff } from '../text/unified.ts';
+import { maskedDiff } from '../text/masked-diff.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { NetEffect } from './net-effects.ts';
 
@@ -24,7 +25,17 @@ const NOTHING = Buffer.alloc(0);
 /** The bytes of one side of a change, or the reason why they are missing. */
 type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
-export async function diffOf(images: Images, effect: NetEffect, maxLines: number): Promise<PathDiff> {
+export interface PathDiffOptions {
+  readonly maxLines: number;
+  /** Default: masked. */
+  readonly secrets?: Policy['secrets'];
+}
+
+export async function diffOf(
+  images: Images,
+  effect: NetEffect,
+  { maxLines, secrets = 'mask' }: PathDiffOptions,
+): Promise<PathDiff> {
   const { before, after } = effect;
   const folder = folderLine(effect);
   if (folder !== undefined) return { text: folder, truncated: false };
@@ -49,7 +60,7 @@ export async function diffOf(images: Images, effect: NetEffect, maxLines: number
     const sizes = `${byteSize(was.byteLength)} before, ${byteSize(is.byteLength)} after`;
     return { text: [...head, `(not text: ${sizes})`].join('\n'), truncated: true };
   }
-  const { text, truncated } = unifiedDiff<Uint8Array>(was, is, { maxLines });
+  const { text, truncated } = maskedDiff<Uint8Array>(was, is, { maxLines, secrets, path: effect.relative });
   return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
 }
 

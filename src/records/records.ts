@@ -8,7 +8,7 @@ import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
-import { diffOf, type PathDiff } from './path-diff.ts';
+import { diffOf, type PathDiff, type PathDiffOptions } from './path-diff.ts';
 
 /** Where the state is. */
 export interface RecordsPlace {
@@ -68,8 +68,8 @@ export class Records {
   }
 
   /** What happened to one path, as text. */
-  diff(effect: NetEffect, maxLines: number): Promise<PathDiff> {
-    return diffOf(this.images, effect, maxLines);
+  diff(effect: NetEffect, options: PathDiffOptions): Promise<PathDiff> {
+    return diffOf(this.images, effect, options);
   }
 
   /** Walks the hash chain of the journal. */

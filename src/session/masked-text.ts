@@ -1,8 +1,11 @@
+import { listNames } from '../disk/list.ts';
+import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { decodeText } from '../text/decode.ts';
 import { lineAt } from '../text/lines.ts';
-import { isSecretPath, masked, secretSpans } from '../text/secrets.ts';
+import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
 import { type FileText, textOf } from './shown-text.ts';
 
 /** A file's text as a session may see it. */
@@ -44,4 +47,62 @@ export function visibleText(
     isMasked: (range) =>
       lines.some(({ from, to }) => range === 'all' || (from <= range.to && range.from <= to)),
   };
+}
+
+/** Larger files are no settings, and more of them no workspace's. */
+const MAX_SECRET_BYTES = 64 << 10;
+const MAX_SECRET_FILES = 20;
+/** A shorter value could be any word of an output; its line with the name before it could not. */
+const MIN_TELLING_CHARS = 12;
+
+/**
+ * How a command's output is shown: tokens are masked, and so are the values of the secret files at the top of the roots,
+ * where commands print them from.
+ */
+export async function outputMask(world: World): Promise<(text: string) => string> {
+  if (world.policy.secrets === 'show') return (text) => text;
+  const known: { readonly text: string; readonly shown: string }[] = [];
+  for (const root of world.workspace.roots) known.push(...(await secretsIn(world, root)));
+  // Longer ones first: a value may be part of another.
+  known.sort((one, other) => other.text.length - one.text.length);
+  return (text) =>
+    known.reduce((shown, secret) => shown.replaceAll(secret.text, () => secret.shown), withoutSecrets(text));
+}
+
+async function secretsIn(
+  world: World,
+  root: string,
+): Promise<readonly { readonly text: string; readonly shown: string }[]> {
+  const outcome = world.workspace.locate(root, 'read');
+  if (!outcome.ok || !outcome.located.exists) return [];
+  const { place } = outcome.located;
+  const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
+  if (dir !== place.dir) place.dir.close();
+  try {
+    const names = listNames(dir).filter(({ name, kind }) => kind === 'file' && isSecretPath(name));
+    const found: { readonly text: string; readonly shown: string }[] = [];
+    for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
+      const path = world.workspace.child(place.path, name);
+      const snapshot = await readSnapshot(
+        { path, dir, name },
+        { clock: undefined, maxBytes: MAX_SECRET_BYTES },
+      );
+      const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
+      if (text !== undefined) found.push(...secretTexts(text));
+    }
+    return found;
+  } finally {
+    dir.close();
+  }
+}
+
+/** A file's values with their names, and alone where that tells enough. */
+function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
+  return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
+    const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();
+    const value = text.slice(start, end);
+    const line = name === '' ? [] : [{ text: name + value, shown: `${name}${MASK}` }];
+    const isTelling = value.length >= MIN_TELLING_CHARS && /\d/.test(value) && /[A-Za-z]/.test(value);
+    return isTelling ? [...line, { text: value, shown: MASK }] : line;
+  });
 }

@@ -3,6 +3,7 @@ import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { splitLines } from '../text/lines.ts';
+import { outputMask } from './masked-text.ts';
 
 const SCHEME = 'lookfirst-output:';
 
@@ -16,17 +17,18 @@ export function isOutputPath(path: unknown): path is string {
 }
 
 /** Shows a page of a command's output. It is no file of the workspace: nothing is recorded as seen. */
-export function readOutput(
+export async function readOutput(
   world: World,
   session: string,
   { path, options }: { readonly path: string; readonly options: ReadOptions },
-): Outcome<ReadResult> {
+): Promise<Outcome<ReadResult>> {
   const bytes = world.processes.output(path.slice(SCHEME.length), session);
   if (bytes === undefined) {
     const detail = { reason: 'no output of this session is kept under that name' };
     return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'none', detail });
   }
-  const lines = splitLines(bytes.toString('utf8'));
+  const show = await outputMask(world);
+  const lines = splitLines(show(bytes.toString('utf8')));
   const { maxReadLines, maxLineChars } = world.policy;
   const limit = Math.min(options.limit ?? options.last ?? maxReadLines, maxReadLines);
   const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);

@@ -11,7 +11,9 @@ import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
 import type { Profile } from '../process/sandbox.ts';
+import { withoutSecrets } from '../text/secrets.ts';
 import { whyNoCommand, whyNoOptions } from './check-options.ts';
+import { outputMask } from './masked-text.ts';
 import { outputPath } from './read-output.ts';
 
 /**
@@ -30,7 +32,7 @@ export async function runCommand(
   if (typeof command === 'object' && 'kept' in command) return applyKept(world, ledger, { command, probe });
   const cwd = folderAt(world, options);
   if (!cwd.ok) return cwd;
-  world.processes.expire(world.now());
+  world.processes.expire({ nowMs: world.now(), dryRun: false });
   const scratch = await scratchFolders(world);
   const { profile, timeoutMs } = howToRun(world, options);
   const run = await world.processes.run(
@@ -88,7 +90,7 @@ interface Ended {
 
 async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
   const { layer, end } = ended.run;
-  const output = outputOf(ended.run.output);
+  const output = await outputOf(world, ended.run.output);
   if (end.kind === 'not-started') {
     removeLayer(layer);
     return refused(noSandbox(end.reason));
@@ -98,7 +100,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     return { ok: true, ended: end.why, output, ...NOTHING_DONE };
   }
   const line = typeof ended.command === 'string' ? ended.command : ended.command.join(' ');
-  const text = ended.options.title ?? line;
+  const text = withoutSecrets(ended.options.title ?? line);
   const writes = ended.options.writes ?? world.policy.commands.writes;
   const { attributes } = ended.probe;
   try {
@@ -175,9 +177,12 @@ function inMountOrder(roots: readonly string[]): readonly string[] {
   return [...roots].sort((a, b) => a.length - b.length);
 }
 
-/** The one place through which a command's output reaches an answer. */
-function outputOf({ kept, ...shown }: ShownOutput): CommandOutput {
-  return kept === undefined ? shown : { ...shown, path: outputPath(kept) };
+/** The one place through which a command's output reaches an answer. Its head and its tail are masked as one text each. */
+async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
+  const show = await outputMask(world);
+  const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };
+  const path = kept === undefined ? {} : { path: outputPath(kept) };
+  return { ...shown, head: show(shown.head), ...tail, ...path };
 }
 
 function noSandbox(reason: string): Refusal {

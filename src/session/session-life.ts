@@ -10,6 +10,7 @@ import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { withoutSecrets } from '../text/secrets.ts';
 import { confirms } from './confirm.ts';
 import type { Resumed, ResumeOptions } from './resume-from.ts';
 
@@ -182,7 +183,7 @@ class Conversation {
 
   /** Begins a turn. An id that the session used before, in this process or another, is continued. */
   async beginTurn(mark: TurnMark): Promise<void> {
-    const checked = checkedTurn(mark);
+    const checked = checkedTurn(withoutTokens(mark));
     if (this.#begun?.turn !== checked.turn)
       this.#begun = { turn: checked.turn, recorded: this.#recordTurn(checked) };
     const { turn, recorded } = this.#begun;
@@ -251,4 +252,14 @@ class Conversation {
     const entry = { kind: 'session', atMs: this.#world.now(), ...this.#ledger.author, root, text } as const;
     await this.#world.store.record({ entries: [entry] });
   }
+}
+
+/** The journal holds no tokens, not even the beginning of one that is cut. */
+function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
+  const hidden = (text: string): string => (typeof text === 'string' ? withoutSecrets(text) : text);
+  return {
+    ...mark,
+    ...(label === undefined ? {} : { label: hidden(label) }),
+    ...(prompt === undefined ? {} : { prompt: hidden(prompt) }),
+  };
 }

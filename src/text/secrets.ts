@@ -2,7 +2,7 @@ import { viewOf } from './buffer-view.ts';
 import type { Span } from './lines.ts';
 
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
-const MASK = '[masked]';
+export const MASK = '[masked]';
 
 /** Files that hold secrets by custom. Templates of them hold none. */
 const SECRET_FILES: readonly RegExp[] = [
@@ -45,8 +45,8 @@ const TOKENS: readonly string[] = [
   'eyJ[A-Za-z0-9_-]{17,}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');
-/** The lines of a private key between its first and its last. */
-const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----)/g;
+/** The lines of a private key between its first and its last, or up to the end of a text that was cut. */
+const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
 /** `KEY=value`, also with `export`; the quotes around a value stay. */
 const ASSIGNMENT =
@@ -234,6 +234,11 @@ export function masked(text: string, options: { readonly secretFile: boolean }):
     at = end;
   }
   return result + text.slice(at);
+}
+
+/** A text that belongs to no file, such as a command line, with its tokens masked. */
+export function withoutSecrets(text: string): string {
+  return masked(text, { secretFile: false });
 }
 
 /**

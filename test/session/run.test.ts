@@ -68,6 +68,18 @@ async function refusedRun(command: string, options?: RunOptions): Promise<Refusa
   return outcome.refusal;
 }
 
+/** Runs a command, and lets another program write after the command has done its part and before it ends. */
+function runBeside(command: string, write: () => void): ReturnType<GatedSession['run']> {
+  const go = join(base, 'go');
+  return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
+    profile: 'undo',
+    onProgress: () => {
+      write();
+      writeFileSync(go, '');
+    },
+  });
+}
+
 describe.skipIf(here === undefined)('a command', () => {
   it('is one change, and one undo takes it back', async () => {
     put('a.txt', 'one\n');
@@ -322,18 +334,6 @@ describe.skipIf(here === undefined)('a git worktree', () => {
 describe.skipIf(here === undefined)('another writer', () => {
   const LINES = 'one\ntwo\nthree\nfour\nfive\n';
 
-  /** Runs a command, and lets another program write after the command has done its part and before it ends. */
-  function runBeside(command: string, write: () => void): ReturnType<GatedSession['run']> {
-    const go = join(base, 'go');
-    return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
-      profile: 'undo',
-      onProgress: () => {
-        write();
-        writeFileSync(go, '');
-      },
-    });
-  }
-
   it('that changed another part of the file meanwhile is merged', async () => {
     put('a', LINES);
     await session.read('a');
@@ -457,4 +457,47 @@ it('without a sandbox no command runs', async () => {
   } finally {
     process.env['PATH'] = path;
   }
+});
+
+describe.skipIf(here === undefined)('secrets of a command', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+
+  it('are masked in its output, in the kept output and in the diff', async () => {
+    put('.env', 'API_KEY=very-private-42\nNAME=me\n');
+    put('n.txt', 'x\n');
+    const result = await ran(
+      `cat .env; echo ${token}; echo key is very-private-42; echo "# note" >> .env; echo "t=${token}" > n.txt`,
+    );
+    expect(result.output.head).toBe('API_KEY=[masked]\nNAME=[masked]\n[masked]\nkey is [masked]\n');
+    expect(JSON.stringify(result)).not.toMatch(/very-private|a1B2a1B2/);
+    const long = await ran(`seq 20000; echo ${token}; cat .env; seq 20000`);
+    const read = await session.read(long.output.path ?? '', { offset: 20_001, limit: 3 });
+    expect(read).toMatchObject({ ok: true, text: '[masked]\nAPI_KEY=[masked]\nNAME=[masked]' });
+  });
+
+  it('are masked in its journal entry, whatever the policy shows', async () => {
+    await open({ secrets: 'show' });
+    const { change = '', output } = await ran(`echo ${token}; : > made.txt`);
+    expect(output.head).toBe(`${token}\n`);
+    const [entry] = await sessions.world.store.entries({ change, limit: 1 });
+    expect(entry?.text).toBe('echo [masked]; : > made.txt');
+  });
+
+  it('are masked in a conflict, and in the command line of the kept layer', async () => {
+    put('.env', 'A=first-value\n');
+    const outcome = await runBeside(`: ${token}; echo B=2 > .env`, () => put('.env', 'A=other-value\n'));
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(JSON.stringify(outcome)).not.toMatch(/first-value|other-value/);
+    const kept = readdirSync(join(base, 'state/layers')).map((id) =>
+      readFileSync(join(base, 'state/layers', id, 'layer.json'), 'utf8'),
+    );
+    expect(kept).toHaveLength(1);
+    expect(kept.join()).not.toContain(token);
+  });
+
+  it('do not count as seen where a diff shows them masked', async () => {
+    await ran(`echo 'A=secret-one' > .env`);
+    expect(await session.write('.env', 'A=[x]\n')).toMatchObject({ ok: false });
+    expect(text('.env')).toBe('A=secret-one\n');
+  });
 });

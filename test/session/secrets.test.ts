@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Session } from '../../src/model/session.ts';
+import { openJournal } from '../../src/records/open-journal.ts';
 import { openSession } from '../../src/session/open-session.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -98,4 +99,48 @@ it('a token in any file is masked, and the rest of the file can be edited', asyn
 it('lines without a secret are read as they are', async () => {
   const read = await session.read('.env', { offset: 1, limit: 1 });
   expect(read).toMatchObject({ ok: true, text: '# settings' });
+});
+
+it('a page of a huge file is masked', async () => {
+  const token = `ghp_${'a'.repeat(36)}`;
+  await session.close();
+  session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+  writeFileSync(join(root, 'huge.log'), `${'x\n'.repeat(999)}${token}\n`);
+  const read = await session.read('huge.log', { offset: 998 });
+  expect(read).toMatchObject({ ok: true, text: 'x\nx\n[masked]' });
+});
+
+it('the lines that a refusal quotes are masked', async () => {
+  const token = `ghp_${'a'.repeat(36)}`;
+  writeFileSync(join(root, 'a.ts'), `const before = 1;\nconst key = '${token}';\nconst after = 1;\n`);
+  await session.read('a.ts');
+  const missed = await session.edit('a.ts', [{ oldString: 'const befor = 1;', newString: 'x' }]);
+  expect(missed).toMatchObject({ ok: false, refusal: { code: 'NO_MATCH' } });
+  const twice = await session.edit('a.ts', [{ oldString: 'const', newString: 'let' }]);
+  expect(twice).toMatchObject({ ok: false, refusal: { code: 'AMBIGUOUS_MATCH' } });
+  expect(JSON.stringify([missed, twice])).not.toContain(token);
+});
+
+it('an undo shows its diff with the values masked', async () => {
+  await session.read('.env');
+  await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]);
+  const preview = await session.undo({ preview: true });
+  if (!preview.ok) throw new Error(preview.refusal.code);
+  expect(preview.diff).toContain('# our settings');
+  expect(preview.diff).toContain('TOKEN=[masked]');
+  expect(preview.diff).not.toMatch(/very-private|also private/);
+});
+
+it('the prompt of a turn is journalled without its tokens', async () => {
+  const token = `ghp_${'a'.repeat(36)}`;
+  await session.checkpoint(`use ${token} now`);
+  await session.close();
+  session = await openSession({ roots: [root], home, session: 'named' });
+  await session.checkpoint(`${'word '.repeat(20)}${token}`);
+  const journal = await openJournal({ home });
+  const labels: unknown[] = [];
+  for await (const entry of journal.entries({ kinds: ['turn'] })) labels.push(entry.label);
+  await journal.close();
+  expect(labels).toHaveLength(1);
+  expect(labels.join()).not.toContain('ghp_');
 });

@@ -4,7 +4,7 @@ import { EntryChoice } from '../../records/entry-choice.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
 import type { PathDiff } from '../../records/path-diff.ts';
 import { Records } from '../../records/records.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addFilterFlags, entryRequest, type FilterFlags, linesOption } from '../flags.ts';
@@ -42,8 +42,9 @@ async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Pro
     const changes = await chosen(cli, records, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);
     const effects = netEffects(changes);
+    const options = { maxLines: flags.maxLines, secrets: policyOf(cli, flags).secrets };
     for (const effect of flags.json === true ? effects : withoutImplied(effects))
-      await print(cli, { effect, diff: await records.diff(effect, flags.maxLines), flags });
+      await print(cli, { effect, diff: await records.diff(effect, options), flags });
     return EXIT.done;
   } finally {
     await records.close();

@@ -17,7 +17,8 @@ interface GcFlags extends StateFlags {
   readonly dryRun?: boolean;
   readonly olderThan?: number;
   readonly quota?: number;
-  readonly purge?: readonly string[];
+  /** True: given without a path. */
+  readonly purge?: readonly string[] | true;
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30, T: 2 ** 40 };
@@ -33,7 +34,10 @@ export function defineGc(cli: Cli): Command {
     .option('--dry-run', 'say what would go and remove nothing')
     .option('--older-than <time>', "retention instead of the policy file's, as in 30d", ageParser)
     .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)
-    .option('--purge <path...>', 'remove every kept image of these files instead, and say so in the journal')
+    .option(
+      '--purge [path...]',
+      'remove every kept image of these files instead (without a path: of secret files), and say so in the journal',
+    )
     .addHelpText('after', EXAMPLES)
     .action(async (flags: GcFlags) => cli.end(await gc(cli, flags)));
 }
@@ -43,7 +47,8 @@ Examples:
   lookfirst gc --dry-run
   lookfirst gc --older-than 7d
   lookfirst gc --quota 200MB --json
-  lookfirst gc --purge .env`;
+  lookfirst gc --purge notes/keys.md
+  lookfirst gc --purge                   the kept images of .env files, keys and credentials`;
 
 function sizeParser(text: string): number {
   const bytes = parseBytes(text);
@@ -67,7 +72,10 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
   const progress = new Progress(cli.terminal);
   try {
-    if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });
+    if (flags.purge !== undefined) {
+      const paths = flags.purge === true ? [] : flags.purge;
+      return await purgePaths(cli, sessions, { ...flags, purge: paths });
+    }
     const report = await cleanUp(sessions, {
       retentionMs: flags.olderThan,
       quotaBytes: flags.quota,
@@ -87,7 +95,7 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
 async function purgePaths(
   cli: Cli,
   sessions: Sessions,
-  flags: GcFlags & { readonly purge: readonly string[] },
+  flags: Omit<GcFlags, 'purge'> & { readonly purge: readonly string[] },
 ): Promise<ExitCode> {
   const dryRun = flags.dryRun === true;
   const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
@@ -100,15 +108,22 @@ async function purgePaths(
 }
 
 function reportText({ dryRun, removed, before, after, late }: CleanUpReport): string {
-  const { entries, images, leftovers, sessions } = removed;
+  const { entries, images, leftovers, sessions, commands } = removed;
   return [
     `${dryRun ? 'would remove' : 'removed'} ${count(entries, 'entry')}, ` +
       `${count(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
       `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(sessions, 'session')}`,
+    ...commandLines(commands),
     `before  ${sizeText(before)}`,
     ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
     ...late.map(lateText),
   ].join('\n');
+}
+
+/** Kept writes and outputs of commands, if there were any. */
+function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
+  if (layers === 0 && outputs === 0) return [];
+  return [`kept for 7 days: ${count(layers, 'refused command')}, ${count(outputs, 'long output')}`];
 }
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {

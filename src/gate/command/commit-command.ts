@@ -31,7 +31,7 @@ const MAX_REMEMBERED_BYTES = 64 << 10;
 export interface LayerCommit {
   readonly layer: Layer;
   readonly attributes: AttributeReader;
-  /** The command line, for the journal. */
+  /** The command line for the journal, with its secrets masked. */
   readonly command: string;
   readonly writes: CommandPolicy['writes'];
   /** What becomes of changes that other programs made while the command ran; `overwrite` is for who has looked at them. */

@@ -26,7 +26,8 @@ export async function concurrentChange(
     if (merged.clean) return withText(written, merged.text);
   }
   const from = base ?? result;
-  const diff = from === undefined || live === undefined ? undefined : diffOf(world, from, live);
+  const diff =
+    from === undefined || live === undefined ? undefined : diffOf(world, written.path.key, [from, live]);
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',

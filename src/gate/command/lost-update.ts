@@ -4,7 +4,7 @@ import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { lostChanges } from '../../text/lost-change.ts';
-import { unifiedDiff } from '../../text/unified.ts';
+import { maskedDiff } from '../../text/masked-diff.ts';
 import { siblingOf } from '../sibling.ts';
 import type { World } from '../world.ts';
 import { plainText } from './file-bytes.ts';
@@ -44,7 +44,7 @@ export async function lostUpdate(
     detail: {
       reason: "the command's result drops a change that this session has not seen",
       ...(known.atMs === undefined ? {} : { seenAtMs: known.atMs }),
-      ...(base === undefined || live === undefined ? {} : { diff: diffOf(world, base, live) }),
+      ...(base === undefined || live === undefined ? {} : { diff: diffOf(world, path.key, [base, live]) }),
       ...(writer === undefined ? {} : { writer }),
     },
   };
@@ -85,6 +85,7 @@ export async function knownBytes(
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 
-export function diffOf(world: World, before: string, after: string): string {
-  return unifiedDiff(before, after, { maxLines: world.policy.maxDiffLines }).text;
+/** What another writer did to a file, with secrets masked. */
+export function diffOf({ policy }: World, path: string, [before, after]: readonly [string, string]): string {
+  return maskedDiff(before, after, { maxLines: policy.maxDiffLines, secrets: policy.secrets, path }).text;
 }

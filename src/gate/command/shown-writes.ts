@@ -6,8 +6,8 @@ import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../../report/bounded.ts';
 import { carryRanges } from '../../text/carry.ts';
 import { lineCount } from '../../text/lines.ts';
-import { type UnifiedDiff, unifiedDiff } from '../../text/unified.ts';
-import { maskFor } from '../outside-change.ts';
+import { maskedDiff } from '../../text/masked-diff.ts';
+import type { UnifiedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import type { Written } from './write-set.ts';
@@ -33,12 +33,14 @@ export async function showWrites(
   const named = namedWrites(written);
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
+  const { secrets } = world.policy;
   let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: nameOf(world, each.path) };
-    const show = maskFor(world.policy, each.path.relative);
     const texts = await textsOf(world, each);
-    const diff = texts && unifiedDiff(show(texts.before), show(texts.after), { maxLines: room.lines });
+    const diff =
+      texts &&
+      maskedDiff(texts.before, texts.after, { maxLines: room.lines, secrets, path: each.path.relative });
     if (texts === undefined || diff === undefined) {
       files.push(file);
       continue;

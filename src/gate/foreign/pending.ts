@@ -4,6 +4,7 @@ import type { ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
+import { withoutSecrets } from '../../text/secrets.ts';
 import { newChangeId } from '../announce.ts';
 import { bypassEntries } from '../bypass-entries.ts';
 import { fileSide } from '../sides.ts';
@@ -89,7 +90,7 @@ export function pendingCommand(
     root: world.workspace.roots[0] ?? '',
     action: 'run',
     path: '.',
-    text: clip(text, MAX_COMMAND_CHARS),
+    text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
     ...named,
     change,
     effects,

@@ -1,6 +1,6 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
-import { unifiedDiff } from '../../text/unified.ts';
+import { maskedDiff } from '../../text/masked-diff.ts';
 import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
 import type { Found } from './found.ts';
@@ -59,7 +59,8 @@ async function diffOf(
     restore.kind === 'file'
       ? (present.get(restore.fingerprint.sha256) ?? (await world.images.read(restore.fingerprint)))
       : Buffer.alloc(0);
-  const { text } = unifiedDiff<Uint8Array>(now, then, { maxLines: world.policy.maxDiffLines });
+  const { maxDiffLines: maxLines, secrets } = world.policy;
+  const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
   return text === '' ? [] : [`${step.relative}\n${text}`];
 }
 

@@ -6,6 +6,8 @@ import type { HistoryOptions } from './history-sighting.ts';
 export interface HistoryIndexOptions extends HistoryOptions {
   /** Default: told from the first records. */
   readonly format?: FormatName | undefined;
+  /** What `hasFileBeenRead` counts: `all`, a completed write too (default), or `reads` alone. */
+  readonly counts?: 'all' | 'reads' | undefined;
 }
 
 const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {
@@ -13,6 +15,7 @@ const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {
   root: true,
   paths: true,
   format: true,
+  counts: true,
 };
 
 /** Throws MISUSE for what are no options: a misspelt one that is ignored gives another answer without a word. */

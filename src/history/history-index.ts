@@ -31,6 +31,7 @@ const CARRIAGE_RETURN = 13;
  */
 export class HistoryIndex {
   readonly #fold: Fold;
+  readonly #countsWrites: boolean;
   readonly #scanner: LineScanner;
   #base = 0;
   #format: FormatName | undefined;
@@ -44,6 +45,7 @@ export class HistoryIndex {
   constructor(options: HistoryIndexOptions = {}) {
     checkHistoryOptions(options);
     this.#fold = new Fold(options);
+    this.#countsWrites = options.counts !== 'reads';
     this.#scanner = new LineScanner(
       (bytes, start, end) => this.#line(bytes, start, end),
       () => this.#fold.skip('line-too-long'),
@@ -114,7 +116,8 @@ export class HistoryIndex {
   hasFileBeenRead(path: string): boolean {
     const known = this.#fold.options.paths === 'exact' ? path : this.#place(path);
     return (
-      known !== undefined && this.#fold.some(known, ({ view: { how } }) => how === 'read' || how === 'write')
+      known !== undefined &&
+      this.#fold.some(known, ({ view: { how } }) => how === 'read' || (how === 'write' && this.#countsWrites))
     );
   }
 

@@ -1,6 +1,7 @@
 import type { ForeignIntent } from './intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from './results.ts';
 import type { ChangeEnding } from './session.ts';
+import type { TurnMark } from './turn.ts';
 import type { Action, Outcome } from './verdict.ts';
 
 /** What the proxy needs of a session. It never changes files itself: another server does, between `announce` and `settle`. */
@@ -41,6 +42,11 @@ export interface ForeignSession {
     shown: ShownBytes,
     times?: CallTimes,
   ): Promise<boolean>;
+  /** The model's context was summarised. */
+  compacted(): Promise<void>;
+  beginTurn(mark: TurnMark): Promise<void>;
+  /** Present: the session lasts for one call, and this is called when the call is over. */
+  readonly ended?: (() => void) | undefined;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;

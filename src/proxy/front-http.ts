@@ -5,15 +5,13 @@ import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { Fault } from '../model/fault.ts';
-import { addressOf } from './front-address.ts';
+import { ENDPOINT_PATH, namedIn } from './front-address.ts';
 import type { Endpoint } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
 import { reject } from './front-reply.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
-
-const ENDPOINT_PATH = '/mcp';
 
 /** The gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions {
@@ -51,8 +49,9 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
   const letIn = guard(options.token);
   const server = createServer((req, res) => {
     if (!letIn(req, res)) return;
-    if (addressOf(req).path !== ENDPOINT_PATH) {
-      reject(res, { status: 404, code: -32001, message: `Not found: this serves ${ENDPOINT_PATH}` });
+    if (namedIn(req).kind === 'other') {
+      const message = `Not found: this serves ${ENDPOINT_PATH} and ${ENDPOINT_PATH}/NAME`;
+      reject(res, { status: 404, code: -32001, message });
       return;
     }
     endpoint.handle(req, res).catch((error: unknown) => {

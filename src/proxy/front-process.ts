@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRecord, type JsonRecord } from '../model/record.ts';
+import { SESSION_KEY } from '../tools/session-choice.ts';
+import { namedIn } from './front-address.ts';
 import { FrontConnection } from './front-connection.ts';
-import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
+import { type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
 import { LegacyClient } from './front-legacy.ts';
 import { ModernClients } from './front-modern.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf } from './http-exchange.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { INVALID_REQUEST, isModern, PARSE_ERROR, parseLine } from './rpc.ts';
+import { INVALID_REQUEST, isModern, metaOf, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
 import { onOneLine } from './sse.ts';
 import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
 
@@ -71,7 +73,8 @@ export class ProcessEndpoint implements Endpoint {
       return;
     }
     const line = onOneLine(body);
-    if (isModern(message) || isModernHeader(req)) this.#postModern(req, res, { line, message });
+    if (isModern(message) || isModernHeader(req))
+      this.#postModern(req, res, inSessionOf(req, { line, message }));
     else this.#postLegacy(req, res, { line, message });
   }
 
@@ -85,18 +88,18 @@ export class ProcessEndpoint implements Endpoint {
 
   #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {
     const fresh = post.message['method'] === 'initialize' && req.headers['mcp-session-id'] === undefined;
-    const client = fresh ? this.#newClient(res) : this.#clientOf(req, res);
+    const client = fresh ? this.#newClient(req, res) : this.#clientOf(req, res);
     client?.post(post.line, post.message, res);
   }
 
-  #newClient(res: ServerResponse): LegacyClient | undefined {
+  #newClient(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
     if (this.#clients.size >= MAX_CLIENTS) {
       reject(res, { status: 503, code: -32000, message: 'too many sessions' });
       return undefined;
     }
     const id = randomUUID();
-    const { gate } = this.#options;
+    const gate = namedGate(this.#options.gate, req);
     const own: InterceptOptions = {
       ...gate,
       session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }),
@@ -139,6 +142,16 @@ export class ProcessEndpoint implements Endpoint {
 interface Post {
   readonly line: Buffer;
   readonly message: JsonRecord;
+}
+
+/** A message to `/mcp/NAME` with that name in it: all such clients share one connection to the server. */
+function inSessionOf(req: IncomingMessage, post: Post): Post {
+  const named = namedIn(req);
+  const meta = metaOf(post.message);
+  if (named.kind !== 'name' || meta[SESSION_KEY] !== undefined) return post;
+  const params = { ...paramsOf(post.message), _meta: { ...meta, [SESSION_KEY]: named.name } };
+  const message = { ...post.message, params };
+  return { line: Buffer.from(JSON.stringify(message)), message };
 }
 
 function isModernHeader(req: IncomingMessage): boolean {

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRecord, type JsonRecord } from '../model/record.ts';
+import { COMPACTED_METHOD, eventsIn } from '../tools/session-events.ts';
 import { addressOf } from './front-address.ts';
-import { type Endpoint, HTTP_SESSION } from './front-endpoint.ts';
+import { type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
 import { reject } from './front-reply.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { HOP_BY_HOP, headersBack, RelayedPost } from './relayed-post.ts';
-import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine } from './rpc.ts';
+import { INVALID_REQUEST, idKey, isModern, metaOf, paramsOf, parseLine } from './rpc.ts';
 import { onOneLine } from './sse.ts';
 
 export interface RelayOptions {
@@ -21,7 +22,14 @@ export interface RelayOptions {
 }
 
 /** Posts whose answers are read while they pass; all others are relayed as bytes. */
-const HEEDED = new Set(['tools/call', 'tools/list', 'initialize', 'server/discover', 'resources/read']);
+const HEEDED = new Set([
+  'tools/call',
+  'tools/list',
+  'initialize',
+  'server/discover',
+  'resources/read',
+  COMPACTED_METHOD,
+]);
 
 /**
  * Relays HTTP requests to a server behind an address: methods, headers, status, streams and sessions stay the server's
@@ -48,7 +56,9 @@ export class RelayEndpoint implements Endpoint {
     const message = parseLine(body);
     const method = isRecord(message) ? message['method'] : undefined;
     if (isRecord(message) && method === 'notifications/cancelled') this.#cancelled(req, message);
-    const heeded = Array.isArray(message) || (typeof method === 'string' && HEEDED.has(method));
+    const events = isRecord(message) ? eventsIn(metaOf(message)).kind : 'none';
+    const heeded =
+      Array.isArray(message) || (typeof method === 'string' && HEEDED.has(method)) || events !== 'none';
     if (heeded) await this.#heed(req, res, { body, message });
     else await this.#pass(req, res, body);
   }
@@ -76,7 +86,8 @@ export class RelayEndpoint implements Endpoint {
     res: ServerResponse,
     post: { readonly body: Buffer; readonly message: unknown },
   ): Promise<void> {
-    const { gate, maxBytes } = this.#options;
+    const { maxBytes } = this.#options;
+    const gate = namedGate(this.#options.gate, req);
     const session = req.headers['mcp-session-id'];
     const given = onOneLine(post.body);
     const relayed = new RelayedPost({

@@ -80,6 +80,7 @@ export function remembered(choose: Choice): Choice {
     const chosen = choose(meta);
     if (!(chosen instanceof Promise)) return chosen;
     return chosen.then((session) => {
+      if (session.ended !== undefined) return session;
       const [oldest] = known.keys();
       if (known.size >= KEPT && oldest !== undefined) known.delete(oldest);
       known.set(key, session);

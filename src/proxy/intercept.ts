@@ -49,6 +49,8 @@ export class Intercept {
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();
+  /** What happened in conversations and is not in their sessions yet. A failed one is tried again by the next call. */
+  #unreported: (() => Promise<void>)[] = [];
 
   constructor(options: InterceptOptions, wire: Wire, bearings: Bearings) {
     this.#options = options;
@@ -86,6 +88,31 @@ export class Intercept {
     else this.#track(readResource(this.#options, this.#wire, { line, message, uri }));
   }
 
+  /** Applies what a message says about its conversation, before any call that comes later is judged. */
+  report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
+    this.#unreported.push(async () => {
+      // Reads that were answered before belong to the conversation as it was before.
+      await this.#aftermath.drain();
+      const session = await this.#options.session(meta);
+      await apply(session);
+      session.ended?.();
+    });
+    this.#arriving++;
+    const reported = this.#arrivals.then(() => this.#reportAll());
+    this.#arrivals = reported.then(
+      () => this.#arriving--,
+      () => this.#arriving--,
+    );
+    this.#track(reported);
+  }
+
+  async #reportAll(): Promise<void> {
+    for (let [next] = this.#unreported; next !== undefined; [next] = this.#unreported) {
+      await next();
+      this.#unreported.shift();
+    }
+  }
+
   /** The client no longer wants an answer. A call that has not gone out yet never will. */
   cancelled(key: string): void {
     const call = this.#calls.get(key);
@@ -113,7 +140,7 @@ export class Intercept {
   /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
-    if (this.#arriving > 0 || understanding.unexplained) return false;
+    if (this.#arriving > 0 || this.#unreported.length > 0 || understanding.unexplained) return false;
     // A guess about files is checked against the disk first; a call that names none has nothing to check.
     if (understanding.guessed && understanding.touches.length > 0) return false;
     if (changes(understanding)) return false;
@@ -155,7 +182,13 @@ export class Intercept {
       () => this.#arriving--,
     );
     const { refusal, turn } = await found;
-    if (turn !== undefined) call.release = await turn;
+    if (turn !== undefined) {
+      const [release, ended] = [await turn, call.release];
+      call.release = () => {
+        release();
+        ended();
+      };
+    }
     return refusal;
   }
 
@@ -163,8 +196,10 @@ export class Intercept {
   async #arrive(
     call: Call,
   ): Promise<{ readonly refusal?: Refusal | undefined; readonly turn?: Promise<() => void> }> {
+    await this.#reportAll();
     const session = await this.#options.session(metaOf(call.message));
     call.session = session;
+    if (session.ended !== undefined) call.release = session.ended;
     const refusal = await judgeUnexplained(this.#options, call, session);
     if (refusal !== undefined) return { refusal };
     if (mayBeRespelt(call.understanding, this.#options.catalogue.table))
@@ -301,8 +336,10 @@ async function readResource(
     wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
     return;
   }
+  let ended: (() => void) | undefined;
   try {
     const session = await options.session(metaOf(message));
+    ended = session.ended;
     // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
@@ -315,6 +352,8 @@ async function readResource(
   } catch (error) {
     options.log(`refused ${uri}, for the check failed: ${String(error)}`);
     wire.toClient(errorLine(id, INTERNAL_ERROR, 'The check itself failed, so this read was refused.'));
+  } finally {
+    ended?.();
   }
 }
 

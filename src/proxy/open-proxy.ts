@@ -108,11 +108,13 @@ function sessionChooser(
   // An HTTP client did not start this process: of the environment only our own variable counts.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
+  const nameless = options.http === undefined ? 'process' : 'call';
   return async (meta) => {
     const hint = meta[HTTP_SESSION];
     const sessionHint = typeof hint === 'string' ? hint : undefined;
-    const choice = chooseSession({ meta, sessionHint }, { session: options.session, env });
+    const choice = chooseSession({ meta, sessionHint }, { session: options.session, env, nameless });
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
+    if (choice.kind === 'call') return openForCall(sessions);
     const key = JSON.stringify(choice);
     const found = open.get(key) ?? openFor(sessions, choice);
     open.set(key, found);
@@ -125,4 +127,10 @@ function sessionChooser(
 async function openFor(sessions: Sessions, choice: SessionChoice): Promise<ForeignSession> {
   const session = await sessions.session(choice.kind === 'named' ? choice.id : undefined);
   return session.foreign();
+}
+
+/** A client without any name shares no memory with others: its session ends with its call. */
+async function openForCall(sessions: Sessions): Promise<ForeignSession> {
+  const session = await sessions.session();
+  return session.foreign(() => void session.close());
 }

@@ -1,10 +1,22 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
+import { COMPACTED_METHOD, CONTEXT_KEY, eventsIn } from '../tools/session-events.ts';
 import { Bearings } from './bearings.ts';
+import { idOfRequest } from './call.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
 import { Received } from './received.ts';
-import { errorLine, INVALID_REQUEST, idKey, idKeyOfText, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
+import {
+  errorLine,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  idKey,
+  idKeyOfText,
+  metaOf,
+  PARSE_ERROR,
+  paramsOf,
+  parseLine,
+} from './rpc.ts';
 import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
 import type { Awaiting, Wire } from './wire.ts';
 
@@ -17,6 +29,7 @@ const HEEDED = new Set([
   'resources/read',
   'notifications/cancelled',
   'notifications/roots/list_changed',
+  COMPACTED_METHOD,
 ]);
 
 /** Methods that the gate may refuse. */
@@ -24,6 +37,9 @@ const GATED = new Set<unknown>(['tools/call', 'resources/read']);
 
 /** Methods that mean what they mean only once it is known who the server is, or that are about such. */
 const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
+
+/** How the keys of `_meta` that are ours begin. */
+const OUR_KEYS = Buffer.from('dev.lookfirst');
 
 /** Beyond these bytes an answer need not show that it is one. */
 const HEAD_BYTES = 256;
@@ -123,6 +139,7 @@ export class Pump {
   #heed(line: Buffer, message: JsonRecord): void {
     const depends = DEPENDING.has(message['method']);
     if (depends && this.#handshake.postpones(() => this.#heed(line, message))) return;
+    if (!this.#reports(line, message)) return;
     switch (message['method']) {
       case 'tools/call':
         this.#intercept.call(line, message);
@@ -153,6 +170,19 @@ export class Pump {
       }
     }
     this.#ends.toUpstream(line);
+  }
+
+  /** Takes in what a message says about its conversation. False: nothing is left to do for it. */
+  #reports(line: Buffer, message: JsonRecord): boolean {
+    const ours = message['method'] === COMPACTED_METHOD;
+    const meta = ours ? { ...metaOf(message), [CONTEXT_KEY]: 'compacted' } : metaOf(message);
+    const events = eventsIn(meta);
+    if (events.kind === 'events') this.#intercept.report(meta, events.apply);
+    if (events.kind !== 'invalid') return !ours;
+    this.log(events.reason);
+    const id = idOfRequest(line, message)?.id;
+    if (id !== undefined) this.#ends.toClient(errorLine(id, INVALID_PARAMS, events.reason));
+    return false;
   }
 
   /** Looks at the answer while it passes. */
@@ -226,6 +256,7 @@ export class Pump {
 
 /** A message whose method is plainly none of ours, or an answer to the server. Without either it may not even be JSON. */
 function passesUnread(line: Buffer): boolean {
+  if (line.includes(OUR_KEYS)) return false;
   const methods = methodsIn(line);
   if (methods.length === 0) return isPlainlyResponse(line.toString('latin1', 0, HEAD_BYTES));
   return methods.every((method) => method !== undefined && !HEEDED.has(method));

@@ -51,6 +51,8 @@ export class RelayedPost {
     await this.#pump.idle();
     await this.#sent;
     await this.#pump.close();
+    // Nothing was sent on: the message was for the gate alone.
+    if (!res.headersSent && this.#exchange === undefined) res.statusCode = 202;
     if (!res.writableEnded) res.end();
   }
 

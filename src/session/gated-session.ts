@@ -227,9 +227,10 @@ export class GatedSession extends LookingSession implements Session {
     }
   }
 
-  /** This session, for a proxy: another server makes its reads and changes. */
-  foreign(): ForeignSession {
-    return new GatedForeign({ world: this.world(), ledger: this.ledger }, this, this.gate);
+  /** This session, for a proxy: another server makes its reads and changes. `ended`: it lasts for one call. */
+  foreign(ended?: () => void): ForeignSession {
+    const scene = { world: this.world(), ledger: this.ledger };
+    return new GatedForeign(scene, this, { gate: this.gate, ...(ended === undefined ? {} : { ended }) });
   }
 
   witness(event: WitnessEvent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {

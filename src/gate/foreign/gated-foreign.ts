@@ -17,6 +17,7 @@ import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import type { TurnMark } from '../../model/turn.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
@@ -44,8 +45,15 @@ export class GatedForeign implements ForeignSession {
   readonly #session: Session;
   readonly #gate: Pick<Gate, 'refusals' | 'announcements'>;
 
+  readonly ended: (() => void) | undefined;
+
   /** `gate` is that of the session, so that both count refusals together. */
-  constructor(scene: Scene, session: Session, gate: Pick<Gate, 'refusals' | 'announcements'>) {
+  constructor(
+    scene: Scene,
+    session: Session,
+    { gate, ended }: { readonly gate: Pick<Gate, 'refusals' | 'announcements'>; ended?: () => void },
+  ) {
+    this.ended = ended;
     this.id = session.id;
     this.readOnly = scene.world.policy.readOnly;
     this.#scene = scene;
@@ -109,6 +117,14 @@ export class GatedForeign implements ForeignSession {
 
   #during(times: CallTimes | undefined): Scene {
     return times === undefined ? this.#scene : { ...this.#scene, times };
+  }
+
+  compacted(): Promise<void> {
+    return this.#session.compacted();
+  }
+
+  beginTurn(mark: TurnMark): Promise<void> {
+    return this.#session.beginTurn(mark);
   }
 
   async note(text: string, path?: string): Promise<void> {

@@ -36,7 +36,7 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    if (!located.exists) return { ok: true, notices: [] };
+    if (!located.exists) return await witnessGone(scene, event);
     const { path } = located.place;
     const known = trusted(await ledger.recall(path.key));
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
@@ -52,6 +52,25 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   } finally {
     located.place.dir.close();
   }
+}
+
+/** The file was shown and is gone by now: the session has seen older bytes, and its next change says so. */
+async function witnessGone(scene: Scene, event: ReadEvent): Told {
+  const { content } = event;
+  const resolved = scene.world.workspace.resolve(event.path);
+  const isWhole = event.ranges === undefined && !('guessed' in event);
+  if (!resolved.ok || content === undefined || !isWhole) return { ok: true, notices: [] };
+  const bytes = Buffer.from(content, 'utf8');
+  const seen = { fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, coverage: WHOLE };
+  const { path } = resolved;
+  const flags = { ...NO_FLAGS, redacted: event.redacted === true, clamped: event.clamped === true };
+  const atMs = scene.world.now();
+  await recordView(
+    scene,
+    { ...seen, key: path.key, totalLines: countLines(bytes), flags, how: 'read', atMs },
+    path,
+  );
+  return { ok: true, notices: [] };
 }
 
 /**

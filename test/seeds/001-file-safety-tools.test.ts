@@ -10,7 +10,7 @@ import { desk, ok, refusal } from '../support/desk.ts';
 import { attackSaves } from '../support/save-attack.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
-import { allowed, DOORS, openScene, refused, type SceneOptions, through } from './doors.ts';
+import { allowed, DOORS, HttpDoor, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /** Document 001 (system B): a modification time per read and session. Numbers are rows of the audit. */
 describe('001 File safety tools', () => {
@@ -138,6 +138,24 @@ describe('001 File safety tools', () => {
     for (const content of ['x', 'y', 'y'])
       await refusal(t.session.vet({ kind: 'write', path: 'a.txt', content }), 'STALE');
   });
+
+  it.each(['serve', 'proxy'] as const)(
+    '1.15 Why session-scoped: HTTP clients without a name share no memory (%s)',
+    async (command) => {
+      const t = await openScene('library', B);
+      t.put('a.txt', 'one\n');
+      const http = await HttpDoor.open(t, command);
+      const [read, write] =
+        command === 'serve' ? ['read_file', 'write_file'] : ['read_text_file', 'write_file'];
+      const path = join(t.root, 'a.txt');
+      expect(await http.call('', read, { path })).toMatchObject({ ok: true });
+      expect(await http.call('', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
+      // A name makes a memory of its own.
+      expect(await http.call('/one', read, { path })).toMatchObject({ ok: true });
+      expect(await http.call('/two', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
+      expect(await http.call('/one', write, { path, content: 'x\n' })).toMatchObject({ ok: true });
+    },
+  );
 
   it('1.16 Session-scoped tracking: cleaned up when sessions end, kept under a name', async () => {
     const places = scratch();

@@ -9,7 +9,7 @@ import { noticeTexts } from '../../src/report/describe-notice.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession } from '../../src/session/open-session.ts';
-import { type Answer, Served } from '../support/served.ts';
+import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 /** The ways in which a scene can be played. */
@@ -37,6 +37,8 @@ export interface Agent {
   list(path: string): Promise<Said>;
   /** Of a search, as text; the proxy's server searches names only. */
   search(pattern: string): Promise<Said>;
+  /** Any tool of a server, by name. */
+  call(tool: string, args: object): Promise<Said>;
   /** The model's context was summarised. */
   compacted(): Promise<void>;
 }
@@ -46,7 +48,7 @@ export interface Scene extends Scratch, Agent {
   /** Another agent with a name of its own, through the same door. */
   as(session: string): Promise<Agent>;
   /** A new process (in the library: a new session) on the same folder and state. */
-  restarted(): Promise<Agent>;
+  restarted(session?: string): Promise<Agent>;
   /** Writes a file from outside, as an editor would. */
   put(path: string, content: string): void;
   text(path: string): string;
@@ -98,7 +100,7 @@ export async function openScene(door: Door, options: SceneOptions): Promise<Scen
     ...(await as()),
     door,
     as,
-    restarted: async () => (await start(places, options))(),
+    restarted: async (session) => (await start(places, options))(session),
     put: (path, content) => {
       mkdirSync(dirname(join(places.root, path)), { recursive: true });
       writeFileSync(join(places.root, path), content);
@@ -159,6 +161,7 @@ function libraryAgent(session: GatedSession, wording: PresetName): Agent {
       said(session.insert(path, content, afterLine === undefined ? {} : { afterLine })),
     list: (path) => said(session.list(path), JSON.stringify),
     search: (pattern) => said(session.search(pattern), JSON.stringify),
+    call: () => expect.fail('the library has no tools here'),
     compacted: () => session.compacted(),
   };
 }
@@ -232,6 +235,7 @@ function callingAgent(served: Served, calls: Calls, session: string | undefined)
     insert: (path, content, afterLine) => call(calls.insert(path, content, afterLine)),
     list: (path) => call(calls.list(path)),
     search: (pattern) => call(calls.search(pattern)),
+    call: (tool, args) => call([tool, args]),
     compacted: async () => {
       const params = meta === undefined ? {} : { _meta: meta };
       served.client.send({ jsonrpc: '2.0', method: 'notifications/dev.lookfirst/compacted', params });
@@ -241,4 +245,62 @@ function callingAgent(served: Served, calls: Calls, session: string | undefined)
 
 function said({ ok, text, outcome }: Answer): Said {
   return { ok, text, code: ok ? undefined : String(outcome['code']) };
+}
+
+/** `lookfirst serve --http` or `lookfirst proxy --http` for clients of the revision without sessions. */
+export class HttpDoor {
+  readonly #url: string;
+  readonly #token: string;
+
+  private constructor(url: string, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  static async open(places: Scratch, command: 'serve' | 'proxy'): Promise<HttpDoor> {
+    const { root } = places;
+    const token = 'test-token';
+    const args =
+      command === 'serve'
+        ? ['serve', root, '--http', '0']
+        : ['proxy', '--http', '0', '--root', root, '--', process.execPath, OFFICIAL, root];
+    const { client } = Served.launch(places, args, { LOOKFIRST_TOKEN: token });
+    await client.said('/mcp');
+    const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(client.errors)?.[0];
+    return new HttpDoor(url ?? expect.fail(client.errors), token);
+  }
+
+  /** `name` is added to the address. */
+  async call(name: string, tool: string, args: object): Promise<Said> {
+    const version = '2026-07-28';
+    const response = await fetch(`${this.#url}${name}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': version,
+        'mcp-method': 'tools/call',
+        'mcp-name': tool,
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: tool,
+          arguments: args,
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': version,
+            'io.modelcontextprotocol/clientCapabilities': {},
+            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+          },
+        },
+      }),
+    });
+    const body = await response.text();
+    const json = JSON.parse(body.startsWith('{') ? body : (/^data: (.*)$/m.exec(body)?.[1] ?? body));
+    expect(json.result, body).toBeDefined();
+    return said(answerIn(json.result));
+  }
 }

@@ -56,15 +56,7 @@ export class Served {
     const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
     const { result, error } = await this.client.request('tools/call', params);
     if (result === undefined) throw new Error(`${name}: ${error?.message}`);
-    const blocks = (result['content'] ?? []) as { text?: string }[];
-    const outcome =
-      ((result['_meta'] ?? {}) as Record<string, Record<string, unknown>>)['dev.lookfirst/outcome'] ?? {};
-    return {
-      ok: result['isError'] !== true,
-      text: blocks.map((block) => block.text ?? '').join('\n'),
-      outcome,
-      result,
-    };
+    return answerIn(result);
   }
 
   async tools(): Promise<Record<string, unknown>[]> {
@@ -77,4 +69,17 @@ export class Served {
     this.client.child.stdin.end();
     return (await this.client.exit()).code;
   }
+}
+
+/** A tool's answer, from the result of a call. */
+export function answerIn(result: Record<string, unknown>): Answer {
+  const blocks = (result['content'] ?? []) as { text?: string }[];
+  const outcome =
+    ((result['_meta'] ?? {}) as Record<string, Record<string, unknown>>)['dev.lookfirst/outcome'] ?? {};
+  return {
+    ok: result['isError'] !== true,
+    text: blocks.map((block) => block.text ?? '').join('\n'),
+    outcome,
+    result,
+  };
 }

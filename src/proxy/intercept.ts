@@ -13,6 +13,7 @@ import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { upstreamPath } from './paths.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
+import { fileAddress, readResource } from './resources.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, metaOf, paramsOf } from './rpc.ts';
 import {
   actionAt,
@@ -26,9 +27,6 @@ import {
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { Wire } from './wire.ts';
-
-/** Dots behind a link lead elsewhere for a server that follows the link first: such an address has no one meaning. */
-const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 const ASCII = /^[\0-\x7f]*$/;
 /** What no sign outside of ASCII is the same as. */
@@ -316,45 +314,6 @@ function keysOf(
     keys.push(located.key);
   }
   return { keys };
-}
-
-/** The address a `resources/read` asks for, if it is that of a file. */
-function fileAddress(message: JsonRecord): string | undefined {
-  const uri = paramsOf(message)['uri'];
-  return typeof uri === 'string' && /^file:/i.test(uri) ? uri : undefined;
-}
-
-/** Forwards a read of a `file:` address that lies inside the workspace, and answers any other with an error. */
-async function readResource(
-  options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
-  wire: Wire,
-  request: { readonly line: Buffer; readonly message: JsonRecord; readonly uri: string },
-): Promise<void> {
-  const { line, message, uri } = request;
-  const id = idOfRequest(line, message)?.id ?? 'null';
-  if (CLIMBS.test(uri)) {
-    wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
-    return;
-  }
-  let ended: (() => void) | undefined;
-  try {
-    const session = await options.session(metaOf(message));
-    ended = session.ended;
-    // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
-    const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
-    for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
-      const located = await session.locate(path, 'read');
-      if (located.ok) continue;
-      const text = inWords(located.refusal, options);
-      return wire.toClient(errorLine(id, INVALID_PARAMS, text));
-    }
-    wire.toUpstream(line);
-  } catch (error) {
-    options.log(`refused ${uri}, for the check failed: ${String(error)}`);
-    wire.toClient(errorLine(id, INTERNAL_ERROR, 'The check itself failed, so this read was refused.'));
-  } finally {
-    ended?.();
-  }
 }
 
 /**

@@ -10,11 +10,10 @@ import type { Bearings } from './bearings.ts';
 import { type Call, idOfRequest, newCall } from './call.ts';
 import { movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
-import { upstreamPath } from './paths.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
 import { fileAddress, readResource } from './resources.ts';
-import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, metaOf, paramsOf } from './rpc.ts';
+import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
 import {
   actionAt,
   changes,

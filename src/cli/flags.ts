@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   grant: true,
   unjudged: true,
 };
-const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch'];
+const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch', 'text-editor', 'anthropic'];
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,

@@ -183,5 +183,7 @@ const OPENED: Readonly<Record<ServeRequest['dialect'], (roots: readonly string[]
   sandbox: ready,
   lace: ready,
   'apply-patch': ready,
+  'text-editor': ready,
+  anthropic: ready,
   filesystem: (roots) => `Secure MCP Filesystem Server running on stdio (${ready(roots)})`,
 };

@@ -35,7 +35,10 @@ describe('parseServe', () => {
     [['--dialekt', 'x'], "unknown option '--dialekt'; did you mean --dialect?"],
     [['-x'], "unknown option '-x'"],
     [['--dialect'], '--dialect needs a value'],
-    [['--dialect', 'go'], "--dialect is one of lookfirst, sandbox, lace, filesystem, apply-patch, not 'go'"],
+    [
+      ['--dialect', 'go'],
+      "--dialect is one of lookfirst, sandbox, lace, filesystem, apply-patch, text-editor, anthropic, not 'go'",
+    ],
     [
       ['--preset=none'],
       "--preset is one of default, strict, sandbox, file-time, thread-history, staleness, not 'none'",

@@ -1,9 +1,11 @@
+import { ANTHROPIC } from './anthropic.ts';
 import { APPLY_PATCH } from './apply-patch.ts';
 import type { DialectName } from './dialect-name.ts';
 import { FILESYSTEM } from './filesystem/dialect.ts';
 import { LACE } from './lace/dialect.ts';
 import { LOOKFIRST } from './lookfirst/dialect.ts';
 import { SANDBOX } from './sandbox.ts';
+import { TEXT_EDITOR } from './text-editor.ts';
 import type { Dialect } from './tool.ts';
 
 /** Every dialect, loaded at once; a server loads only its own with `loadDialect`. */
@@ -13,4 +15,6 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   lace: LACE,
   filesystem: FILESYSTEM,
   'apply-patch': APPLY_PATCH,
+  'text-editor': TEXT_EDITOR,
+  anthropic: ANTHROPIC,
 };

@@ -40,7 +40,7 @@ function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
     case 'integer':
       return Math.max(schema.minimum ?? 1, 1);
     case 'array':
-      return [sample(schema.items, which)];
+      return Array.from({ length: schema.minItems ?? 1 }, () => sample(schema.items, which));
     case 'object':
       return sampleObject(schema, which);
   }
@@ -53,6 +53,10 @@ function sampleObject(schema: ObjectSchema, which: 'required' | 'all'): Record<s
   );
 }
 
+function choices(schema: JsonSchema): readonly string[] {
+  return schema.type === 'string' ? (schema.enum ?? []) : [];
+}
+
 function objectsIn(schema: JsonSchema): ObjectSchema[] {
   if (schema.type === 'array') return objectsIn(schema.items);
   if (schema.type !== 'object') return [];
@@ -63,6 +67,8 @@ function objectsIn(schema: JsonSchema): ObjectSchema[] {
 function meaningful(tool: Tool): Record<string, unknown> {
   if (tool.name === 'apply_changes') return { changes: [{ path: 'a', content: 'b' }] };
   if (tool.name === 'read_file') return { path: 'a' };
+  if (tool.name === 'bash') return { command: 'true' };
+  if (tool.name === 'str_replace_based_edit_tool') return { command: 'create', path: 'a', file_text: '' };
   return sampleObject(tool.inputSchema, 'required');
 }
 
@@ -76,7 +82,13 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dial
   it('teaches in 512 characters, naming only tools and arguments it has', () => {
     expect(dialect.instructions.length).toBeLessThanOrEqual(512);
     const known = new Set(
-      dialect.tools.flatMap((tool) => [tool.name, ...Object.keys(tool.inputSchema.properties)]),
+      dialect.tools.flatMap((tool) => [
+        tool.name,
+        ...Object.entries(tool.inputSchema.properties).flatMap(([name, schema]) => [
+          name,
+          ...choices(schema),
+        ]),
+      ]),
     );
     for (const word of dialect.instructions.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [])
       expect(known).toContain(word);
@@ -191,6 +203,34 @@ describe('the tools people and programs rely on', () => {
         'search_files(path, pattern, excludePatterns?)',
         'get_file_info(path)',
         'list_allowed_directories()',
+      ],
+    ],
+    [
+      'text-editor',
+      [
+        'str_replace_based_edit_tool(command, path, view_range?, file_text?, old_str?, new_str?, insert_line?, insert_text?)',
+      ],
+    ],
+    [
+      'apply-patch',
+      [
+        'read_file(path?, paths?, offset?, limit?)',
+        'list_directory(path?, depth?, after?)',
+        'find_files(pattern, path?)',
+        'search_text(pattern, path?, glob?, mode?, context?, ignore_case?, literal?)',
+        'file_status(path?)',
+        'apply_patch(patch)',
+      ],
+    ],
+    [
+      'anthropic',
+      [
+        'read(file_path, view_range?)',
+        'write(file_path, content)',
+        'edit(file_path, old_string, new_string, replace_all?)',
+        'glob(pattern, path?)',
+        'grep(pattern, path?)',
+        'bash(command?, timeout_ms?, restart?)',
       ],
     ],
   ] as const)('of %s', async (name, expected) => {

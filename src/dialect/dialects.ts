@@ -14,6 +14,10 @@ export async function loadDialect(name: DialectName): Promise<Dialect> {
       return (await import('./filesystem/dialect.ts')).FILESYSTEM;
     case 'apply-patch':
       return (await import('./apply-patch.ts')).APPLY_PATCH;
+    case 'text-editor':
+      return (await import('./text-editor.ts')).TEXT_EDITOR;
+    case 'anthropic':
+      return (await import('./anthropic.ts')).ANTHROPIC;
     default:
       return name satisfies never;
   }

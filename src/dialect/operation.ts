@@ -26,11 +26,13 @@ import type {
 import type { Outcome } from '../model/verdict.ts';
 
 /** Signals and progress belong to a call, not to what is asked for. */
-type Asked<T> = Omit<T, 'signal' | 'onProgress'>;
+type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
 /** Everything a tool can ask for, by kind: what the dialects translate to, and nothing else. */
 export interface Operations {
   readonly read: Asked<ReadOptions> & { readonly path: string };
+  /** A read of a file, or a listing of a folder, whichever is there. */
+  readonly view: Asked<ReadOptions> & { readonly path: string; readonly folder: Asked<ListOptions> };
   readonly 'read-many': {
     readonly paths: readonly string[];
     readonly each: Asked<ReadOptions>;
@@ -60,6 +62,7 @@ export interface Operations {
 /** What each kind of operation gives. */
 export interface Results {
   readonly read: ReadResult;
+  readonly view: ListResult;
   readonly 'read-many': { readonly files: readonly ManyRead[] };
   readonly media: MediaResult;
   readonly write: ChangeResult;

@@ -24,12 +24,13 @@ function newName(renaming: Renaming, name: string): string {
   return typeof renaming === 'function' ? renaming(name) : (renaming[name] ?? name);
 }
 
-/** Replaces whole words. At the start of a sentence a word such as "Read" is a verb, not a name. */
+/**
+ * Replaces names. A word such as "Read" at the start of a sentence is a verb, and a lower-case word is a name only in
+ * backquotes.
+ */
 function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
-  return text.replace(
-    /(?<![\w.-])(?<!^|[.:;] )[A-Za-z]\w*|[A-Za-z]+(?:_[A-Za-z]+)+/g,
-    (word) => renamed.get(word) ?? word,
-  );
+  const names = /(?<=`)[a-z]+(?=`)|(?<![\w.-])(?<!^|[.:;] )[A-Z]\w*|[A-Za-z]+(?:_[A-Za-z]+)+/g;
+  return text.replace(names, (word) => renamed.get(word) ?? word);
 }
 
 /** What sentences call a tool that is not offered. */

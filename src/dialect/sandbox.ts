@@ -1,9 +1,7 @@
-import type { ReadResult } from '../model/results.ts';
 import { pathText } from '../report/bounded.ts';
-import { byteSize } from '../report/byte-size.ts';
-import { noticeTexts } from '../report/describe-notice.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
+import { describedFile, plainEdit, plainWrite, rowsText } from './plain-text.ts';
 import type { ReadStyle } from './read-style.ts';
 import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
 
@@ -14,13 +12,8 @@ const DEFAULT_GLOB_LIMIT = 100;
 const READ_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: (result) => (result.to === 0 ? '' : '\n'),
-  other: described,
+  other: describedFile,
 };
-
-function described(result: ReadResult): string {
-  const mimeType = result.media?.mimeType ?? 'application/octet-stream';
-  return `${pathText(result.path)} is not text: ${mimeType}, ${byteSize(result.sizeBytes)}`;
-}
 
 const SANDBOX_TOOLS: readonly Tool[] = [
   tool({
@@ -66,11 +59,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ file_path: path, content }) => ({
       kind: 'write',
       operation: { path, content },
-      render: (result, context) =>
-        withNotices(
-          `wrote ${result.sizeBytes} bytes to ${pathText(path)}`,
-          noticeTexts(result.notices, path, context),
-        ),
+      render: (result, context) => plainWrite(path, result, context),
     }),
   }),
   tool({
@@ -95,11 +84,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       return {
         kind: 'edit',
         operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
-        render: (result, context) =>
-          withNotices(
-            `replaced ${result.replaced ?? 0} occurrence(s) in ${pathText(path)}`,
-            noticeTexts(result.notices, path, context),
-          ),
+        render: (result, context) => plainEdit(path, result, context),
       };
     },
   }),
@@ -124,7 +109,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ limit, ...find }) => ({
       kind: 'find',
       operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
-      render: (result) => withCut(result.paths.map(pathText), result),
+      render: (result) => rowsText(result.paths.map(pathText), result),
     }),
   }),
   tool({
@@ -155,7 +140,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
       operation: { ...search, mode: MODES[mode], ...given({ ignoreCase, limit: atLeastOne(head) }) },
-      render: (result) => withCut(hitRows(result), result),
+      render: (result) => rowsText(hitRows(result), result),
     }),
   }),
 ];
@@ -165,16 +150,6 @@ const MODES = { content: 'lines', files_with_matches: 'files', count: 'count' } 
 /** That system rounds down, and takes what is below 1 for absent. */
 function atLeastOne(value: number | undefined): number | undefined {
   return value === undefined || value < 1 ? undefined : Math.floor(value);
-}
-
-/** That system cuts without a word; a model that does not know it takes the rest for missing. */
-function withCut(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
-  const more = truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [];
-  return [...rows, ...more].join('\n');
-}
-
-function withNotices(done: string, notices: readonly string[]): string {
-  return [done, ...notices].join('\n');
 }
 
 /** Seed A's file tools. */

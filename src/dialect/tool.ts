@@ -37,8 +37,9 @@ interface CallBase<K extends OperationKind> {
 }
 
 type CallOf<K extends OperationKind> = CallBase<K> &
+  (K extends 'read' | 'view' ? { readonly style: ReadStyle } : unknown) &
   (K extends 'read'
-    ? { readonly style: ReadStyle }
+    ? unknown
     : { readonly render: (result: Results[K], context: RenderContext) => Rendered });
 
 /** One call of a tool, translated: what to do, and how to tell its result. */

@@ -2,6 +2,7 @@ import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
 import type { World } from '../gate/world.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
+import type { FileKind } from '../model/path.ts';
 import type { PresetName } from '../model/policy.ts';
 import type {
   FindResult,
@@ -141,6 +142,13 @@ export class LookingSession extends SessionLife {
     return this.called(options, (names, world) =>
       this.noted(fileInfo(world, names === undefined ? path : names.real(path))),
     );
+  }
+
+  /** What kind of thing is at a path; undefined if nothing is, or if the session may not look there. Records nothing. */
+  async kindAt(path: string): Promise<FileKind | undefined> {
+    const names = this.#names({});
+    const info = await this.during((world) => fileInfo(world, names === undefined ? path : names.real(path)));
+    return info.ok ? info.kind : undefined;
   }
 
   status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {

@@ -34,6 +34,7 @@ export interface Performing {
 
 /** Does what a call asks for, and tells it in the call's own words; small reads at once. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
+  if (call.kind === 'view') return performView(call, performing);
   if (call.kind !== 'read') return runAsTool(performing.tool, () => performLater(call, performing));
   return andThen(read(call.operation, performing), (given) => {
     const { context, form, names } = performing;
@@ -46,8 +47,20 @@ export function performCall(call: Call, performing: Performing): Awaitable<Perfo
   });
 }
 
+async function performView(
+  { operation: { folder, ...read }, style, render, ...call }: Extract<Call, { kind: 'view' }>,
+  performing: Performing,
+): Promise<Performed> {
+  const kind = await performing.session.kindAt(read.path);
+  if (kind !== 'directory') return performCall({ ...call, kind: 'read', operation: read, style }, performing);
+  return performCall(
+    { ...call, kind: 'list', operation: { ...folder, path: read.path }, render },
+    performing,
+  );
+}
+
 async function performLater(
-  call: Exclude<Call, { kind: 'read' }>,
+  call: Exclude<Call, { kind: 'read' | 'view' }>,
   performing: Performing,
 ): Promise<Performed> {
   const { session, context, watch } = performing;

@@ -52,7 +52,7 @@ describe('a toolset', () => {
 
   it.each(DIALECT_NAMES)('has the tools of %s, each with two schemas', async (dialect) => {
     const { tools, instructions } = await setUp({ dialect });
-    expect(tools.length).toBeGreaterThan(3);
+    expect(tools.length).toBeGreaterThan(0);
     expect(instructions).not.toBe('');
     for (const { inputSchema, strictSchema, title, description } of tools) {
       expect(title && description).not.toBe('');

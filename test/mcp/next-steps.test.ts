@@ -24,6 +24,7 @@ interface Spelling {
   readonly edit: (path: string, old: string, now: string) => Call;
 }
 
+const EDITOR = 'str_replace_based_edit_tool';
 const SPELLINGS: Readonly<Record<Exclude<DialectName, 'apply-patch'>, Spelling>> = {
   lookfirst: {
     read: (path) => ['read_file', { path }],
@@ -48,6 +49,18 @@ const SPELLINGS: Readonly<Record<Exclude<DialectName, 'apply-patch'>, Spelling>>
     readFirstLine: (path) => ['read_text_file', { path, head: 1 }],
     write: (path, content) => ['write_file', { path, content }],
     edit: (path, old, now) => ['edit_file', { path, edits: [{ oldText: old, newText: now }] }],
+  },
+  'text-editor': {
+    read: (path) => [EDITOR, { command: 'view', path }],
+    readFirstLine: (path) => [EDITOR, { command: 'view', path, view_range: [1, 1] }],
+    write: (path, content) => [EDITOR, { command: 'create', path, file_text: content }],
+    edit: (path, old, now) => [EDITOR, { command: 'str_replace', path, old_str: old, new_str: now }],
+  },
+  anthropic: {
+    read: (path) => ['read', { file_path: path }],
+    readFirstLine: (path) => ['read', { file_path: path, view_range: [1, 1] }],
+    write: (path, content) => ['write', { file_path: path, content }],
+    edit: (path, old, now) => ['edit', { file_path: path, old_string: old, new_string: now }],
   },
 };
 const NAMES = Object.keys(SPELLINGS) as (keyof typeof SPELLINGS)[];
@@ -267,7 +280,11 @@ async function foreignWords(name: DialectName): Promise<Set<string>> {
 }
 
 describe.each(NAMES)('in %s', (name) => {
-  it.each(Object.entries(CASES))('%s is refused with a next step that can be taken', async (_what, given) => {
+  // There a folder is viewed like a file.
+  const cases = Object.entries(CASES).filter(
+    ([what]) => name !== 'text-editor' || what !== 'a read of a folder',
+  );
+  it.each(cases)('%s is refused with a next step that can be taken', async (_what, given) => {
     const opened = await open(name, given.policy);
     opened.put('a.txt', 'one\ntwo\nthree\n');
     const { text, code } = await given.refuse(opened);

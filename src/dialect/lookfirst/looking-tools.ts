@@ -187,7 +187,7 @@ function manyText({ files }: Results['read-many'], context: RenderContext): Rend
 }
 
 /** Images and audio are shown, everything else that is not text is described. */
-function notText(result: ReadResult): Rendered {
+export function notText(result: ReadResult): Rendered {
   const { path, sizeBytes, media } = result;
   const mimeType = media?.mimeType ?? 'application/octet-stream';
   const text =

@@ -1,0 +1,157 @@
+import { pathText } from '../report/bounded.ts';
+import { commandText } from '../report/command-words.ts';
+import { commandTool } from './command-tool.ts';
+import { hitRows } from './lookfirst/looking-text.ts';
+import { plainEdit, plainWrite, rowsText } from './plain-text.ts';
+import { DESTROYS, type Dialect, given, problem, READS, type Tool, tool } from './tool.ts';
+import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
+
+const FILE = {
+  type: 'string',
+  description: 'Relative to the workspace root, or absolute inside it.',
+} as const;
+const FOLDER = { type: 'string', description: 'Folder to look in (default: the workspace).' } as const;
+
+const FILE_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'read',
+    title: 'Read a file',
+    description:
+      'Show a file with line numbers, "N<TAB>text". Images are shown, other binary files described.',
+    inputSchema: {
+      type: 'object',
+      properties: { file_path: FILE, view_range: VIEW_RANGE },
+      required: ['file_path'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: ({ file_path: path, view_range: range }) => {
+      const lines = linesIn(range);
+      return 'kind' in lines ? lines : { kind: 'read', operation: { path, ...lines }, style: VIEW_STYLE };
+    },
+  }),
+  tool({
+    name: 'write',
+    title: 'Write a file',
+    description:
+      'Create a file or replace all of it. An existing file must have been shown in full by `read`. Creates missing folders.',
+    inputSchema: {
+      type: 'object',
+      properties: { file_path: FILE, content: { type: 'string', description: 'The whole content.' } },
+      required: ['file_path', 'content'],
+      additionalProperties: false,
+    },
+    annotations: DESTROYS,
+    call: ({ file_path: path, content }) => ({
+      kind: 'write',
+      operation: { path, content },
+      render: (result, context) => plainWrite(path, result, context),
+    }),
+  }),
+  tool({
+    name: 'edit',
+    title: 'Edit a file',
+    description:
+      'Replace a text in a file that `read` has shown. It must be there exactly once, or set replace_all.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        file_path: FILE,
+        old_string: { type: 'string', description: 'Text to replace, exactly as in the file.' },
+        new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
+        replace_all: { type: 'boolean', description: 'Replace every occurrence.' },
+      },
+      required: ['file_path', 'old_string', 'new_string'],
+      additionalProperties: false,
+    },
+    annotations: { ...DESTROYS, idempotentHint: false },
+    call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => ({
+      kind: 'edit',
+      operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
+      render: (result, context) => plainEdit(path, result, context),
+    }),
+  }),
+  tool({
+    name: 'glob',
+    title: 'Find files by name',
+    description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
+    inputSchema: {
+      type: 'object',
+      properties: { pattern: { type: 'string', description: 'Glob, such as "src/**/*.ts".' }, path: FOLDER },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: (operation) => ({
+      kind: 'find',
+      operation,
+      render: (result) =>
+        rowsText(result.paths.length === 0 ? ['[no file matches]'] : result.paths.map(pathText), result),
+    }),
+  }),
+  tool({
+    name: 'grep',
+    title: 'Search in files',
+    description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
+        path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
+      },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    annotations: READS,
+    call: (operation) => ({
+      kind: 'search',
+      operation,
+      render: (result) =>
+        rowsText(result.hits.length === 0 ? ['[nothing matches]'] : hitRows(result), result),
+    }),
+  }),
+];
+
+const SHELL = commandTool('bash', 'timeout_ms');
+
+/** The shell keeps no state between commands, so a restart has nothing to do. */
+const BASH: Tool = {
+  ...SHELL,
+  inputSchema: {
+    ...SHELL.inputSchema,
+    properties: {
+      ...SHELL.inputSchema.properties,
+      restart: { type: 'boolean', description: 'Has no effect: every command runs in a shell of its own.' },
+    },
+    required: [],
+  },
+  call: ({ restart, ...args }) => {
+    if (args['command'] !== undefined) return SHELL.call(args);
+    if (restart !== true) return problem('bash needs a command');
+    return {
+      kind: 'run',
+      operation: { command: 'true' },
+      render: (result, { tools }) =>
+        result.exitCode === 0 ? 'Every command runs in a shell of its own.' : commandText(result, tools),
+    };
+  },
+};
+
+/** The six tools of Anthropic's agent toolset. */
+export const ANTHROPIC: Dialect = {
+  name: 'anthropic',
+  tools: [...FILE_TOOLS, BASH],
+  names: {
+    read: 'read',
+    write: 'write',
+    edit: 'edit',
+    find: 'glob',
+    search: 'grep',
+    arguments: { path: 'file_path', range: 'view_range', replaceAll: 'replace_all' },
+  },
+  unknownArguments: 'refuse',
+  terms: { path: 'file_path', offset: 'view_range', limit: 'view_range' },
+  instructions:
+    'Files here change only after you have looked. Call `read` on a file before `edit`, and on all of it before `write`; a new file needs no `read`. ' +
+    'Change parts with `edit`. A refusal says what changed and what to call next: do that instead of repeating the call. Paths are relative to the workspace.',
+};

@@ -1,0 +1,105 @@
+import { listText } from './lookfirst/looking-text.ts';
+import { plainEdit, plainInsert, plainWrite } from './plain-text.ts';
+import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from './tool.ts';
+import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
+
+const NAME = 'str_replace_based_edit_tool';
+/** A folder is shown with the folders in it. */
+const VIEW_DEPTH = 2;
+const MAX_ENTRIES = 2000;
+
+const EDITOR = tool({
+  name: NAME,
+  title: 'View and edit files',
+  description:
+    'View a file with line numbers, or a folder two levels deep (view); create or overwrite a file (create); replace text that is in the file once (str_replace); ' +
+    'insert lines after a line (insert). A file must have been viewed before it is changed, all of it before create overwrites it.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert'] },
+      path: { type: 'string', description: 'Relative to the workspace root, or absolute inside it.' },
+      view_range: VIEW_RANGE,
+      file_text: { type: 'string', description: 'For create: the whole content.' },
+      old_str: { type: 'string', description: 'For str_replace: the text to replace.' },
+      new_str: { type: 'string', description: 'For str_replace: the text to put there; absent deletes.' },
+      insert_line: {
+        type: 'integer',
+        minimum: 0,
+        description: 'For insert: the line to insert after; 0 = top.',
+      },
+      insert_text: { type: 'string', description: 'For insert: the lines to insert.' },
+    },
+    required: ['command', 'path'],
+    additionalProperties: false,
+  },
+  annotations: { ...DESTROYS, idempotentHint: false },
+  call: ({ command, path, ...args }) => {
+    switch (command) {
+      case 'view':
+        return view(path, args.view_range);
+      case 'create': {
+        if (args.file_text === undefined) return problem('create needs file_text');
+        const operation = { path, content: args.file_text };
+        return { kind: 'write', operation, render: (result, context) => plainWrite(path, result, context) };
+      }
+      case 'str_replace': {
+        if (args.old_str === undefined || args.old_str === '') return problem('str_replace needs old_str');
+        const edits = [{ oldString: args.old_str, newString: args.new_str ?? '' }];
+        const render = plainEdit;
+        return {
+          kind: 'edit',
+          operation: { path, edits },
+          render: (result, context) => render(path, result, context),
+        };
+      }
+      case 'insert': {
+        if (args.insert_line === undefined || args.insert_text === undefined)
+          return problem('insert needs insert_line and insert_text');
+        const operation = { path, content: args.insert_text, afterLine: args.insert_line };
+        return { kind: 'insert', operation, render: (result, context) => plainInsert(path, result, context) };
+      }
+      default:
+        return command satisfies never;
+    }
+  },
+});
+
+function view(path: string, range: readonly number[] | undefined): Call | Problem {
+  const lines = linesIn(range);
+  if ('kind' in lines) return lines;
+  const folder = { depth: VIEW_DEPTH, limit: MAX_ENTRIES };
+  const operation = { path, ...lines, folder };
+  return {
+    kind: 'view',
+    operation,
+    style: VIEW_STYLE,
+    render: (result, context) => listText(result, context, VIEW_DEPTH),
+  };
+}
+
+/** Anthropic's text editor tool, which its models are trained on. */
+export const TEXT_EDITOR: Dialect = {
+  name: 'text-editor',
+  tools: [EDITOR],
+  names: {
+    read: 'view',
+    write: 'create',
+    edit: 'str_replace',
+    insert: 'insert',
+    list: 'view',
+    command: { tool: NAME, argument: 'command' },
+    arguments: { path: 'path', range: 'view_range', oldText: 'old_str' },
+  },
+  unknownArguments: 'refuse',
+  terms: {
+    old_string: 'old_str',
+    new_string: 'new_str',
+    after_line: 'insert_line',
+    offset: 'view_range',
+    limit: 'view_range',
+  },
+  instructions:
+    'Files here change only after you have looked. View a file before str_replace or insert, and all of it before create overwrites it; a new file needs no view. ' +
+    'A refusal says what changed and names the next call: make that call, do not repeat the same one. Paths are relative to the workspace.',
+};

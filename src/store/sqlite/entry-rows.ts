@@ -1,78 +1,11 @@
-import type { Entry, NewEntry } from '../../model/entry.ts';
-import { column, fromColumn } from '../column-text.ts';
-import { ancestorsOf, keysOf, plainKey } from '../entry-match.ts';
-import type { ChainLink, EntryFilter } from '../store.ts';
+import { column } from '../column-text.ts';
+import { INDEXED } from '../entry-columns.ts';
+import { ancestorsOf } from '../entry-match.ts';
+import type { EntryFilter } from '../store.ts';
 import type { SqlValue } from './driver.ts';
 
 export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
-
-const NONE: readonly string[] = [];
-/** Entries of these kinds are always found by their keys through `touches`. */
-const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
-
-interface EntryRow {
-  readonly seq: number;
-  readonly at_ms: number;
-  readonly kind: Entry['kind'];
-  readonly session: string;
-  readonly root: string;
-  readonly path: string | null;
-  readonly change: string | null;
-  readonly rest: string;
-  readonly hash: string;
-}
-
-/** The values of one row, in the order of {@link INSERT_ENTRY}. */
-export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): SqlValue[] {
-  const { atMs, kind, session, root, path, change, ...rest } = entry;
-  return [
-    seq,
-    atMs,
-    kind,
-    column(session),
-    column(root),
-    path === undefined ? null : column(path),
-    change === undefined ? null : column(change),
-    JSON.stringify(rest),
-    hash,
-  ];
-}
-
-/** The entry in a row of {@link SELECT_ENTRY}. A row that was tampered with comes back as it is: the chain tells. */
-export function entryFrom(row: unknown): Entry {
-  // The shape is the select's; what the columns hold was written by entryValues.
-  const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
-  return {
-    ...(JSON.parse(rest) as object),
-    kind,
-    atMs,
-    session: fromColumn(session),
-    root: fromColumn(root),
-    ...(path === null ? undefined : { path: fromColumn(path) }),
-    ...(change === null ? undefined : { change: fromColumn(change) }),
-    seq,
-    hash,
-  };
-}
-
-/**
- * The keys by which `touches` finds an entry: all that a change touched; of the others only what cannot be read
- * from root and path, so that recording a read writes no second row.
- */
-export function touchedKeys(entry: NewEntry): readonly string[] {
-  const plain = plainKey(entry);
-  if (isPlainRead(entry, plain)) return NONE;
-  const skipped =
-    !INDEXED.has(entry.kind) && plain !== undefined && column(plain) === plain ? plain : undefined;
-  return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
-}
-
-/** Nearly every entry: of one file, whose key can be read from its row. */
-function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
-  const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
-  return alone && plain !== undefined && path !== '' && column(plain) === plain;
-}
 
 /** A query and its values. */
 export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlValue[] } {

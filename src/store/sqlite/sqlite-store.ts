@@ -4,6 +4,7 @@ import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { linkAfter } from '../chain.ts';
 import { column, fromColumn } from '../column-text.ts';
+import { entryFrom, entryValues, touchedKeys } from '../entry-columns.ts';
 import { LateNotes } from '../late-notes.ts';
 import { matchesPending } from '../pending-match.ts';
 import { sightingFrom, sightingText } from '../sighting-text.ts';
@@ -18,14 +19,7 @@ import type {
   Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
-import {
-  entriesQuery,
-  entryFrom,
-  entryValues,
-  INSERT_ENTRY,
-  SELECT_ENTRY,
-  touchedKeys,
-} from './entry-rows.ts';
+import { entriesQuery, INSERT_ENTRY, SELECT_ENTRY } from './entry-rows.ts';
 import { storeFault } from './fault.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */

@@ -95,6 +95,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
+  /** The machine on which it happened; absent: this one. Only entries of a fleet store have it. */
+  readonly machine?: string;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
 }

@@ -12,6 +12,10 @@ const AT_MOST = 128;
 
 export interface LateNotesOptions {
   readonly withinMs?: number;
+  /** `overlap`: the store keeps the order of records that are sent together, so a record need not wait for the notes before it. */
+  readonly records?: 'wait' | 'overlap';
+  /** Notes that cannot be written are kept silently for this long before reads are told. */
+  readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
 
@@ -30,12 +34,25 @@ export class LateNotes implements Store {
   #waiting = new Batch();
   #leaving: Batch | undefined;
   #left: Promise<void> = Promise.resolve();
+  readonly #overlaps: boolean;
+  readonly #patienceMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #failed = false;
+  /** When the first of the failures since the last success was. */
+  #failedMs: number | undefined;
   #closed = false;
+  readonly snapshot?: () => Promise<string>;
 
   /** `peers`: all that this process has open on the same store; it joins them until it is closed. */
-  constructor(store: Store, { withinMs = WITHIN_MS, peers = new Set() }: LateNotesOptions = {}) {
+  constructor(store: Store, options: LateNotesOptions = {}) {
+    const { withinMs = WITHIN_MS, peers = new Set(), records = 'wait', patienceMs = 0 } = options;
+    this.#overlaps = records === 'overlap';
+    this.#patienceMs = patienceMs;
+    const { snapshot } = store;
+    if (snapshot !== undefined)
+      this.snapshot = async () => {
+        await this.#allWritten();
+        return snapshot();
+      };
     this.url = store.url;
     this.warnings = store.warnings;
     this.#store = store;
@@ -46,8 +63,14 @@ export class LateNotes implements Store {
 
   note(notes: Notes): Promise<void> | undefined {
     if (this.#closed) return Promise.reject(new Fault('MISUSE', 'the store was closed'));
-    if (this.#failed) return this.#written().then(() => this.#add(notes));
+    if (this.#isPastPatience()) return this.#written().then(() => this.#add(notes));
     return this.#add(notes);
+  }
+
+  /** Notes that could not be written have waited long enough, or are too many, to be silent about them. */
+  #isPastPatience(): boolean {
+    if (this.#failedMs === undefined) return false;
+    return this.#waiting.size >= AT_MOST || Date.now() - this.#failedMs >= this.#patienceMs;
   }
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
@@ -67,8 +90,21 @@ export class LateNotes implements Store {
   }
 
   async record(writes: Writes): Promise<void> {
-    await this.#allWritten();
-    return this.#store.record(writes);
+    const written = this.#allWritten();
+    if (this.#mustWait()) {
+      await written;
+      return this.#store.record(writes);
+    }
+    const recorded = this.#store.record(writes);
+    const [noted, done] = await Promise.allSettled([written, recorded]);
+    if (noted.status === 'rejected' && done.status === 'fulfilled')
+      for (const peer of this.#peers) peer.#waiting.supersede(writes);
+    return recorded;
+  }
+
+  /** False if the notes so far are with the store already, in the order they came. */
+  #mustWait(): boolean {
+    return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0);
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -141,7 +177,7 @@ export class LateNotes implements Store {
 
   #add(notes: Notes): Promise<void> | undefined {
     this.#waiting.add(notes);
-    if (this.#waiting.size >= AT_MOST) return this.#written();
+    if (this.#waiting.size >= AT_MOST && this.#failedMs === undefined) return this.#written();
     // A failure is told by the next call, which tries again.
     this.#timer ??= setTimeout(() => this.#written().catch(() => undefined), this.#withinMs);
     return undefined;
@@ -163,9 +199,9 @@ export class LateNotes implements Store {
     this.#leaving = batch;
     try {
       await this.#store.record(batch.writes());
-      this.#failed = false;
+      this.#failedMs = undefined;
     } catch (error) {
-      this.#failed = true;
+      this.#failedMs ??= Date.now();
       this.#waiting = batch.followedBy(this.#waiting);
       throw error;
     } finally {
@@ -195,6 +231,15 @@ class Batch {
       [...seen.values()].map((sighting) => ({ session, sighting })),
     );
     return { sightings, entries: this.#entries };
+  }
+
+  /** Drops what a record that came later has written or forgotten. */
+  supersede({ sightings = [], forget = [] }: Writes): void {
+    for (const { session, sighting } of sightings) this.#sightings.get(session)?.delete(sighting.key);
+    for (const { session, key } of forget) {
+      if (key === undefined) this.#sightings.delete(session);
+      else this.#sightings.get(session)?.delete(key);
+    }
   }
 
   followedBy(later: Batch): Batch {

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 
@@ -36,6 +37,11 @@ export interface Store {
   sessions(filter?: SessionFilter): Promise<readonly SessionRecord[]>;
   /** Where the journal's chain begins and ends, and how much room the store takes. */
   state(): Promise<StoreState>;
+  /**
+   * A mark of what is committed by now, for `EntryFilter.committed`. Present where numbers become visible out of order, so
+   * that a follower cannot go by them.
+   */
+  readonly snapshot?: () => Promise<string>;
   /** Removes the oldest entries up to and including a number; the chain then begins after it. Returns how many went. */
   prune(throughSeq: number): Promise<number>;
   /** Calling it twice is harmless; any other call afterwards is a Fault MISUSE. */
@@ -48,7 +54,20 @@ export interface ChainLink {
   readonly hash: string;
 }
 
+/** One chain of a journal that several writers append to, each to its own. */
+export interface ChainState {
+  readonly chain: string;
+  readonly machine: string;
+  /** Numbered within the chain. */
+  readonly head: ChainLink;
+  readonly checkpoint: ChainLink;
+  /** JSON text of other chains and their ends when this one began; the first link builds on its hash. */
+  readonly known: string;
+}
+
 export interface StoreState {
+  /** Present if every writer has a chain of its own. `head` and `checkpoint` then only say which numbers are in use. */
+  readonly chains?: readonly ChainState[];
   /** The last entry that was pruned; number 0 and 64 zeros when none was. */
   readonly checkpoint: ChainLink;
   /** The newest entry ever written. Kept apart from the entries, so that a missing end is noticed too. */
@@ -74,11 +93,20 @@ export interface Writes {
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
+  /** Before-images that a store of a fleet keeps in the same transaction as the announcement. */
+  readonly images?: AnnouncedImages;
   /** Ids of announced changes that are now settled, done or not. */
   readonly settle?: readonly string[];
   readonly session?: SessionRecord;
   /** Removes the session's record as well as its sightings. */
   readonly dropSession?: string;
+}
+
+/** The bytes that a change will displace. */
+export interface AnnouncedImages {
+  readonly shared: readonly { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }[];
+  /** Bytes that stay in the state folder of this machine: too many, or secret. */
+  readonly here: readonly Fingerprint[];
 }
 
 /** What may be lost with the process: the session then has to look again. */
@@ -90,6 +118,8 @@ export interface PendingFilter {
   readonly owner?: string;
   /** Changes that locked one of these keys, or will write it without a lock; also a folder above it or something inside it. */
   readonly keys?: readonly string[];
+  /** Only changes of files that this process can reach: of this machine, or of a workspace that machines share. */
+  readonly here?: true;
 }
 
 export interface SessionFilter {
@@ -111,6 +141,10 @@ export interface EntryFilter {
   /** Both ends included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
+  /** Only entries of this chain, as they are stored, numbered within it. For verifying. */
+  readonly chain?: string | undefined;
+  /** Only entries that were committed between two marks of `snapshot`. */
+  readonly committed?: { readonly from: string; readonly to: string };
   /** Only entries after this number; for following and for verifying in pages. */
   readonly afterSeq?: number | undefined;
   readonly beforeSeq?: number | undefined;

@@ -1,0 +1,242 @@
+import { Fault } from '../../model/fault.ts';
+import { loadPostgres, type PgClient, type PgValue, type Row } from './driver.ts';
+
+/** Every call is answered within this time, whatever the network does. */
+const DEADLINE_MS = 5000;
+/** A server that could not be reached is not tried again for this long: callers must not queue up behind it. */
+const RETRY_MS = 500;
+/** An unused connection is closed: a fleet has more processes than a server has connections. */
+const IDLE_MS = 30_000;
+const DEFAULT_SCHEMA = 'lookfirst';
+
+export interface ConnectionOptions {
+  readonly deadlineMs?: number;
+  /** Called for each round trip, with the query. For tests and measurements. */
+  readonly onQuery?: (text: string) => void;
+}
+
+/** `unsent`: the server has not seen it. `unanswered`: it may have been done. */
+type Loss = 'unsent' | 'unanswered';
+
+/**
+ * One connection, made when it is needed and again after it was lost. Queries are sent at once and answered in order, so
+ * several that are sent together cost one round trip. No query outlives its deadline.
+ */
+export class PostgresConnection {
+  readonly url: string;
+  /** The quoted name of our schema. Every query names it: a pooler does not keep a search path. */
+  readonly schema: string;
+  readonly #connectTo: () => PgClient;
+  readonly #deadlineMs: number;
+  readonly #onQuery: (text: string) => void;
+  #client: Promise<PgClient> | undefined;
+  #failure: { readonly error: Fault; readonly atMs: number } | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #running = 0;
+  #closed = false;
+
+  private constructor(url: string, connectTo: (url: string, deadlineMs: number) => PgClient, options: ConnectionOptions) {
+    const { address, schema } = readUrl(url);
+    const { deadlineMs = DEADLINE_MS, onQuery = (): void => {} } = options;
+    this.url = withoutPassword(url);
+    this.schema = `"${schema}"`;
+    this.#deadlineMs = deadlineMs;
+    this.#onQuery = onQuery;
+    this.#connectTo = () => connectTo(address, deadlineMs);
+  }
+
+  static async open(url: string, options: ConnectionOptions = {}): Promise<PostgresConnection> {
+    const connect = await loadPostgres();
+    const connectTo = (connectionString: string, deadlineMs: number): PgClient =>
+      connect({
+        connectionString,
+        pipeline: true,
+        connectionTimeoutMillis: deadlineMs,
+        query_timeout: deadlineMs,
+        application_name: 'lookfirst',
+      });
+    return new PostgresConnection(url, connectTo, options);
+  }
+
+  /**
+   * The rows of one statement. It is sent again, once, if the connection was lost before the answer: the statement must
+   * mean the same when it is done twice.
+   */
+  async query(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    if (this.#closed) throw closedFault();
+    const deadline = Date.now() + this.#deadlineMs;
+    try {
+      return await this.#send(text, values);
+    } catch (error) {
+      if (!isLost(error) || Date.now() >= deadline) throw error;
+      const again = this.#send(text, values).catch((second: unknown) => {
+        // Whatever became of the second try: the first one may have been done.
+        throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
+      });
+      return within(again, deadline - Date.now());
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#disconnect();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  async #send(text: string, values: readonly PgValue[]): Promise<readonly Row[]> {
+    const client = await this.#connected();
+    clearTimeout(this.#idle);
+    this.#running += 1;
+    this.#onQuery(text);
+    try {
+      return (await client.query(text, values)).rows;
+    } catch (error) {
+      if (!isServerError(error)) this.#drop(client);
+      throw faultOf(error, 'unanswered');
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0 && !this.#closed) this.#closeWhenIdle();
+    }
+  }
+
+  #connected(): Promise<PgClient> {
+    if (this.#client !== undefined) return this.#client;
+    const { error, atMs } = this.#failure ?? { atMs: 0 };
+    if (error !== undefined && Date.now() - atMs < RETRY_MS) return Promise.reject(error);
+    const connecting = this.#connect();
+    this.#client = connecting;
+    connecting.catch(() => {
+      if (this.#client === connecting) this.#client = undefined;
+    });
+    return connecting;
+  }
+
+  async #connect(): Promise<PgClient> {
+    const client = this.#connectTo();
+    client.on('error', () => this.#drop(client));
+    client.on('end', () => this.#drop(client));
+    try {
+      await client.connect();
+      this.#failure = undefined;
+      return client;
+    } catch (cause) {
+      const error = faultOf(cause, 'unsent');
+      this.#failure = { error, atMs: Date.now() };
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The next query makes a new connection. */
+  #drop(client: PgClient): void {
+    void this.#client?.then(
+      (current) => {
+        if (current === client) this.#client = undefined;
+      },
+      () => undefined,
+    );
+  }
+
+  #closeWhenIdle(): void {
+    this.#idle = setTimeout(() => void this.#disconnect(), IDLE_MS);
+    this.#idle.unref();
+  }
+
+  async #disconnect(): Promise<void> {
+    clearTimeout(this.#idle);
+    const client = this.#client;
+    this.#client = undefined;
+    // A server that does not answer does not hear that we leave, either.
+    await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(() => undefined);
+  }
+}
+
+/** True if the server may have done what this error was the answer to. */
+export function mayBeDone(error: unknown): boolean {
+  return lossOf(error) === 'unanswered';
+}
+
+function isLost(error: unknown): boolean {
+  return lossOf(error) !== undefined;
+}
+
+function lossOf(error: unknown): Loss | undefined {
+  if (!(error instanceof Fault)) return undefined;
+  return error.reason === 'unsent' || error.reason === 'unanswered' ? error.reason : undefined;
+}
+
+export function closedFault(): Fault {
+  return new Fault('MISUSE', 'the store was closed');
+}
+
+/** Errors of the server have a code of five characters; the connection is as good as before. */
+function isServerError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
+}
+
+/** Class 57P: the server ends, or ended this connection. */
+function isShutdown(code: string): boolean {
+  return code.startsWith('57P');
+}
+
+const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: string }>> = {
+  LF001: { reason: 'lease', text: 'another process took over the lease of this file' },
+  LF002: { reason: 'lost', text: 'the fleet store went back in time: it was restored from a backup while in use' },
+  '28': { reason: 'refused', text: 'the fleet store refused the user name or password' },
+  '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist' },
+  '42501': { reason: 'read-only', text: 'the user of the fleet store has no permission for this' },
+  '53100': { reason: 'full', text: 'the disk of the fleet store is full' },
+  '25006': { reason: 'read-only', text: 'the fleet store is read-only' },
+};
+
+function faultOf(cause: unknown, loss: Loss): Fault {
+  if (cause instanceof Fault) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const known = 'severity' in Object(cause) ? (WORDS[code] ?? WORDS[code.slice(0, 2)]) : undefined;
+  if (known !== undefined)
+    return new Fault('STORE_FAILED', `${known.text} (${message})`, { cause, reason: known.reason });
+  if (isServerError(cause))
+    return new Fault('STORE_FAILED', `the fleet store failed: ${message}`, { cause, reason: 'failed' });
+  const what = loss === 'unsent' ? 'cannot be reached' : 'does not answer';
+  return new Fault('STORE_FAILED', `the fleet store ${what}: ${message}`, { cause, reason: loss });
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Fault('STORE_FAILED', 'the fleet store does not answer', { reason: 'unanswered' });
+    timer = setTimeout(() => reject(error), Math.max(ms, 0));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The address for the driver, and our own part of the URL: `?schema=NAME`. */
+function readUrl(url: string): { readonly address: string; readonly schema: string } {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch (cause) {
+    throw new Fault('CONFIG_INVALID', 'the URL of the store cannot be read: use postgres://user@host/database', {
+      cause,
+    });
+  }
+  const schema = parsed.searchParams.get('schema') ?? DEFAULT_SCHEMA;
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
+    throw new Fault('CONFIG_INVALID', `a schema is named by small letters, digits and _: ${JSON.stringify(schema)}`);
+  parsed.searchParams.delete('schema');
+  return { address: parsed.href, schema };
+}
+
+/** The URL is shown in messages. */
+function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, '$1@').replace(/([?&]password=)[^&]*/, '$1…');
+}

@@ -1,0 +1,58 @@
+import { Fault } from '../../model/fault.ts';
+
+/** A row by column name. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export type PgValue = string | number | null | Uint8Array | readonly string[] | readonly Uint8Array[];
+
+/** The part of a client of `pg` that we use. */
+export interface PgClient {
+  connect(): Promise<unknown>;
+  query(text: string, values: readonly PgValue[]): Promise<{ readonly rows: readonly Row[] }>;
+  end(): Promise<unknown>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+}
+
+export interface PgOptions {
+  readonly connectionString: string;
+  /** Several queries may be under way at once; the server answers them in order. */
+  readonly pipeline: true;
+  readonly connectionTimeoutMillis: number;
+  /** The client's own deadline: a network that is frozen gives no error. */
+  readonly query_timeout: number;
+  readonly application_name: string;
+  readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
+}
+
+interface PgDriver {
+  readonly Client: new (options: PgOptions) => PgClient;
+  readonly types: PgOptions['types'];
+}
+
+/** The type of bigint columns. Our numbers stay far below 2^53. */
+const INT8 = 20;
+
+/** Loads `pg`, which is installed only by users of this store. */
+export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
+  const { Client, types } = await installedDriver();
+  const parsers = {
+    getTypeParser: (oid: number, format?: string): ((text: string) => unknown) =>
+      oid === INT8 ? Number : types.getTypeParser(oid, format),
+  };
+  return (options) => new Client({ ...options, types: parsers });
+}
+
+async function installedDriver(): Promise<PgDriver> {
+  // Not a literal: the package has no type declarations, and bundlers must not look for it.
+  const name: string = 'pg';
+  try {
+    const loaded = (await import(name)) as { readonly default: PgDriver };
+    return loaded.default;
+  } catch (cause) {
+    throw new Fault('CONFIG_INVALID', 'a postgres: store needs the package pg: run "npm install pg"', {
+      cause,
+      reason: 'driver',
+    });
+  }
+}

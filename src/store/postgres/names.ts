@@ -1,0 +1,104 @@
+import { Fault } from '../../model/fault.ts';
+
+/** Fields whose text, or list of texts, names a file or folder of a workspace. */
+const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
+
+/** A root of this machine and the workspace that it is. */
+export interface Place {
+  readonly root: string;
+  readonly workspace: string;
+}
+
+/**
+ * Paths as a fleet knows them. `/repo` on two machines may be one workspace or two, and only the operator knows: a root with a
+ * workspace name is stored as `workspace:NAME`, every other path as `machine:ID/path`. Paths that mean nothing on this
+ * machine come back as they are stored.
+ */
+export class Names {
+  /** Undefined: paths are stored as they are. */
+  readonly machine: string | undefined;
+  /** Longest root first: roots may lie inside each other. */
+  #places: readonly Place[] = [];
+
+  constructor(machine?: string) {
+    this.machine = machine;
+  }
+
+  get places(): readonly Place[] {
+    return this.#places;
+  }
+
+  set places(places: readonly Place[]) {
+    this.#places = [...places].sort((a, b) => b.root.length - a.root.length);
+  }
+
+  /** The name of this machine in rows. */
+  get here(): string {
+    return this.machine ?? 'here';
+  }
+
+  /** The name of a path of this machine for the whole fleet. */
+  stored(path: string): string {
+    if (this.machine === undefined || !path.startsWith('/')) return path;
+    const place = this.#places.find(({ root }) => isIn(path, root));
+    if (place !== undefined) return `workspace:${place.workspace}${below(path, place.root)}`;
+    return `machine:${this.machine}${below(path, '/')}`;
+  }
+
+  /** The path on this machine that has this name, or the name itself if there is none. */
+  local(name: string): string {
+    if (this.machine === undefined || name.startsWith('/')) return name;
+    const [, kind, id, rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(name) ?? [];
+    if (kind === 'machine') return id === this.machine ? rest || '/' : name;
+    const place = this.#places.find(({ workspace }) => workspace === id);
+    if (kind !== 'workspace' || place === undefined) return name;
+    return place.root === '/' ? rest || '/' : place.root + rest;
+  }
+
+  /** A value of JSON with all its paths stored. */
+  storedIn<T>(value: T): T {
+    return this.machine === undefined ? value : mapped(value, (path) => this.stored(path));
+  }
+
+  localIn<T>(value: T): T {
+    return this.machine === undefined ? value : mapped(value, (path) => this.local(path));
+  }
+}
+
+/** A workspace is named by a word that fits into a path. */
+export function checkWorkspaceName(name: string): void {
+  if (/^[A-Za-z0-9][\w.@+-]{0,99}$/.test(name)) return;
+  throw new Fault(
+    'CONFIG_INVALID',
+    `a workspace is named by letters, digits and . _ @ + -, at most 100: ${JSON.stringify(name)}`,
+  );
+}
+
+function isIn(path: string, root: string): boolean {
+  return path === root || root === '/' || path.startsWith(`${root}/`);
+}
+
+/** The rest of a path, which is empty or begins with a slash. */
+function below(path: string, root: string): string {
+  if (path === root) return '';
+  return root === '/' ? path : path.slice(root.length);
+}
+
+function mapped<T>(value: T, path: (path: string) => string): T {
+  // Only texts in known fields change, so the type stays.
+  return mappedValue(value, path) as T;
+}
+
+function mappedValue(value: unknown, path: (path: string) => string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => mappedValue(each, path));
+  const copy: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value))
+    copy[name] = PATH_FIELDS.has(name) ? mappedPaths(member, path) : mappedValue(member, path);
+  return copy;
+}
+
+function mappedPaths(value: unknown, path: (path: string) => string): unknown {
+  if (typeof value === 'string') return path(value);
+  return Array.isArray(value) ? value.map((each) => mappedPaths(each, path)) : mappedValue(value, path);
+}

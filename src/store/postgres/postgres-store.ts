@@ -1,0 +1,417 @@
+import { randomBytes } from 'node:crypto';
+import type { Awaitable } from '../../model/awaitable.ts';
+import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { CHAIN_START, canonicalJson } from '../chain.ts';
+import { column, fromColumn } from '../column-text.ts';
+import { entryFrom, entryValues, touchedKeys } from '../entry-columns.ts';
+import { LateNotes } from '../late-notes.ts';
+import { matchesPending } from '../pending-match.ts';
+import { sightingFrom, sightingText } from '../sighting-text.ts';
+import type {
+  ChainState,
+  EntryFilter,
+  Notes,
+  PendingFilter,
+  SessionFilter,
+  Store,
+  StoreState,
+  Writes,
+} from '../store.ts';
+import { type ConnectionOptions, closedFault, PostgresConnection } from './connection.ts';
+import type { Row } from './driver.ts';
+import { entriesQuery } from './entries-query.ts';
+import { Names } from './names.ts';
+import { dayOf, makePartitions, migrate } from './schema.ts';
+import { SeenCache, TRUSTED_MS } from './seen-cache.ts';
+
+/** Entries pruned in one transaction. */
+const PRUNE_STEP = 20_000;
+/** How long notes wait for the server to come back before reads say that they are not noted. */
+const PATIENCE_MS = 60_000;
+
+/** What a store needs to know of the process that uses it. */
+export interface StoreContext {
+  readonly names: Names;
+  /** Names the process in announced changes. */
+  readonly owner: string;
+  /** Workspaces that several machines write to. */
+  readonly sharedRoots: () => readonly string[];
+  /** The fences of the leases under which keys are held. */
+  readonly fencesOf: (keys: readonly string[]) => readonly Fence[];
+  /** The writer's chain; a new one unless it is named. */
+  readonly chain?: string;
+}
+
+export interface Fence {
+  readonly slot: number;
+  readonly fence: number;
+}
+
+/** Opens the store that a `postgres:` URL names, and makes or updates its schema. */
+export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
+  const db = await PostgresConnection.open(url, options);
+  try {
+    await prepare(db);
+    return withNotes(new PostgresStore(db, aloneContext()));
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The schema, up to date, with room for the entries of the next days. */
+export async function prepare(db: PostgresConnection): Promise<void> {
+  await migrate(db);
+  await makePartitions(db, Date.now());
+}
+
+/** The store as its users get it: what nobody waits for is sent together. */
+export function withNotes(store: PostgresStore): Store {
+  return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
+}
+
+function aloneContext(): StoreContext {
+  return { names: new Names(), owner: 'store', sharedRoots: () => [], fencesOf: () => [] };
+}
+
+/**
+ * One store for many machines. A record is one call of a server function: one round trip, one transaction. The store appends
+ * to a hash chain of its own, and records are sent in order on one connection.
+ */
+export class PostgresStore implements Store {
+  readonly url: string;
+  readonly warnings: readonly string[] = [];
+  readonly chain: string;
+  readonly #db: PostgresConnection;
+  readonly #context: StoreContext;
+  readonly #seen = new SeenCache();
+  readonly #loading = new Map<string, Promise<void>>();
+  /** Fences under which changes were announced, until they are settled. */
+  readonly #fences = new Map<string, readonly Fence[]>();
+  #records = 0;
+  /** The last number of our chain that the server has confirmed. */
+  #acknowledged = 0;
+  #partitionsThrough: number;
+  #poll: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(db: PostgresConnection, context: StoreContext) {
+    this.#db = db;
+    this.#context = context;
+    this.url = db.url;
+    this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
+    this.#partitionsThrough = dayOf(Date.now()) + 1;
+  }
+
+  recall(session: string, key: string): Awaitable<Sighting | undefined> {
+    if (this.#closed) throw closedFault();
+    const known = this.#seen.recall(session, key, 'checked');
+    return known === undefined ? this.#load(session, key) : known.sighting;
+  }
+
+  /** Never from the cache: every change is judged by what this returns. */
+  async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
+    if (keys.length === 0) return new Map();
+    const rows = await this.#query(
+      `select key, seen, machine from ${this.#s}.sightings where session = $1 and key = any($2::text[])`,
+      [column(session), keys.map((key) => column(this.#names.stored(key)))],
+    );
+    const found = rows.map((row) => this.#sighting(row));
+    return new Map(found.map((sighting) => [sighting.key, sighting]));
+  }
+
+  async sightings(session: string): Promise<readonly Sighting[]> {
+    const rows = await this.#query(
+      `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
+      [column(session)],
+    );
+    return rows.map((row) => this.#sighting(row));
+  }
+
+  async record(writes: Writes): Promise<void> {
+    if (this.#closed) throw closedFault();
+    const { images } = writes;
+    const body = JSON.stringify(this.#recordOf(writes));
+    const hashes = images?.shared.map(({ fingerprint }) => fingerprint.sha256);
+    const bodies = images?.shared.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    this.#seen.apply(writes);
+    try {
+      const [row] = await this.#query(`select ${this.#s}.lf_record($1::text::json, $2::text[], $3::bytea[]) as n`, [
+        body,
+        hashes ?? null,
+        bodies ?? null,
+      ]);
+      this.#acknowledged = Math.max(this.#acknowledged, Number(row?.['n']));
+    } catch (error) {
+      this.#seen.doubt(writes);
+      throw error;
+    }
+    for (const change of writes.settle ?? []) this.#fences.delete(change);
+    this.#makeRoomForTomorrow();
+  }
+
+  note(notes: Notes): Promise<void> {
+    return this.record(notes);
+  }
+
+  async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+    const { text, values } = entriesQuery(this.#s, this.#names, filter);
+    const entries = (await this.#query(text, values)).map(entryFrom);
+    return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
+  }
+
+  async lastChange(key: string): Promise<Entry | undefined> {
+    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
+  }
+
+  async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
+    const where = filter.here === true ? 'where machine = $1 or roots && $2::text[]' : '';
+    const shared = this.#context.sharedRoots().map((root) => column(this.#names.stored(root)));
+    const values = filter.here === true ? [this.#names.here, shared] : [];
+    const rows = await this.#query(`select announced from ${this.#s}.pending ${where} order by n`, values);
+    // Written by `record`, here and below.
+    const all = rows.map((row) => this.#names.localIn(JSON.parse(String(row['announced'])) as PendingChange));
+    return all.filter((pending) => matchesPending(pending, filter));
+  }
+
+  async session(id: string): Promise<SessionRecord | undefined> {
+    const [row] = await this.#query(`select record from ${this.#s}.sessions where id = $1`, [column(id)]);
+    return row === undefined ? undefined : this.#session(row);
+  }
+
+  async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
+    const where = roots === undefined ? '' : 'where root = any($1::text[])';
+    const values = roots === undefined ? [] : [roots.map((root) => column(this.#names.stored(root)))];
+    const rows = await this.#query(
+      `select record from ${this.#s}.sessions ${where} order by last_ms desc`,
+      values,
+    );
+    return rows.map((row) => this.#session(row));
+  }
+
+  async state(): Promise<StoreState> {
+    const [[size], rows] = await Promise.all([
+      this.#query(
+        `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes from pg_class
+         where relnamespace = $1::text::regnamespace and relkind = 'r'`,
+        [this.#s],
+      ),
+      this.#query(`select * from ${this.#s}.chains order by seq`),
+    ]);
+    const chains = rows.map(chainState);
+    const cut = Math.max(0, ...rows.map((row) => Number(row['checkpoint_seq'])));
+    const cutRow = rows.find((row) => Number(row['checkpoint_seq']) === cut);
+    const last = rows.at(-1);
+    return {
+      chains,
+      checkpoint: cut === 0 ? CHAIN_START : { seq: cut, hash: String(cutRow?.['checkpoint_hash']) },
+      head: last === undefined ? CHAIN_START : { seq: Number(last['seq']), hash: String(last['hash']) },
+      witness: undefined,
+      bytes: Number(size?.['bytes']),
+    };
+  }
+
+  readonly snapshot = async (): Promise<string> => {
+    const [row] = await this.#query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
+    return String(row?.['mark']);
+  };
+
+  async prune(throughSeq: number): Promise<number> {
+    for (let pruned = 0; ; ) {
+      const [row] = await this.#query(`select ${this.#s}.lf_prune($1, $2, $3) as gone`, [
+        throughSeq,
+        dayOf(Date.now()),
+        PRUNE_STEP,
+      ]);
+      const gone = Number(row?.['gone']);
+      pruned += gone;
+      if (gone < PRUNE_STEP) return pruned;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    clearInterval(this.#poll);
+    // A chain that a crash has ended is not marked: the mark is a courtesy to people who read the list.
+    if (this.#acknowledged > 0)
+      await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
+    this.#closed = true;
+    await this.#db.close();
+  }
+
+  get #s(): string {
+    return this.#db.schema;
+  }
+
+  get #names(): Names {
+    return this.#context.names;
+  }
+
+  #query(...query: Parameters<PostgresConnection['query']>): Promise<readonly Row[]> {
+    if (this.#closed) return Promise.reject(closedFault());
+    return this.#db.query(...query);
+  }
+
+  /** Fetches all that a session has seen; then reads of it wait for nothing. */
+  async #load(session: string, key: string): Promise<Sighting | undefined> {
+    let loading = this.#loading.get(session);
+    if (loading === undefined) {
+      loading = this.#fill(session).finally(() => this.#loading.delete(session));
+      this.#loading.set(session, loading);
+    }
+    try {
+      await loading;
+    } catch (error) {
+      // A read destroys nothing, so what was known last will do until the server answers again.
+      const stale = this.#seen.recall(session, key, 'stale');
+      if (stale === undefined) throw error;
+      return stale.sighting;
+    }
+    return this.#seen.recall(session, key, 'stale')?.sighting;
+  }
+
+  async #fill(session: string): Promise<void> {
+    this.#seen.fill(session, await this.sightings(session));
+    if (this.#poll !== undefined) return;
+    this.#poll = setInterval(() => void this.#checkWriters(), TRUSTED_MS);
+    this.#poll.unref();
+  }
+
+  /** Drops the sessions for which another process has written since. */
+  async #checkWriters(): Promise<void> {
+    const due = this.#seen.due();
+    if (due.length === 0) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+      return;
+    }
+    try {
+      const rows = await this.#query(
+        `select id from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
+        [due.map(column), this.chain],
+      );
+      this.#seen.keepOnly(new Set(rows.map((row) => fromColumn(String(row['id'])))));
+    } catch (error) {
+      // Not checked: the next recall asks the server itself.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  /** The JSON that `lf_record` takes. */
+  #recordOf(writes: Writes): object {
+    const { ifPending, dropSession, forget = [], sightings = [], settle = [], announce, session, images } = writes;
+    const names = this.#names;
+    const entries = (writes.entries ?? []).map((entry) => this.#entryOf(entry));
+    const newest = new Map(
+      sightings.map(({ session: by, sighting }) => [`${by}\0${sighting.key}`, { by, sighting }]),
+    );
+    const fences = this.#fencesFor(writes);
+    const seenBy = [...sightings, ...forget].map(({ session: by }) => column(by));
+    return {
+      chain: this.chain,
+      machine: names.here,
+      owner: this.#context.owner,
+      now: Date.now(),
+      acknowledged: this.#acknowledged,
+      ...(isDurable(writes) ? {} : { durable: 'no' }),
+      ...(entries.length === 0 ? {} : { record: ++this.#records }),
+      entries,
+      ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
+      ...(fences.length === 0 ? {} : { fences }),
+      ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
+      ...given('forget', forget, ({ session: by, key }) => ({
+        s: column(by),
+        ...(key === undefined ? {} : { k: column(names.stored(key)) }),
+      })),
+      ...given('sightings', [...newest.values()], ({ by, sighting }) => ({
+        s: column(by),
+        k: column(names.stored(sighting.key)),
+        v: sightingText(sighting),
+      })),
+      ...given('seenBy', [...new Set(seenBy)], (id) => id),
+      ...given('settle', settle, column),
+      ...(announce === undefined ? {} : { announce: this.#announceOf(announce) }),
+      ...(session === undefined ? {} : { session: this.#sessionOf(session) }),
+      ...given('here', images?.here ?? [], ({ sha256, size }) => ({ h: sha256, z: size })),
+    };
+  }
+
+  /** Fences are asked for when a change becomes part of the journal: until then it can be taken back. */
+  #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
+    if (announce !== undefined) {
+      const held = this.#context.fencesOf(announce.locked ?? []);
+      if (held.length > 0) this.#fences.set(announce.change, held);
+      return held;
+    }
+    return entries.length === 0 ? [] : settle.flatMap((change) => this.#fences.get(change) ?? []);
+  }
+
+  #entryOf(entry: NewEntry): object {
+    const stored = this.#storedEntry(entry);
+    const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
+    return { a, k, s, r, p, c, t, j: canonicalJson(stored), o: touchedKeys(stored) };
+  }
+
+  #announceOf(announce: PendingChange): object {
+    const text = JSON.stringify(this.#names.storedIn(announce));
+    return { c: column(announce.change), r: [column(this.#names.stored(announce.entry.root))], t: text };
+  }
+
+  #sessionOf(session: SessionRecord): object {
+    const stored = this.#names.storedIn(session);
+    return { i: column(session.id), r: column(stored.root), t: JSON.stringify(stored), l: session.lastMs };
+  }
+
+  #session(row: Row): SessionRecord {
+    return this.#names.localIn(JSON.parse(String(row['record'])) as SessionRecord);
+  }
+
+  /** Stamps are of the machine that took them. */
+  #sighting(row: Row): Sighting {
+    const key = this.#names.local(fromColumn(String(row['key'])));
+    const sighting = sightingFrom(key, String(row['seen']));
+    return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };
+  }
+
+  #storedEntry(entry: NewEntry): NewEntry {
+    const { machine } = this.#names;
+    return machine === undefined ? entry : { ...this.#names.storedIn(entry), machine };
+  }
+
+  #localEntry(entry: Entry): Entry {
+    if (this.#names.machine === undefined) return entry;
+    const { machine, ...rest } = this.#names.localIn(entry);
+    return machine === undefined || machine === this.#names.machine ? rest : { ...rest, machine };
+  }
+
+  #makeRoomForTomorrow(): void {
+    const today = dayOf(Date.now());
+    if (today < this.#partitionsThrough) return;
+    this.#partitionsThrough = today + 1;
+    // Without a partition, entries go to the table for all other days.
+    makePartitions(this.#db, Date.now()).catch(() => undefined);
+  }
+}
+
+/** What can be had again by looking again may be lost in a power cut of the server. */
+function isDurable({ announce, settle, session, dropSession, entries = [] }: Writes): boolean {
+  if (announce !== undefined || settle !== undefined || session !== undefined || dropSession !== undefined) return true;
+  return entries.some(({ kind }) => kind !== 'read');
+}
+
+function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {
+  return list.length === 0 ? {} : { [name]: list.map((each) => map(each)) };
+}
+
+function chainState(row: Row): ChainState {
+  return {
+    chain: String(row['chain']),
+    machine: String(row['machine']),
+    head: { seq: Number(row['n']), hash: String(row['hash']) },
+    checkpoint: { seq: Number(row['checkpoint_n']), hash: String(row['checkpoint_hash']) },
+    known: String(row['known']),
+  };
+}

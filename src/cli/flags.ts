@@ -33,7 +33,9 @@ export function addCommonFlags(command: Command): Command {
     .addOption(
       new Option('--color <when>', 'colour the answer').choices(['auto', 'always', 'never']).default('auto'),
     )
-    .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
+    .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
+    .addOption(new Option('--workspace <name>', 'the name of this workspace on every machine').hideHelp())
+    .addOption(new Option('--shared-workspace', 'other machines write to this workspace too').hideHelp())
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES).hideHelp())
     .addOption(new Option('--dialect <name>', 'dialect of the tools').choices(DIALECTS).hideHelp())

@@ -118,7 +118,7 @@ async function planOf(
   const surroundings = { env, platform, cwd: process.cwd() };
   if (env['LOOKFIRST_SESSION'] && !isSessionId(env['LOOKFIRST_SESSION']))
     throw new Fault('CONFIG_INVALID', 'LOOKFIRST_SESSION must be up to 200 printable characters');
-  const { home, store } = placesOf(surroundings, request);
+  const places = placesOf(surroundings, request);
   const policyFile = policyTextOf(surroundings, request);
   const folders = request.folders.length === 0 ? ['.'] : request.folders;
   const roots = await rootsOf(
@@ -129,8 +129,7 @@ async function planOf(
   return {
     workspace: {
       roots,
-      home,
-      store,
+      ...places,
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
       ...(request.readOnly ? { policy: { readOnly: true } } : {}),

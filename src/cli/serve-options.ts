@@ -11,6 +11,8 @@ export interface ServeRequest {
   readonly preset?: PresetName;
   readonly session?: string;
   readonly store?: string;
+  readonly workspace?: string;
+  readonly sharedWorkspace?: boolean;
   readonly policy?: string;
   readonly readOnly: boolean;
   /** As typed. */
@@ -36,7 +38,9 @@ MCP server on the given folders, over stdio (default: the roots of the client, e
   --preset NAME    ${PRESET_NAMES.join(', ')}
   --policy FILE    policy file (default: lookfirst.json in the state folder)
   --session ID     the session of every call that names none
-  --store URL      memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)
+  --store URL      memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)
+  --workspace NAME the name of this workspace on every machine (postgres: only)
+  --shared-workspace  other machines write to these folders too (postgres: only)
   --read-only      offer no tool that changes files
   --read-only-root DIR  a folder that may be read and not changed (repeatable)
   --allow-commands offer the tool that runs commands, in a sandbox
@@ -71,16 +75,21 @@ const VALUED: Readonly<Record<string, Take>> = {
     values.store = value;
     return undefined;
   },
+  '--workspace': (values, value) => {
+    values.workspace = value;
+    return undefined;
+  },
   '--policy': (values, value) => {
     values.policy = value;
     return undefined;
   },
 };
 
-const SWITCHES: Readonly<Record<string, 'readOnly' | 'allowCommands' | 'showConfig'>> = {
+const SWITCHES: Readonly<Record<string, 'readOnly' | 'allowCommands' | 'showConfig' | 'sharedWorkspace'>> = {
   '--read-only': 'readOnly',
   '--allow-commands': 'allowCommands',
   '--show-config': 'showConfig',
+  '--shared-workspace': 'sharedWorkspace',
 };
 
 // What people look for first comes first: it wins where two names are as near.

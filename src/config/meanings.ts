@@ -1,6 +1,6 @@
 import type { Policy } from '../model/policy.ts';
 
-type Grouped = 'journal' | 'commands' | 'hooks';
+type Grouped = 'journal' | 'images' | 'commands' | 'hooks';
 
 /** What each setting of a policy means, in one sentence; those of a group by their dotted names. */
 type Meanings = Readonly<
@@ -44,6 +44,8 @@ export const MEANINGS: Meanings = {
   sessionIdleMs: 'milliseconds after which an idle unnamed session is forgotten',
   'journal.quotaBytes': 'room for before-images (0 = no limit)',
   'journal.retentionMs': 'milliseconds for which entries are kept (0 = for ever)',
+  'images.secrets':
+    'before-images of secret files in a fleet store: here (only on the machine of the change) or shared',
   'commands.writes': "what becomes of a command's writes: judged, apply, seen-only or discard",
   'commands.network': 'whether a confined command may use the network',
   'commands.scratch': 'folders that commands use directly: not layered, not journalled',

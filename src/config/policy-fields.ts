@@ -59,6 +59,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   lockTimeoutMs: AMOUNT,
   sessionIdleMs: POSITIVE,
   journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
+  images: { kind: 'object', fields: { secrets: choice('here', 'shared') } },
   commands: {
     kind: 'object',
     fields: {

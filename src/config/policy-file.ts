@@ -4,9 +4,12 @@ import { isRecord } from '../model/record.ts';
 import { nearest } from './nearest.ts';
 import { BYPASS_PARTS, type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
-/** Single fields of a policy; `journal`, `commands` and `hooks` by their own fields. */
-export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
+/** Single fields of a policy; `journal`, `images`, `commands` and `hooks` by their own fields. */
+export type PolicyOverrides = Partial<
+  Omit<Policy, 'preset' | 'journal' | 'images' | 'commands' | 'hooks'>
+> & {
   readonly journal?: Partial<Policy['journal']>;
+  readonly images?: Partial<Policy['images']>;
   readonly commands?: Partial<Policy['commands']>;
   readonly hooks?: Partial<Policy['hooks']>;
 };

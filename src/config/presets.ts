@@ -91,6 +91,7 @@ const DEFAULT: Policy = {
   lockTimeoutMs: 5000,
   sessionIdleMs: 7 * DAY_MS,
   journal: { quotaBytes: 1024 * MEBIBYTE, retentionMs: 30 * DAY_MS },
+  images: { secrets: 'here' },
   commands: COMMANDS,
   mode: 'enforce',
   hooks: { shell: 'layer', snapshot: 'auto', outside: 'pass' },

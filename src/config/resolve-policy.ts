@@ -33,12 +33,13 @@ function presetOf(name: string): Policy {
 
 function override(policy: Policy, overrides: PolicyOverrides | undefined): Policy {
   if (overrides === undefined) return policy;
-  const { journal, commands, hooks, protected: globs, ...fields } = overrides;
+  const { journal, images, commands, hooks, protected: globs, ...fields } = overrides;
   return {
     ...policy,
     ...fields,
     protected: globs === undefined ? policy.protected : adjustGlobs(policy.protected, globs),
     journal: { ...policy.journal, ...journal },
+    images: { ...policy.images, ...images },
     commands: { ...policy.commands, ...commands },
     hooks: { ...policy.hooks, ...hooks },
   };

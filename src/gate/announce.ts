@@ -5,7 +5,7 @@ import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Writes } from '../store/store.ts';
-import { keepImages } from './keep-images.ts';
+import { imagesToAnnounce, keepImages } from './keep-images.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
 
@@ -26,7 +26,12 @@ export async function announce(
   entries: readonly NewEntry[] = [],
 ): Promise<boolean> {
   try {
-    await world.store.record({ announce: pending, ...(entries.length === 0 ? {} : { entries }) });
+    const images = await imagesToAnnounce(world, pending.entry.effects ?? []);
+    await world.store.record({
+      announce: pending,
+      ...(entries.length === 0 ? {} : { entries }),
+      ...(images === undefined ? {} : { images }),
+    });
     return true;
   } catch (error) {
     return goOnUnrecorded(world, nothingChanged(error));

@@ -17,7 +17,7 @@ const MAX_SCANNED = 5000;
  * bound: what is no longer here only makes a refusal say less, never a verdict go another way than STALE.
  */
 export class Baselines {
-  readonly #images: Images;
+  readonly #images: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly #share: boolean;
   readonly #recent = new Map<string, Uint8Array>();
   #bytes = 0;
@@ -28,7 +28,7 @@ export class Baselines {
   #sharing: Promise<unknown> = Promise.resolve();
 
   /** `share`: also keep them where other processes and later starts find them. */
-  constructor(images: Images, options: { readonly share: boolean }) {
+  constructor(images: Pick<Images, 'has' | 'read' | 'keepBytes'>, options: { readonly share: boolean }) {
     this.#images = images;
     this.#share = options.share;
   }

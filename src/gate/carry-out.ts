@@ -86,6 +86,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
       return { ok: true, ...id, dryRun: false, results };
     }
   } catch (error) {
+    if (isUnanswered(error)) throw keptAsDone(error);
     throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }
   const left = await takeBack(world, { work, done, change: announced ? change : undefined });
@@ -190,6 +191,19 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
     for (const { key } of sightings) gone.delete(key);
   }
   return [...gone];
+}
+
+/**
+ * The store may have recorded the change before its answer was lost. The files stay as they are: taking them back would
+ * contradict the journal if it did, and a later look at the files settles the change if it did not.
+ */
+function isUnanswered(error: unknown): error is Fault {
+  return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
+}
+
+function keptAsDone(error: Fault): Fault {
+  const message = `${error.message}; the change was made, and it is not known whether it was recorded: read the files again`;
+  return new Fault(error.code, message, { cause: error, reason: 'unanswered' });
 }
 
 interface Taking {

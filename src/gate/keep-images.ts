@@ -1,3 +1,9 @@
+import { hash } from 'node:crypto';
+import { readSnapshot } from '../disk/read.ts';
+import type { Effect } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { AnnouncedImages } from '../store/store.ts';
+import { isSecretPath } from '../text/secrets.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
 
@@ -8,4 +14,58 @@ export async function keepImages(world: World, displaced: readonly Displaced[]):
     world.baselines.kept(sha256);
   }
   if (world.policy.durability === 'full') await world.images.sync(displaced.map(({ sha256 }) => sha256));
+}
+
+/** Before-images that fit into one announcement; more are kept one by one before it. */
+const MAX_ANNOUNCED_BYTES = 16 << 20;
+
+/**
+ * The before-images of a change, for a store that keeps them in the same transaction as the announcement. Undefined where
+ * images are kept after the change.
+ */
+export async function imagesToAnnounce(
+  world: World,
+  effects: readonly Effect[],
+): Promise<AnnouncedImages | undefined> {
+  const { images } = world;
+  if (images.placeOf === undefined) return undefined;
+  const shared = new Map<string, AnnouncedImages['shared'][number]>();
+  const here = new Map<string, Fingerprint>();
+  let total = 0;
+  for (const effect of effects) {
+    const fingerprint = displacedBy(effect);
+    if (fingerprint === undefined || shared.has(fingerprint.sha256)) continue;
+    if (images.placeOf(fingerprint, isSecretPath(effect.relative) ? 'secret' : 'plain') === 'here') {
+      here.set(fingerprint.sha256, fingerprint);
+      continue;
+    }
+    const bytes = await bytesOf(world, effect.key, fingerprint);
+    if (bytes === undefined) continue;
+    total += bytes.byteLength;
+    if (total > MAX_ANNOUNCED_BYTES) await images.keepBytes(bytes, fingerprint);
+    else shared.set(fingerprint.sha256, { fingerprint, bytes });
+  }
+  return { shared: [...shared.values()], here: [...here.values()] };
+}
+
+/** What only moves is not displaced. */
+function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
+  return before.kind === 'file' && movedTo === undefined ? before.fingerprint : undefined;
+}
+
+/** Undefined if the file was changed a moment ago: whatever is displaced is then kept after the change. */
+async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
+  const bytes = world.baselines.peek(fingerprint) ?? (await bytesAt(world, key));
+  return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;
+}
+
+async function bytesAt(world: World, key: string): Promise<Uint8Array | undefined> {
+  const outcome = world.workspace.locate(key, 'status', 'parents');
+  if (!outcome.ok) return undefined;
+  try {
+    const snapshot = await readSnapshot(outcome.located.place, { clock: world.disk.clock });
+    return 'problem' in snapshot ? undefined : snapshot.bytes;
+  } finally {
+    outcome.located.place.dir.close();
+  }
 }

@@ -30,7 +30,7 @@ const FORGOTTEN_MS = 24 * 60 * 60_000;
 export async function recoverWorld(world: World): Promise<void> {
   // Before the cleaning up: whoever dies between the two is the next start's.
   const orphans: PendingChange[] = [];
-  for (const pending of await world.store.pending())
+  for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);
   world.cleanUp();
   for (const orphan of orphans) await recoverOne(world, orphan);
@@ -57,7 +57,7 @@ export async function lockKeys(
   let left: readonly PendingChange[];
   let seen: ReadonlyMap<string, Sighting> | undefined;
   try {
-    [left, seen] = await Promise.all([world.store.pending({ keys }), ledger?.recallMany(keys)]);
+    [left, seen] = await Promise.all([world.store.pending({ keys, here: true }), ledger?.recallMany(keys)]);
   } catch (error) {
     release();
     throw nothingChanged(error);

@@ -34,12 +34,12 @@ export async function runSteps(
   steps: readonly Step[],
   done: DoneStep[],
 ): Promise<Refusal | undefined> {
-  if (world.disk.batch === undefined) return runAll(steps, done);
+  if (world.disk.batch === undefined) return runAll(world, steps, done);
   try {
     world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
     for (const step of steps) await step.stage?.();
     await syncAll(world, steps);
-    const refusal = await runAll(steps, done);
+    const refusal = await runAll(world, steps, done);
     if (refusal === undefined) await syncAll(world, steps);
     return refusal;
   } finally {
@@ -48,8 +48,13 @@ export async function runSteps(
   }
 }
 
-async function runAll(steps: readonly Step[], done: DoneStep[]): Promise<Refusal | undefined> {
+async function runAll(
+  { locks }: World,
+  steps: readonly Step[],
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
   for (const step of steps) {
+    locks.mustHold?.();
     const outcome = await step.run();
     if (!outcome.ok) return conflictRefusal(step, outcome);
     done.push({ step, outcome });

@@ -1,5 +1,6 @@
-import { follows } from '../store/chain.ts';
-import type { ChainLink, Store } from '../store/store.ts';
+import { hash } from 'node:crypto';
+import { CHAIN_START, follows } from '../store/chain.ts';
+import type { ChainLink, ChainState, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 
 /** What a walk along the chain found: nothing, or the first entry that is not as it was written. */
@@ -10,6 +11,8 @@ export type ChainReport =
       readonly seq: number;
       /** `removed`: number `seq` is missing. `altered`: it is there and is not what was written in its place. */
       readonly problem: 'removed' | 'altered';
+      /** The chain that `seq` counts in, where every writer has one. */
+      readonly chain?: string;
     };
 
 export interface VerifyOptions {
@@ -29,13 +32,107 @@ export async function verifyChain(store: Store, options: VerifyOptions = {}): Pr
     const report = await walk(store, options);
     if (report.ok) return report;
     // A clean-up may have cut the beginning off while we were walking there; then the walk starts again.
-    const { checkpoint } = await store.state();
+    const { checkpoint } = await beginningOf(store, report.chain);
     if (checkpoint.seq < report.seq) return report;
   }
 }
 
+async function beginningOf(
+  store: Store,
+  chain: string | undefined,
+): Promise<{ readonly checkpoint: ChainLink }> {
+  const state = await store.state();
+  return state.chains?.find((each) => each.chain === chain) ?? state;
+}
+
+interface Chains {
+  readonly head: ChainLink;
+  readonly checkpoint: ChainLink;
+  readonly options: VerifyOptions;
+}
+
+/**
+ * Walks every chain by itself, then what each says about the others: a chain begins with the ends that its writer knew, so one
+ * that was removed or cut is missed by those that began later.
+ */
+async function walkChains(
+  store: Store,
+  chains: readonly ChainState[],
+  { head, checkpoint, options }: Chains,
+): Promise<ChainReport> {
+  const total = chains.reduce((sum, chain) => sum + chain.head.seq - chain.checkpoint.seq, 0);
+  let done = 0;
+  const step = (): void => {
+    done += 1;
+    if (done % PROGRESS_STEP === 0) options.onProgress?.(done, total);
+  };
+  for (const chain of chains) {
+    const broken = await walkOne(store, chain, step);
+    if (broken !== undefined) return broken;
+  }
+  const missed = await missedEnd(store, chains);
+  if (missed !== undefined) return missed;
+  options.onProgress?.(total, total);
+  return { ok: true, entries: total, checkpoint, head };
+}
+
+async function walkOne(store: Store, state: ChainState, step: () => void): Promise<ChainReport | undefined> {
+  const { chain, head } = state;
+  const broken = (seq: number, problem: 'removed' | 'altered'): ChainReport => ({
+    ok: false,
+    chain,
+    seq,
+    problem,
+  });
+  let previous: ChainLink = state.checkpoint;
+  if (previous.seq === 0 && previous.hash !== startOf(state)) return broken(0, 'altered');
+  const inOrder = { chain, order: 'oldest', afterSeq: previous.seq, beforeSeq: head.seq + 1 } as const;
+  for await (const entry of walkEntries(store, inOrder)) {
+    if (entry.seq !== previous.seq + 1) return broken(previous.seq + 1, 'removed');
+    if (!follows(previous, entry)) return broken(entry.seq, 'altered');
+    previous = entry;
+    step();
+  }
+  if (previous.seq < head.seq) return broken(previous.seq + 1, 'removed');
+  return previous.hash === head.hash ? undefined : broken(previous.seq, 'altered');
+}
+
+function startOf({ known }: ChainState): string {
+  return known === '[]' ? CHAIN_START.hash : hash('sha256', known);
+}
+
+/** The first end that a chain knew at its beginning and that is not there now. */
+async function missedEnd(store: Store, chains: readonly ChainState[]): Promise<ChainReport | undefined> {
+  const byName = new Map(chains.map((state) => [state.chain, state]));
+  const told = new Map<string, ChainLink & { readonly chain: string }>();
+  for (const { known } of chains) {
+    // Written by the server when the chain began, and covered by its first hash.
+    for (const [chain, seq, end] of JSON.parse(known) as [string, number, string][])
+      told.set(`${chain}\0${seq}`, { chain, seq, hash: end });
+  }
+  for (const { chain, seq, hash: end } of told.values()) {
+    const state = byName.get(chain);
+    if (state === undefined || state.head.seq < seq) return { ok: false, chain, seq, problem: 'removed' };
+    if (seq < state.checkpoint.seq) continue;
+    const there = await linkAt(store, state, seq);
+    if (there !== end) return { ok: false, chain, seq, problem: 'altered' };
+  }
+  return undefined;
+}
+
+async function linkAt(
+  store: Store,
+  { chain, head, checkpoint }: ChainState,
+  seq: number,
+): Promise<string | undefined> {
+  for (const end of [head, checkpoint]) if (end.seq === seq) return end.hash;
+  const [entry] = await store.entries({ chain, afterSeq: seq - 1, beforeSeq: seq + 1, limit: 1 });
+  return entry?.hash;
+}
+
 async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> {
-  const { checkpoint, head, witness } = await store.state();
+  const { checkpoint, head, witness, chains } = await store.state();
+  if (chains !== undefined) return walkChains(store, chains, { head, checkpoint, options });
   if (witness !== undefined && witness.seq > head.seq)
     return { ok: false, seq: head.seq + 1, problem: 'removed' };
   const total = head.seq - checkpoint.seq;

@@ -25,6 +25,8 @@ const LONGEST_WAIT_MS = 25;
 export interface Locks {
   /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. Keys are canonical paths. */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
+  /** Throws a Fault if keys that were acquired may have been given to another machine since. Absent: that cannot happen. */
+  mustHold?(): void;
   close(): void;
 }
 
@@ -113,7 +115,7 @@ const MAX_KNOWN = 10_000;
 const known = new Map<string, Slots>();
 
 /** The slots of keys and of the folders above them, in the order in which everyone takes them. */
-function slotsOf(keys: readonly string[]): Slots {
+export function slotsOf(keys: readonly string[]): Slots {
   const [only] = keys;
   if (only === undefined || keys.length > 1) return computeSlots(keys);
   let slots = known.get(only);

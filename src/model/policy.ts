@@ -70,6 +70,10 @@ export interface Policy {
     readonly quotaBytes: number;
     readonly retentionMs: number;
   };
+  readonly images: {
+    /** Before-images of secret files in a fleet store: only on the machine that made the change, or in the database. */
+    readonly secrets: 'here' | 'shared';
+  };
   readonly commands: CommandPolicy;
   /** `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have denied. */
   readonly mode: 'enforce' | 'observe';

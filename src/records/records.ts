@@ -1,10 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
 import type { Entry } from '../model/entry.ts';
-import { FileImages } from '../store/images/file-images.ts';
 import type { Images } from '../store/images.ts';
-import { openExistingStore } from '../store/open-existing.ts';
-import { openStore } from '../store/open-store.ts';
+import { openRecordedState, type RecordedState } from '../store/open-existing.ts';
 import type { Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
@@ -25,19 +23,19 @@ export class Records {
   readonly store: Store;
   readonly images: Images;
 
-  private constructor(store: Store, images: Images) {
+  private constructor({ store, images }: RecordedState) {
     this.store = store;
     this.images = images;
   }
 
   /** Opens the records without creating any: a store that does not exist yet is an empty one. */
   static async open({ home, store }: RecordsPlace): Promise<Records> {
-    return new Records(await openExistingStore(store), new FileImages(home, { durability: 'none' }));
+    return new Records(await openRecordedState(store, home, 'empty'));
   }
 
   /** Creates a missing store. For a reader that waits for the first entry. */
   static async openOrCreate({ home, store }: RecordsPlace): Promise<Records> {
-    return new Records(await openStore(store), new FileImages(home, { durability: 'none' }));
+    return new Records(await openRecordedState(store, home, 'make'));
   }
 
   /** The chosen entries, newest first. With `throughSeq` only up to that number. */
@@ -52,12 +50,24 @@ export class Records {
 
   /** Entries written after a number, oldest first, as they come. Ends only with its caller. */
   async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<Entry> {
+    const { snapshot } = this.store;
+    if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot);
     for (let after = afterSeq; ; ) {
       await setTimeout(FOLLOW_MS);
       const head = await this.newestSeq();
       if (head > after)
         yield* choice.of(this.store, { afterSeq: after, beforeSeq: head + 1, order: 'oldest' });
       after = head;
+    }
+  }
+
+  /** Where numbers become visible out of order: what each interval between two snapshots has committed. */
+  async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<Entry> {
+    for (let from = await snapshot(); ; ) {
+      await setTimeout(FOLLOW_MS);
+      const to = await snapshot();
+      if (to !== from) yield* choice.of(this.store, { committed: { from, to }, order: 'oldest' });
+      from = to;
     }
   }
 

@@ -13,6 +13,13 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   'read-only': 'the state database cannot be written',
   unopenable: 'the state database cannot be opened',
   damaged: 'the state database is damaged',
+  unsent: 'the fleet store cannot be reached',
+  unanswered: 'the fleet store does not answer',
+  refused: 'the fleet store refused the user name or password',
+  lease: 'another machine may be writing to this shared workspace',
+  elsewhere: 'the bytes are kept on another machine only',
+  newer: 'the fleet store is of a newer version',
+  failed: 'the fleet store reported an error',
   lost: 'the state database was removed, replaced or truncated while in use, and Lookfirst must be started again',
 };
 

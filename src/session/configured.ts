@@ -12,6 +12,8 @@ import { Sessions } from './sessions.ts';
 /** Flags that say where the state is and which policy holds. */
 export interface StateFlags {
   readonly store?: string;
+  readonly workspace?: string;
+  readonly sharedWorkspace?: boolean;
   readonly preset?: PresetName;
   /** A policy file; default `lookfirst.json` beside the state. */
   readonly policy?: string;
@@ -22,6 +24,10 @@ export interface StateFlags {
 export interface Places {
   readonly home: string;
   readonly store: string;
+  /** Which workspace of a fleet the roots are. */
+  readonly workspace?: string;
+  /** Other machines write to the roots. */
+  readonly sharedWorkspace?: boolean;
 }
 
 /** What of a process's surroundings decides where the state is. */
@@ -35,7 +41,14 @@ export interface Surroundings {
 export function placesOf(around: Surroundings, flags: StateFlags): Places {
   const { env, platform } = around;
   const home = stateFolder({ platform, env, homeFolder: homedir() });
-  return { home, store: flags.store || env['LOOKFIRST_STORE'] || `sqlite:${join(home, 'lookfirst.db')}` };
+  const workspace = flags.workspace || env['LOOKFIRST_WORKSPACE'];
+  const isShared = flags.sharedWorkspace ?? env['LOOKFIRST_SHARED_WORKSPACE'] === '1';
+  return {
+    home,
+    store: flags.store || env['LOOKFIRST_STORE'] || `sqlite:${join(home, 'lookfirst.db')}`,
+    ...(workspace ? { workspace } : {}),
+    ...(isShared ? { sharedWorkspace: true } : {}),
+  };
 }
 
 /** The text of the policy file in force, if there is one. One that was named has to be there. */

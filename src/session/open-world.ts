@@ -25,8 +25,15 @@ export interface WorldOptions {
   readonly roots: readonly string[];
   /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
   readonly readOnlyRoots?: readonly string[] | undefined;
-  /** `memory:`, or `sqlite:/absolute/file.db`; default: SQLite in the state folder, shared by all processes. */
+  /**
+   * `memory:`, `sqlite:/absolute/file.db` or `postgres://…`, which machines share; default: SQLite in the state folder, shared
+   * by all processes.
+   */
   readonly store?: string | undefined;
+  /** With PostgreSQL: the name by which every machine knows this workspace. */
+  readonly workspace?: string | undefined;
+  /** With PostgreSQL: several machines write to the roots, which are on a network file system. */
+  readonly sharedWorkspace?: boolean | undefined;
   /** Our state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
   readonly home?: string | undefined;
   readonly policy: Policy;
@@ -83,7 +90,16 @@ async function assemble(
   keepStateOutOfReach(workspace.roots, options.givenHome);
   keepPolicyOutOfReach(workspace.roots, policyFilePath(home, process.platform), home);
   const { durability } = policy;
-  const state = await openState(url, { home, durability });
+  const state = await openState(url, {
+    home,
+    durability,
+    fleet: {
+      roots: workspace.roots,
+      workspace: options.workspace,
+      sharedWorkspace: options.sharedWorkspace,
+      imageSecrets: policy.images.secrets,
+    },
+  });
   opened.push(() => state.close());
   const { store, images, locks, owner, revisionOf, shared } = state;
   const disk = openDisk({
@@ -93,7 +109,7 @@ async function assemble(
     imageName: (fingerprint, stats) => images.freeName?.(fingerprint, stats),
   });
   opened.push(() => disk.close());
-  const baselines = new Baselines(images, { share: shared });
+  const baselines = new Baselines(state.baselines ?? images, { share: shared });
   opened.push(() => baselines.settled());
   const now = options.now ?? Date.now;
   const openedMs = now();

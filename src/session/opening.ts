@@ -20,6 +20,8 @@ const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
   roots: true,
   readOnlyRoots: true,
   store: true,
+  workspace: true,
+  sharedWorkspace: true,
   home: true,
   cwd: true,
   preset: true,

@@ -8,6 +8,11 @@ import type { Durability } from '../model/policy.ts';
  * see that the bytes are needed.
  */
 export interface Images {
+  /**
+   * Where the before-image of a file goes: `shared` with other machines, in the record that announces the change, or `here`, in
+   * the state folder. Absent: there is only one machine, and images are kept after the change.
+   */
+  placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
   /** Keeps bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**

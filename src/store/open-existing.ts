@@ -1,7 +1,29 @@
 import { statSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
-import { openStore } from './open-store.ts';
+import { FileImages } from './images/file-images.ts';
+import type { Images } from './images.ts';
+import { isFleetUrl, openStore } from './open-store.ts';
 import type { Store } from './store.ts';
+
+/** What was recorded, without what only processes that make changes need. */
+export interface RecordedState {
+  readonly store: Store;
+  readonly images: Images;
+}
+
+/** Opens what was recorded; a store that is missing is an empty one, or is made. */
+export async function openRecordedState(
+  url: string,
+  home: string,
+  missing: 'empty' | 'make',
+): Promise<RecordedState> {
+  if (isFleetUrl(url)) {
+    const { openPostgresRecords } = await import('./postgres/open.ts');
+    return openPostgresRecords(url, home);
+  }
+  const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
+  return { store, images: new FileImages(home, { durability: 'none' }) };
+}
 
 /**
  * Opens a store only to look at it: a database that is not there is an empty store, and looking does not make it.

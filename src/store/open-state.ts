@@ -1,34 +1,34 @@
-import { LocalLocks, type Locks } from '../lock/locks.ts';
+import { LocalLocks } from '../lock/locks.ts';
+import { Fault } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
-
 import { FileImages } from './images/file-images.ts';
-import type { Images } from './images.ts';
 import { MemoryImages } from './memory/memory-images.ts';
-import { openStore } from './open-store.ts';
-import { localOwner, type Owner } from './owner.ts';
-import { openRevisions, type RevisionOf } from './revisions.ts';
-import type { Store } from './store.ts';
-
-/** What the processes that work on the same files share. One URL decides where all of it is. */
-export interface State {
-  readonly store: Store;
-  readonly images: Images;
-  readonly locks: Locks;
-  readonly owner: Owner;
-  readonly revisionOf: RevisionOf;
-  /** False if nothing outlives this process. */
-  readonly shared: boolean;
-  close(): Promise<void>;
-}
+import { isFleetUrl, openStore } from './open-store.ts';
+import { localOwner } from './owner.ts';
+import { openRevisions } from './revisions.ts';
+import type { FleetOptions, State } from './state.ts';
 
 export interface StateOptions {
   /** The state folder. It exists and is private. */
   readonly home: string;
   readonly durability: Durability;
+  /** For a store that several machines share. */
+  readonly fleet?: FleetOptions;
 }
 
-/** Opens what a URL names, `memory:` or `sqlite:/absolute/file.db`; another URL is a Fault CONFIG_INVALID. */
-export async function openState(url: string, { home, durability }: StateOptions): Promise<State> {
+/** Opens what a URL names: `memory:`, `sqlite:/absolute/file.db` or `postgres://…`; another URL is a Fault CONFIG_INVALID. */
+export async function openState(url: string, options: StateOptions): Promise<State> {
+  if (!isFleetUrl(url)) return openLocalState(url, options);
+  const { openPostgresState } = await import('./postgres/open.ts');
+  return openPostgresState(url, { fleet: { roots: [], imageSecrets: 'here' }, ...options });
+}
+
+async function openLocalState(url: string, { home, durability, fleet }: StateOptions): Promise<State> {
+  if (fleet?.workspace !== undefined || fleet?.sharedWorkspace === true)
+    throw new Fault(
+      'CONFIG_INVALID',
+      'a workspace name and a shared workspace need a store that machines share: use --store postgres://…',
+    );
   const store = await openStore(url, { damaged: 'set-aside', durability });
   try {
     const shared = url !== 'memory:';

@@ -17,7 +17,7 @@ export function openRevisions(home: string): RevisionOf {
 }
 
 /** An HMAC and not a hash: otherwise `sha256sum` would license the overwrite of a file that was never read. */
-function revisionsUnder(key: KeyObject): RevisionOf {
+export function revisionsUnder(key: KeyObject): RevisionOf {
   return ({ sha256, size }) =>
     createHmac('sha256', key).update(`${sha256}:${size}`).digest('hex').slice(0, SHOWN_DIGITS);
 }

@@ -9,10 +9,12 @@ interface Settings {
   readonly session: string;
   readonly files: readonly string[];
   readonly edits: number;
+  readonly options?: object;
 }
 
 const settings = JSON.parse(process.argv[2] ?? '') as Settings;
-const session = await openSession({ roots: [settings.root], home: settings.home, session: settings.session });
+const { root, home, session: id, options } = settings;
+const session = await openSession({ roots: [root], home, session: id, ...options });
 const { pick } = random(settings.session.charCodeAt(0));
 process.send?.('ready');
 await new Promise((resolve) => process.once('message', resolve));

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChainReport, verifyChain } from '../../src/journal/verify.ts';
+import type { SessionOptions } from '../../src/session/open-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
@@ -20,15 +21,20 @@ const FILES = ['a.txt', 'b.txt', 'c.txt'];
 export async function countTogether(run: {
   readonly processes: number;
   readonly edits: number;
+  readonly files?: readonly string[];
+  /** Each process has a state folder of its own and these options: as many machines with one network file system. */
+  readonly machines?: Partial<SessionOptions>;
 }): Promise<Counted & { readonly refusals: Readonly<Record<string, number>> }> {
-  const { root, home } = scratch(IN_MEMORY);
-  for (const file of FILES) writeFileSync(join(root, file), 'top\ncount: 0\nbottom\n');
+  const { root, home, base } = scratch(IN_MEMORY);
+  const { machines, files = FILES } = run;
+  for (const file of files) writeFileSync(join(root, file), 'top\ncount: 0\nbottom\n');
   const children = await Promise.all(
     Array.from({ length: run.processes }, (_, index) =>
       startChild('session-counter', {
         root,
-        home,
-        files: FILES,
+        home: machines === undefined ? home : join(base, `machine-${index}`),
+        options: machines ?? {},
+        files,
         edits: run.edits,
         session: String.fromCharCode(97 + index),
       }),
@@ -44,12 +50,12 @@ export async function countTogether(run: {
     for (const [code, count] of Object.entries(told.refusals)) refusals[code] = (refusals[code] ?? 0) + count;
     await child.exit();
   }
-  const sessions = await Sessions.open({ roots: [root], home });
+  const sessions = await Sessions.open({ roots: [root], home, ...machines });
   const { store } = sessions.world;
   const entries = await store.entries({ kinds: ['change'] });
   const counted = {
     acknowledged,
-    counted: FILES.reduce((sum, file) => sum + countIn(join(root, file)), 0),
+    counted: files.reduce((sum, file) => sum + countIn(join(root, file)), 0),
     changes: new Set(entries.map((entry) => entry.change)).size,
     sessions: new Set(entries.map((entry) => entry.session)).size,
     pending: (await store.pending()).length,

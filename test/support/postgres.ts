@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { afterAll, describe, it } from 'vitest';
 import { toolIn } from './tools.ts';
 
 /** A PostgreSQL server of its own for one test file. It listens on a Unix socket only. */
@@ -34,6 +35,23 @@ export interface ServerOptions {
 }
 
 let schemas = 0;
+
+/** Tests with a server of their own. Where there is none, they are skipped with one line that says why. */
+export async function describePostgres(
+  name: string,
+  define: (server: PostgresServer) => void,
+  options: ServerOptions = {},
+): Promise<void> {
+  const server = await startPostgres(options);
+  if (typeof server === 'string') {
+    describe.skip(`${name}: ${server}`, () => it('needs a server', () => {}));
+    return;
+  }
+  describe(name, () => {
+    afterAll(() => server.stop());
+    define(server);
+  });
+}
 
 /**
  * Starts a server, or returns why this machine has none. With `CI=true` a missing server is an error, so that the tests of the

@@ -4,7 +4,7 @@ import { isWithin } from '../../records/scope.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { inspectHome } from '../../store/inspect-home.ts';
-import { openExistingStore } from '../../store/open-existing.ts';
+import { openRecordedState } from '../../store/open-existing.ts';
 import type { Cli } from '../cli.ts';
 import { count } from '../words.ts';
 import { type Check, fail, ok, reasonOf, warn } from './check.ts';
@@ -68,7 +68,8 @@ export function checkRoom(freeBytes: number): Check[] {
 /** The store opens, and its journal is as it was written. */
 export async function checkStore(cli: Cli, flags: StateFlags): Promise<Check> {
   try {
-    const store = await openExistingStore(placesOf(cli, flags).store);
+    const places = placesOf(cli, flags);
+    const { store } = await openRecordedState(places.store, places.home, 'empty');
     try {
       const report = await verifyChain(store);
       if (report.ok) return ok('store', `${count(report.entries, 'entry')} in an unbroken chain`);

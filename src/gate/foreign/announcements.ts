@@ -183,7 +183,7 @@ export class Announcements {
   /** Settles what this session has announced without a lock and not settled, by comparing bytes. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
-    for (const pending of await world.store.pending()) {
+    for (const pending of await world.store.pending({ here: true })) {
       if (pending.entry.session !== ledger.session || pending.foreign?.hold !== 'none') continue;
       await this.#locked(pending, () => settleByBytes(this.#scene, pending, { untouched: 'settle' }));
       this.#noteSettled(pending);
@@ -230,7 +230,7 @@ export class Announcements {
 
   async #announcedAs(call: string): Promise<PendingChange | undefined> {
     const { world, ledger } = this.#scene;
-    const pending = await world.store.pending();
+    const pending = await world.store.pending({ here: true });
     return pending.find(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call);
   }
 

@@ -35,7 +35,11 @@ export class PostgresConnection {
   #running = 0;
   #closed = false;
 
-  private constructor(url: string, connectTo: (url: string, deadlineMs: number) => PgClient, options: ConnectionOptions) {
+  private constructor(
+    url: string,
+    connectTo: (url: string, deadlineMs: number) => PgClient,
+    options: ConnectionOptions,
+  ) {
     const { address, schema } = readUrl(url);
     const { deadlineMs = DEADLINE_MS, onQuery = (): void => {} } = options;
     this.url = withoutPassword(url);
@@ -151,7 +155,9 @@ export class PostgresConnection {
     const client = this.#client;
     this.#client = undefined;
     // A server that does not answer does not hear that we leave, either.
-    await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(() => undefined);
+    await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(
+      () => undefined,
+    );
   }
 }
 
@@ -185,7 +191,10 @@ function isShutdown(code: string): boolean {
 
 const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: string }>> = {
   LF001: { reason: 'lease', text: 'another process took over the lease of this file' },
-  LF002: { reason: 'lost', text: 'the fleet store went back in time: it was restored from a backup while in use' },
+  LF002: {
+    reason: 'lost',
+    text: 'the fleet store went back in time: it was restored from a backup while in use',
+  },
   '28': { reason: 'refused', text: 'the fleet store refused the user name or password' },
   '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist' },
   '42501': { reason: 'read-only', text: 'the user of the fleet store has no permission for this' },
@@ -225,13 +234,20 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
   try {
     parsed = new URL(url);
   } catch (cause) {
-    throw new Fault('CONFIG_INVALID', 'the URL of the store cannot be read: use postgres://user@host/database', {
-      cause,
-    });
+    throw new Fault(
+      'CONFIG_INVALID',
+      'the URL of the store cannot be read: use postgres://user@host/database',
+      {
+        cause,
+      },
+    );
   }
   const schema = parsed.searchParams.get('schema') ?? DEFAULT_SCHEMA;
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
-    throw new Fault('CONFIG_INVALID', `a schema is named by small letters, digits and _: ${JSON.stringify(schema)}`);
+    throw new Fault(
+      'CONFIG_INVALID',
+      `a schema is named by small letters, digits and _: ${JSON.stringify(schema)}`,
+    );
   parsed.searchParams.delete('schema');
   return { address: parsed.href, schema };
 }

@@ -7,6 +7,9 @@ import type { Names } from './names.ts';
 
 const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 
+/** Adds a value and returns its place in the query. */
+type Bind = (value: PgValue) => string;
+
 /** A query for entries and its values. With `chain`, entries are numbered within that chain. */
 export function entriesQuery(
   schema: string,
@@ -15,25 +18,12 @@ export function entriesQuery(
 ): { readonly text: string; readonly values: readonly PgValue[] } {
   const number = filter.chain === undefined ? 'seq' : 'n';
   const values: PgValue[] = [];
-  const clauses: string[] = [];
-  const bind = (value: PgValue): string => `$${values.push(value)}`;
-  const paths = (list: readonly string[]): string => `${bind(list.map((each) => column(names.stored(each))))}::text[]`;
-  if (filter.chain !== undefined) clauses.push(`chain = ${bind(filter.chain)}`);
-  if (filter.session !== undefined) clauses.push(`session = ${bind(column(filter.session))}`);
-  if (filter.root !== undefined) clauses.push(`root = ${bind(column(names.stored(filter.root)))}`);
-  if (filter.near !== undefined) clauses.push(nearClause(filter.near.map((each) => names.stored(each)), bind));
-  if (filter.change !== undefined) clauses.push(`change = ${bind(column(filter.change))}`);
-  if (filter.kinds !== undefined) clauses.push(kindsClause(filter.kinds, bind));
-  if (filter.sinceMs !== undefined) clauses.push(`at_ms >= ${bind(filter.sinceMs)}`);
-  if (filter.untilMs !== undefined) clauses.push(`at_ms <= ${bind(filter.untilMs)}`);
-  if (filter.afterSeq !== undefined) clauses.push(`${number} > ${bind(filter.afterSeq)}`);
-  if (filter.beforeSeq !== undefined) clauses.push(`${number} < ${bind(filter.beforeSeq)}`);
-  if (filter.committed !== undefined)
-    clauses.push(
-      `tx >= ${bind(filter.committed.from)}::text::xid8 and tx < ${bind(filter.committed.to)}::text::xid8`,
-    );
-  for (const keys of [filter.keys, filter.key === undefined ? undefined : [filter.key]])
-    if (keys !== undefined) clauses.push(keysClause(paths(keys), { schema, kinds: filter.kinds }));
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const clauses = [
+    ...equalities(names, filter, bind),
+    ...ranges(number, filter, bind),
+    ...pathClauses({ schema, names, bind }, filter),
+  ];
   const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
   const order = filter.order === 'oldest' ? 'asc' : 'desc';
   const limit = filter.limit === undefined ? '' : ` limit ${bind(filter.limit)}`;
@@ -41,13 +31,58 @@ export function entriesQuery(
   return { text, values };
 }
 
-function kindsClause(kinds: readonly string[], bind: (value: PgValue) => string): string {
+function equalities(names: Names, filter: EntryFilter, bind: Bind): readonly string[] {
+  const { chain, session, root, change, kinds } = filter;
+  const wanted: readonly (readonly [string, string | undefined])[] = [
+    ['chain', chain],
+    ['session', session === undefined ? undefined : column(session)],
+    ['root', root === undefined ? undefined : column(names.stored(root))],
+    ['change', change === undefined ? undefined : column(change)],
+  ];
+  const clauses = wanted.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} = ${bind(value)}`],
+  );
+  return kinds === undefined ? clauses : [...clauses, kindsClause(kinds, bind)];
+}
+
+function ranges(number: string, filter: EntryFilter, bind: Bind): readonly string[] {
+  const bounds: readonly (readonly [string, number | undefined])[] = [
+    ['at_ms >=', filter.sinceMs],
+    ['at_ms <=', filter.untilMs],
+    [`${number} >`, filter.afterSeq],
+    [`${number} <`, filter.beforeSeq],
+  ];
+  const clauses = bounds.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${bind(value)}`]));
+  if (filter.committed === undefined) return clauses;
+  const { from, to } = filter.committed;
+  return [...clauses, `tx >= ${bind(from)}::text::xid8 and tx < ${bind(to)}::text::xid8`];
+}
+
+interface PathBinding {
+  readonly schema: string;
+  readonly names: Names;
+  readonly bind: Bind;
+}
+
+function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter): readonly string[] {
+  const { near, key, keys, kinds } = filter;
+  const stored = (paths: readonly string[]): string[] => paths.map((path) => names.stored(path));
+  const clauses = near === undefined ? [] : [nearClause(stored(near), bind)];
+  for (const wanted of [keys, key === undefined ? undefined : [key]]) {
+    if (wanted === undefined) continue;
+    const list = `${bind(stored(wanted).map(column))}::text[]`;
+    clauses.push(keysClause(list, { schema, kinds }));
+  }
+  return clauses;
+}
+
+function kindsClause(kinds: readonly string[], bind: Bind): string {
   // A literal: the index of changes is used only then.
   const isChange = kinds.length > 0 && kinds.every((kind) => kind === 'change');
   return isChange ? "kind = 'change'" : `kind = any(${bind([...kinds])}::text[])`;
 }
 
-function nearClause(folders: readonly string[], bind: (value: PgValue) => string): string {
+function nearClause(folders: readonly string[], bind: Bind): string {
   const around = [...new Set(folders.flatMap(ancestorsOf))].map(column);
   const inside = folders.map((folder) => column(folder.endsWith('/') ? folder : `${folder}/`));
   return (

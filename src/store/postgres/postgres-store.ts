@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import type { Awaitable } from '../../model/awaitable.ts';
-import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { Entry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { CHAIN_START, canonicalJson } from '../chain.ts';
+import { CHAIN_START } from '../chain.ts';
 import { column, fromColumn } from '../column-text.ts';
-import { entryFrom, entryValues, touchedKeys } from '../entry-columns.ts';
-import { LateNotes } from '../late-notes.ts';
+import { entryFrom } from '../entry-columns.ts';
 import { matchesPending } from '../pending-match.ts';
-import { sightingFrom, sightingText } from '../sighting-text.ts';
+import { sightingFrom } from '../sighting-text.ts';
 import type {
   ChainState,
   EntryFilter,
@@ -20,62 +18,16 @@ import type {
   StoreState,
   Writes,
 } from '../store.ts';
-import { type ConnectionOptions, closedFault, PostgresConnection } from './connection.ts';
+import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
 import { entriesQuery } from './entries-query.ts';
-import { Names } from './names.ts';
-import { dayOf, makePartitions, migrate } from './schema.ts';
+import type { Names } from './names.ts';
+import { RecordWriter, type StoreContext } from './record-writer.ts';
+import { dayOf, makePartitions } from './schema.ts';
 import { SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /** Entries pruned in one transaction. */
 const PRUNE_STEP = 20_000;
-/** How long notes wait for the server to come back before reads say that they are not noted. */
-const PATIENCE_MS = 60_000;
-
-/** What a store needs to know of the process that uses it. */
-export interface StoreContext {
-  readonly names: Names;
-  /** Names the process in announced changes. */
-  readonly owner: string;
-  /** Workspaces that several machines write to. */
-  readonly sharedRoots: () => readonly string[];
-  /** The fences of the leases under which keys are held. */
-  readonly fencesOf: (keys: readonly string[]) => readonly Fence[];
-  /** The writer's chain; a new one unless it is named. */
-  readonly chain?: string;
-}
-
-export interface Fence {
-  readonly slot: number;
-  readonly fence: number;
-}
-
-/** Opens the store that a `postgres:` URL names, and makes or updates its schema. */
-export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
-  const db = await PostgresConnection.open(url, options);
-  try {
-    await prepare(db);
-    return withNotes(new PostgresStore(db, aloneContext()));
-  } catch (error) {
-    await db.close();
-    throw error;
-  }
-}
-
-/** The schema, up to date, with room for the entries of the next days. */
-export async function prepare(db: PostgresConnection): Promise<void> {
-  await migrate(db);
-  await makePartitions(db, Date.now());
-}
-
-/** The store as its users get it: what nobody waits for is sent together. */
-export function withNotes(store: PostgresStore): Store {
-  return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
-}
-
-function aloneContext(): StoreContext {
-  return { names: new Names(), owner: 'store', sharedRoots: () => [], fencesOf: () => [] };
-}
 
 /**
  * One store for many machines. A record is one call of a server function: one round trip, one transaction. The store appends
@@ -89,11 +41,7 @@ export class PostgresStore implements Store {
   readonly #context: StoreContext;
   readonly #seen = new SeenCache();
   readonly #loading = new Map<string, Promise<void>>();
-  /** Fences under which changes were announced, until they are settled. */
-  readonly #fences = new Map<string, readonly Fence[]>();
-  #records = 0;
-  /** The last number of our chain that the server has confirmed. */
-  #acknowledged = 0;
+  readonly #writer: RecordWriter;
   #partitionsThrough: number;
   #poll: NodeJS.Timeout | undefined;
   #closed = false;
@@ -102,7 +50,8 @@ export class PostgresStore implements Store {
     this.#db = db;
     this.#context = context;
     this.url = db.url;
-    this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
+    this.#writer = new RecordWriter(context);
+    this.chain = this.#writer.chain;
     this.#partitionsThrough = dayOf(Date.now()) + 1;
   }
 
@@ -134,22 +83,22 @@ export class PostgresStore implements Store {
   async record(writes: Writes): Promise<void> {
     if (this.#closed) throw closedFault();
     const { images } = writes;
-    const body = JSON.stringify(this.#recordOf(writes));
+    const body = this.#writer.body(writes);
     const hashes = images?.shared.map(({ fingerprint }) => fingerprint.sha256);
-    const bodies = images?.shared.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const bodies = images?.shared.map(({ bytes }) =>
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    );
     this.#seen.apply(writes);
     try {
-      const [row] = await this.#query(`select ${this.#s}.lf_record($1::text::json, $2::text[], $3::bytea[]) as n`, [
-        body,
-        hashes ?? null,
-        bodies ?? null,
-      ]);
-      this.#acknowledged = Math.max(this.#acknowledged, Number(row?.['n']));
+      const [row] = await this.#query(
+        `select ${this.#s}.lf_record($1::text::json, $2::text[], $3::bytea[]) as n`,
+        [body, hashes ?? null, bodies ?? null],
+      );
+      this.#writer.done(writes, Number(row?.['n']));
     } catch (error) {
       this.#seen.doubt(writes);
       throw error;
     }
-    for (const change of writes.settle ?? []) this.#fences.delete(change);
     this.#makeRoomForTomorrow();
   }
 
@@ -169,7 +118,7 @@ export class PostgresStore implements Store {
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     const where = filter.here === true ? 'where machine = $1 or roots && $2::text[]' : '';
-    const shared = this.#context.sharedRoots().map((root) => column(this.#names.stored(root)));
+    const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
     const rows = await this.#query(`select announced from ${this.#s}.pending ${where} order by n`, values);
     // Written by `record`, here and below.
@@ -236,7 +185,7 @@ export class PostgresStore implements Store {
     if (this.#closed) return;
     clearInterval(this.#poll);
     // A chain that a crash has ended is not marked: the mark is a courtesy to people who read the list.
-    if (this.#acknowledged > 0)
+    if (this.#writer.acknowledged > 0)
       await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;
     await this.#db.close();
@@ -300,71 +249,6 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The JSON that `lf_record` takes. */
-  #recordOf(writes: Writes): object {
-    const { ifPending, dropSession, forget = [], sightings = [], settle = [], announce, session, images } = writes;
-    const names = this.#names;
-    const entries = (writes.entries ?? []).map((entry) => this.#entryOf(entry));
-    const newest = new Map(
-      sightings.map(({ session: by, sighting }) => [`${by}\0${sighting.key}`, { by, sighting }]),
-    );
-    const fences = this.#fencesFor(writes);
-    const seenBy = [...sightings, ...forget].map(({ session: by }) => column(by));
-    return {
-      chain: this.chain,
-      machine: names.here,
-      owner: this.#context.owner,
-      now: Date.now(),
-      acknowledged: this.#acknowledged,
-      ...(isDurable(writes) ? {} : { durable: 'no' }),
-      ...(entries.length === 0 ? {} : { record: ++this.#records }),
-      entries,
-      ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
-      ...(fences.length === 0 ? {} : { fences }),
-      ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
-      ...given('forget', forget, ({ session: by, key }) => ({
-        s: column(by),
-        ...(key === undefined ? {} : { k: column(names.stored(key)) }),
-      })),
-      ...given('sightings', [...newest.values()], ({ by, sighting }) => ({
-        s: column(by),
-        k: column(names.stored(sighting.key)),
-        v: sightingText(sighting),
-      })),
-      ...given('seenBy', [...new Set(seenBy)], (id) => id),
-      ...given('settle', settle, column),
-      ...(announce === undefined ? {} : { announce: this.#announceOf(announce) }),
-      ...(session === undefined ? {} : { session: this.#sessionOf(session) }),
-      ...given('here', images?.here ?? [], ({ sha256, size }) => ({ h: sha256, z: size })),
-    };
-  }
-
-  /** Fences are asked for when a change becomes part of the journal: until then it can be taken back. */
-  #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
-    if (announce !== undefined) {
-      const held = this.#context.fencesOf(announce.locked ?? []);
-      if (held.length > 0) this.#fences.set(announce.change, held);
-      return held;
-    }
-    return entries.length === 0 ? [] : settle.flatMap((change) => this.#fences.get(change) ?? []);
-  }
-
-  #entryOf(entry: NewEntry): object {
-    const stored = this.#storedEntry(entry);
-    const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
-    return { a, k, s, r, p, c, t, j: canonicalJson(stored), o: touchedKeys(stored) };
-  }
-
-  #announceOf(announce: PendingChange): object {
-    const text = JSON.stringify(this.#names.storedIn(announce));
-    return { c: column(announce.change), r: [column(this.#names.stored(announce.entry.root))], t: text };
-  }
-
-  #sessionOf(session: SessionRecord): object {
-    const stored = this.#names.storedIn(session);
-    return { i: column(session.id), r: column(stored.root), t: JSON.stringify(stored), l: session.lastMs };
-  }
-
   #session(row: Row): SessionRecord {
     return this.#names.localIn(JSON.parse(String(row['record'])) as SessionRecord);
   }
@@ -374,11 +258,6 @@ export class PostgresStore implements Store {
     const key = this.#names.local(fromColumn(String(row['key'])));
     const sighting = sightingFrom(key, String(row['seen']));
     return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };
-  }
-
-  #storedEntry(entry: NewEntry): NewEntry {
-    const { machine } = this.#names;
-    return machine === undefined ? entry : { ...this.#names.storedIn(entry), machine };
   }
 
   #localEntry(entry: Entry): Entry {
@@ -394,16 +273,6 @@ export class PostgresStore implements Store {
     // Without a partition, entries go to the table for all other days.
     makePartitions(this.#db, Date.now()).catch(() => undefined);
   }
-}
-
-/** What can be had again by looking again may be lost in a power cut of the server. */
-function isDurable({ announce, settle, session, dropSession, entries = [] }: Writes): boolean {
-  if (announce !== undefined || settle !== undefined || session !== undefined || dropSession !== undefined) return true;
-  return entries.some(({ kind }) => kind !== 'read');
-}
-
-function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {
-  return list.length === 0 ? {} : { [name]: list.map((each) => map(each)) };
 }
 
 function chainState(row: Row): ChainState {

@@ -25,7 +25,11 @@ export class SeenCache {
   }
 
   /** Undefined: unknown here. With `stale`, also what was not checked in time: the server does not answer. */
-  recall(session: string, key: string, trust: 'checked' | 'stale'): { readonly sighting: Sighting | undefined } | undefined {
+  recall(
+    session: string,
+    key: string,
+    trust: 'checked' | 'stale',
+  ): { readonly sighting: Sighting | undefined } | undefined {
     const known = this.#sessions.get(session);
     if (known === undefined) return undefined;
     known.usedMs = this.#now();

@@ -1,0 +1,163 @@
+import { createSecretKey } from 'node:crypto';
+import { basename } from 'node:path';
+import { LocalLocks } from '../../lock/locks.ts';
+import type { Durability } from '../../model/policy.ts';
+import { FileImages } from '../images/file-images.ts';
+import type { Images } from '../images.ts';
+import { LateNotes } from '../late-notes.ts';
+import { localOwner, type Owner } from '../owner.ts';
+import { revisionsUnder } from '../revisions.ts';
+import type { FleetOptions, State } from '../state.ts';
+import type { Store } from '../store.ts';
+import { type ConnectionOptions, PostgresConnection } from './connection.ts';
+import { Heart } from './heart.ts';
+import { LeasedLocks } from './leased-locks.ts';
+import { existingMachineOf, machineOf } from './machine.ts';
+import { checkWorkspaceName, Names, type Place } from './names.ts';
+import { PostgresImages } from './postgres-images.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { makePartitions, migrate } from './schema.ts';
+
+/** How long notes wait for the server to come back before reads say that they are not noted. */
+const PATIENCE_MS = 60_000;
+
+/** Opens the store that a `postgres:` URL names, and makes or updates its schema. */
+export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
+  const db = await PostgresConnection.open(url, options);
+  try {
+    await prepare(db);
+    return withNotes(new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] }));
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The schema, up to date, with room for the entries of the next days. */
+async function prepare(db: PostgresConnection): Promise<void> {
+  await migrate(db);
+  await makePartitions(db, Date.now());
+}
+
+/** The store as its users get it: what nobody waits for is sent together. */
+function withNotes(store: PostgresStore): Store {
+  return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
+}
+
+export interface PostgresStateOptions {
+  readonly home: string;
+  readonly durability: Durability;
+  readonly fleet: FleetOptions;
+  readonly connection?: ConnectionOptions;
+}
+
+/** Opens the state of a fleet for one process that makes changes. */
+export async function openPostgresState(url: string, options: PostgresStateOptions): Promise<State> {
+  const { home, durability, fleet } = options;
+  const machine = machineOf(home);
+  const db = await PostgresConnection.open(url, options.connection);
+  try {
+    await prepare(db);
+    const names = new Names(machine);
+    const given = placesOf(fleet);
+    if (given.length > 0) await savePlaces(db, machine, given);
+    const [places, key] = await Promise.all([readPlaces(db, machine), readRevisionKey(db)]);
+    names.places = places;
+    const owner = fleetOwner(db, machine);
+    const heart = new Heart(db, { owner: owner.id, machine });
+    const sharedRoots = fleet.sharedWorkspace === true ? fleet.roots : [];
+    const raw = new PostgresStore(db, {
+      names,
+      owner: owner.id,
+      heart,
+      sharedRoots,
+    });
+    const store = withNotes(raw);
+    const local = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
+    const locks =
+      sharedRoots.length === 0
+        ? local
+        : new LeasedLocks({ local, db, names, heart, owner: owner.id, sharedRoots });
+    const files = new FileImages(home, { durability });
+    const images = new PostgresImages({ local: files, db, machine, secrets: fleet.imageSecrets });
+    const close = async (): Promise<void> => {
+      heart.stop();
+      try {
+        await store.close();
+      } finally {
+        locks.close();
+      }
+    };
+    const revisionOf = revisionsUnder(createSecretKey(key));
+    return { store, images, baselines: images.baselines, locks, owner, revisionOf, shared: true, close };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** Opens what a fleet has recorded, for people: nothing is made in the state folder, and no process is announced. */
+export async function openPostgresRecords(
+  url: string,
+  home: string,
+): Promise<{ readonly store: Store; readonly images: Images }> {
+  const machine = existingMachineOf(home);
+  const db = await PostgresConnection.open(url);
+  try {
+    await prepare(db);
+    const names = new Names(machine);
+    names.places = await readPlaces(db, machine);
+    const owner = `records@${machine}`;
+    const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
+    const local = new FileImages(home, { durability: 'none' });
+    return { store: withNotes(store), images: new PostgresImages({ local, db, machine, secrets: 'here' }) };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The first root has the name, the others the name and their own: all machines must come to the same. */
+function placesOf({ roots, workspace }: FleetOptions): readonly Place[] {
+  if (workspace === undefined) return [];
+  checkWorkspaceName(workspace);
+  return roots.map((root, index) => ({
+    root,
+    workspace: index === 0 ? workspace : `${workspace}+${basename(root).replace(/[^\w.@+-]/g, '_')}`,
+  }));
+}
+
+function savePlaces(db: PostgresConnection, machine: string, places: readonly Place[]): Promise<unknown> {
+  const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
+  return db.query(`select ${db.schema}.lf_place($1::text::json)`, [JSON.stringify(body)]);
+}
+
+async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly Place[]> {
+  const rows = await db.query(`select root, workspace from ${db.schema}.places where machine = $1`, [
+    machine,
+  ]);
+  return rows.map((row) => ({ root: String(row['root']), workspace: String(row['workspace']) }));
+}
+
+/** All machines of a fleet give the same bytes the same revision. */
+async function readRevisionKey(db: PostgresConnection): Promise<Uint8Array> {
+  const [row] = await db.query(`select revision_key from ${db.schema}.meta`);
+  // A bytea column of one row that the first migration wrote.
+  return row?.['revision_key'] as Uint8Array;
+}
+
+/** A process of this machine is looked up in the kernel; of another machine, its last heartbeat counts. */
+function fleetOwner(db: PostgresConnection, machine: string): Owner {
+  const local = localOwner();
+  return {
+    id: `${local.id}@${machine}`,
+    tag: local.tag,
+    isTagAlive: local.isTagAlive,
+    isAlive: async (id) => {
+      const [process = '', at] = id.split('@');
+      if (at === machine) return local.isAlive(process);
+      const text = `select 1 from ${db.schema}.owners where id = $1 and until > clock_timestamp()`;
+      return (await db.query(text, [id])).length > 0;
+    },
+  };
+}

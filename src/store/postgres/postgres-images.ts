@@ -1,0 +1,233 @@
+import { hash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Fault } from '../../model/fault.ts';
+import type { Fingerprint } from '../../model/fingerprint.ts';
+import type { Durability } from '../../model/policy.ts';
+import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts';
+import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
+import type { PostgresConnection } from './connection.ts';
+
+/** Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small. */
+const MAX_SHARED_BYTES = 1 << 20;
+
+export interface ImageOptions {
+  /** Images as files of this machine. */
+  readonly local: Images;
+  readonly db: PostgresConnection;
+  readonly machine: string;
+  /** Whether the bytes of secret files may leave this machine. */
+  readonly secrets: 'here' | 'shared';
+}
+
+/**
+ * Images of a fleet. Small ones are in the database, where every machine finds them; large and secret ones are files of the
+ * machine that kept them, and the database names that machine. Files that were displaced here stay here as well: a program
+ * may still have them open.
+ */
+export class PostgresImages implements Images {
+  readonly #local: Images;
+  readonly #db: PostgresConnection;
+  readonly #machine: string;
+  readonly #secrets: ImageOptions['secrets'];
+  /** Bytes that stay here because a file that held them was secret. */
+  readonly #onlyHere = new Set<string>();
+
+  constructor({ local, db, machine, secrets }: ImageOptions) {
+    this.#local = local;
+    this.#db = db;
+    this.#machine = machine;
+    this.#secrets = secrets;
+  }
+
+  /** Images that only make a later diff better are not worth a transfer: they stay here. */
+  get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
+    return {
+      has: (sha256) => this.has(sha256),
+      read: (fingerprint) => this.read(fingerprint),
+      keepBytes: (bytes, fingerprint, durability) => this.#local.keepBytes(bytes, fingerprint, durability),
+    };
+  }
+
+  placeOf({ sha256, size }: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here' {
+    if (content === 'secret' && this.#secrets === 'here') this.#onlyHere.add(sha256);
+    return size > MAX_SHARED_BYTES || this.#onlyHere.has(sha256) ? 'here' : 'shared';
+  }
+
+  async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
+    if (this.placeOf(fingerprint, 'plain') === 'here') return this.#keepHere(bytes, fingerprint, durability);
+    const known = await this.#isShared(fingerprint.sha256);
+    await this.#share(fingerprint, bytes);
+    return known ? 'shared' : 'copied';
+  }
+
+  async keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
+    const kept = await this.#local.keepLink(fromPath, fingerprint, durability);
+    await this.#shareFile(fromPath, fingerprint);
+    return kept;
+  }
+
+  /** The bytes went with the announcement, unless another program changed the file in between. */
+  async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
+    if (this.placeOf(fingerprint, 'plain') === 'shared' && !(await this.#isShared(fingerprint.sha256)))
+      await this.#share(fingerprint, how.bytes ?? readFileSync(fromPath));
+    return this.#local.adopt(fromPath, fingerprint, how);
+  }
+
+  freeName(fingerprint: Fingerprint, stats: BigIntStats): string | undefined {
+    return this.#local.freeName?.(fingerprint, stats);
+  }
+
+  sync(hashes: readonly string[]): Promise<void> {
+    return this.#local.sync(hashes);
+  }
+
+  makePrivate(hashes: readonly string[]): void {
+    this.#local.makePrivate(hashes);
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return (await this.#local.has(sha256)) || this.#isShared(sha256);
+  }
+
+  async read(fingerprint: Fingerprint): Promise<Uint8Array> {
+    const isHere = await this.#local.has(fingerprint.sha256);
+    if (!isHere) return this.#fetch(fingerprint);
+    try {
+      return await this.#local.read(fingerprint);
+    } catch (error) {
+      // Overwritten by a late writer: the database may have the bytes.
+      if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
+        return this.#fetch(fingerprint);
+      throw error;
+    }
+  }
+
+  async *chunks(fingerprint: Fingerprint): AsyncGenerator<Uint8Array> {
+    if (fingerprint.size > MAX_SHARED_BYTES && (await this.#local.has(fingerprint.sha256)))
+      yield* this.#local.chunks(fingerprint);
+    else yield await this.read(fingerprint);
+  }
+
+  async copyTo(fingerprint: Fingerprint, toPath: string): Promise<void> {
+    if (await this.#local.has(fingerprint.sha256)) return this.#local.copyTo(fingerprint, toPath);
+    const bytes = await this.#fetch(fingerprint);
+    try {
+      writeFileSync(toPath, bytes, { flag: 'wx', mode: 0o600 });
+    } catch (cause) {
+      throw new Fault('IO_FAILED', `cannot write ${toPath}`, { cause, path: toPath });
+    }
+  }
+
+  async check(fingerprint: Fingerprint): Promise<ImageHealth> {
+    const health = await this.#local.check(fingerprint);
+    if (health === 'intact' || !(await this.#isShared(fingerprint.sha256))) return health;
+    return health === 'missing' ? 'intact' : health;
+  }
+
+  setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage> {
+    return this.#local.setAsideLate(fingerprints);
+  }
+
+  adoptLate(fromPath: string, sha256: string): string {
+    return this.#local.adoptLate(fromPath, sha256);
+  }
+
+  /** Each image once, wherever it is. */
+  async *list(): AsyncGenerator<KeptImage> {
+    const rows = await this.#db.query(
+      `select sha256, size, since_ms from ${this.#db.schema}.images where body is not null`,
+    );
+    const shared = new Map(rows.map((row) => [String(row['sha256']), row]));
+    for await (const image of this.#local.list()) {
+      const row = shared.get(image.sha256);
+      shared.delete(image.sha256);
+      yield { ...image, sinceMs: Math.max(image.sinceMs, Number(row?.['since_ms'] ?? 0)) };
+    }
+    for (const [sha256, row] of shared)
+      yield { sha256, bytes: Number(row['size']), sinceMs: Number(row['since_ms']) };
+  }
+
+  async usage(): Promise<ImageUsage> {
+    let [count, bytes] = [0, 0];
+    for await (const image of this.list()) {
+      count += 1;
+      bytes += image.bytes;
+    }
+    return { count, bytes };
+  }
+
+  /** Announcing a change renews the time of its images, so one that is announced meanwhile is not removed. */
+  async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
+    const s = this.#db.schema;
+    const [clock] = await this.#db.query(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+    );
+    let kept: ReadonlySet<string> = new Set();
+    const here = await this.#local.remove(hashes, async () => {
+      kept = await needed();
+      return kept;
+    });
+    if (hashes.length === 0) return here;
+    const doomed = hashes.filter((sha256) => !kept.has(sha256));
+    const gone = await this.#db.query(
+      `delete from ${s}.images where sha256 = any($1::text[]) and since_ms <= $2 returning sha256, size, body is not null as whole`,
+      [doomed, Number(clock?.['now'])],
+    );
+    const shared = gone.filter((row) => row['whole'] === true);
+    return {
+      count: Math.max(here.count, shared.length),
+      bytes: Math.max(
+        here.bytes,
+        shared.reduce((sum, row) => sum + Number(row['size']), 0),
+      ),
+    };
+  }
+
+  async #keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
+    const kept = await this.#local.keepBytes(bytes, fingerprint, durability);
+    await this.#record({ here: [{ h: fingerprint.sha256, z: fingerprint.size }] }, null, null);
+    return kept;
+  }
+
+  async #shareFile(file: string, fingerprint: Fingerprint): Promise<void> {
+    if (this.placeOf(fingerprint, 'plain') === 'here' || (await this.#isShared(fingerprint.sha256))) return;
+    const bytes = readFileSync(file);
+    if (hash('sha256', bytes) !== fingerprint.sha256) throw changedWhileKept(file);
+    await this.#share(fingerprint, bytes);
+  }
+
+  #share({ sha256 }: Fingerprint, bytes: Uint8Array): Promise<unknown> {
+    return this.#record({}, [sha256], [Buffer.from(bytes)]);
+  }
+
+  #record(
+    more: object,
+    hashes: readonly string[] | null,
+    bodies: readonly Uint8Array[] | null,
+  ): Promise<unknown> {
+    const body = JSON.stringify({ machine: this.#machine, entries: [], ...more });
+    const text = `select ${this.#db.schema}.lf_record($1::text::json, $2::text[], $3::bytea[])`;
+    return this.#db.query(text, [body, hashes, bodies]);
+  }
+
+  async #isShared(sha256: string): Promise<boolean> {
+    const text = `select 1 from ${this.#db.schema}.images where sha256 = $1 and body is not null`;
+    return (await this.#db.query(text, [sha256])).length > 0;
+  }
+
+  async #fetch({ sha256 }: Fingerprint): Promise<Uint8Array> {
+    const text = `select body, machine from ${this.#db.schema}.images where sha256 = $1`;
+    const [row] = await this.#db.query(text, [sha256]);
+    if (row === undefined) throw missingImage(sha256);
+    const { body, machine } = row;
+    if (!(body instanceof Uint8Array))
+      throw new Fault(
+        'STORE_FAILED',
+        `the bytes ${sha256.slice(0, 12)} are kept on the machine ${String(machine)} only, because they are secret or larger than 1 MB`,
+        { reason: 'elsewhere' },
+      );
+    if (hash('sha256', body) !== sha256) throw damagedImage(sha256, 'the fleet store');
+    return body;
+  }
+}

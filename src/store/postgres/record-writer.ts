@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import type { NewEntry, PendingChange } from '../../model/entry.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
+import { CHAIN_START, canonicalJson } from '../chain.ts';
+import { column } from '../column-text.ts';
+import { entryValues, touchedKeys } from '../entry-columns.ts';
+import { sightingText } from '../sighting-text.ts';
+import type { Writes } from '../store.ts';
+import type { Fence, Heart } from './heart.ts';
+import type { Names } from './names.ts';
+
+/** What a store needs to know of the process that uses it. */
+export interface StoreContext {
+  readonly names: Names;
+  /** Names the process in announced changes. */
+  readonly owner: string;
+  /** Workspaces that several machines write to. */
+  readonly sharedRoots: readonly string[];
+  /** Told of announced changes, so that other machines know that they are under way; knows the leases that are held. */
+  readonly heart?: Heart;
+  /** The writer's chain; a new one unless it is named. */
+  readonly chain?: string;
+}
+
+/** Turns records into the JSON that the server function takes, and numbers them. */
+export class RecordWriter {
+  readonly chain: string;
+  readonly #context: StoreContext;
+  /** Fences under which changes were announced, until they are settled. */
+  readonly #fences = new Map<string, readonly Fence[]>();
+  #records = 0;
+  #acknowledged = 0;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
+  }
+
+  /** The last number of our chain that the server has confirmed. */
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  /** The server has answered. */
+  done({ announce, settle = [] }: Writes, number: number): void {
+    this.#acknowledged = Math.max(this.#acknowledged, number);
+    if (announce !== undefined) this.#context.heart?.announced(announce.change);
+    for (const change of settle) {
+      this.#fences.delete(change);
+      this.#context.heart?.settled(change);
+    }
+  }
+
+  /** Throws if the writes hold what is no JSON. */
+  body(writes: Writes): string {
+    return JSON.stringify(this.#recordOf(writes));
+  }
+
+  /** The JSON that `lf_record` takes. */
+  #recordOf(writes: Writes): object {
+    const {
+      ifPending,
+      dropSession,
+      forget = [],
+      sightings = [],
+      settle = [],
+      announce,
+      session,
+      images,
+    } = writes;
+    const { names } = this.#context;
+    const entries = (writes.entries ?? []).map((entry) => this.#entryOf(entry));
+    const newest = new Map(
+      sightings.map(({ session: by, sighting }) => [`${by}\0${sighting.key}`, { by, sighting }]),
+    );
+    const fences = this.#fencesFor(writes);
+    const seenBy = [...sightings, ...forget].map(({ session: by }) => column(by));
+    return {
+      chain: this.chain,
+      machine: names.here,
+      owner: this.#context.owner,
+      now: Date.now(),
+      acknowledged: this.#acknowledged,
+      ...(isDurable(writes) ? {} : { durable: 'no' }),
+      ...(entries.length === 0 ? {} : { record: ++this.#records }),
+      entries,
+      ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
+      ...(fences.length === 0 ? {} : { fences }),
+      ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
+      ...given('forget', forget, ({ session: by, key }) => ({
+        s: column(by),
+        ...(key === undefined ? {} : { k: column(names.stored(key)) }),
+      })),
+      ...given('sightings', [...newest.values()], ({ by, sighting }) => ({
+        s: column(by),
+        k: column(names.stored(sighting.key)),
+        v: sightingText(sighting),
+      })),
+      ...given('seenBy', [...new Set(seenBy)], (id) => id),
+      ...given('settle', settle, column),
+      ...(announce === undefined ? {} : { announce: this.#announceOf(announce) }),
+      ...(session === undefined ? {} : { session: this.#sessionOf(session) }),
+      ...given('here', images?.here ?? [], ({ sha256, size }) => ({ h: sha256, z: size })),
+    };
+  }
+
+  /** Fences are asked for when a change becomes part of the journal: until then it can be taken back. */
+  #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
+    if (announce !== undefined) {
+      const held = this.#context.heart?.fencesOf(announce.locked ?? []) ?? [];
+      if (held.length > 0) this.#fences.set(announce.change, held);
+      return held;
+    }
+    return entries.length === 0 ? [] : settle.flatMap((change) => this.#fences.get(change) ?? []);
+  }
+
+  #entryOf(entry: NewEntry): object {
+    const stored = this.#storedEntry(entry);
+    const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
+    return { a, k, s, r, p, c, t, j: canonicalJson(stored), o: touchedKeys(stored) };
+  }
+
+  #announceOf(announce: PendingChange): object {
+    const text = JSON.stringify(this.#context.names.storedIn(announce));
+    return {
+      c: column(announce.change),
+      r: [column(this.#context.names.stored(announce.entry.root))],
+      t: text,
+    };
+  }
+
+  #sessionOf(session: SessionRecord): object {
+    const stored = this.#context.names.storedIn(session);
+    return { i: column(session.id), r: column(stored.root), t: JSON.stringify(stored), l: session.lastMs };
+  }
+
+  #storedEntry(entry: NewEntry): NewEntry {
+    const { names } = this.#context;
+    return names.machine === undefined ? entry : { ...names.storedIn(entry), machine: names.machine };
+  }
+}
+
+/** What can be had again by looking again may be lost in a power cut of the server. */
+function isDurable({ announce, settle, session, dropSession, entries = [] }: Writes): boolean {
+  if (announce !== undefined || settle !== undefined || session !== undefined || dropSession !== undefined)
+    return true;
+  return entries.some(({ kind }) => kind !== 'read');
+}
+
+function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {
+  return list.length === 0 ? {} : { [name]: list.map((each) => map(each)) };
+}

@@ -1,0 +1,103 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { countTogether } from '../shared/counters.ts';
+import { ok, refusal } from '../support/desk.ts';
+import { describePostgres, type PostgresServer } from '../support/postgres.ts';
+import { scratch } from '../support/tree.ts';
+
+/** A folder, a state folder and a process of their own. */
+interface Machine {
+  readonly root: string;
+  readonly sessions: Sessions;
+  session(): Promise<GatedSession>;
+  text(name: string): string;
+}
+
+async function machine(
+  store: string,
+  options: { workspace?: string; files?: Readonly<Record<string, string>> } = {},
+): Promise<Machine> {
+  const { root, home } = scratch();
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    mkdirSync(join(root, name, '..'), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  const { workspace } = options;
+  const sessions = await Sessions.open({ roots: [root], home, store, workspace });
+  onTestFinished(() => sessions.close());
+  return {
+    root,
+    sessions,
+    session: () => sessions.session('agent'),
+    text: (name) => readFileSync(join(root, name), 'utf8'),
+  };
+}
+
+const EDIT = [{ oldString: 'two', newString: 'zwei' }];
+
+await describePostgres('machines on one PostgreSQL', (server: PostgresServer) => {
+  it('a session goes on in another folder with what it saw, and undoes there what it did here', async () => {
+    const store = server.url();
+    const files = { 'a.txt': 'one\ntwo\n', 'seen.txt': 'seen\n', 'other.txt': 'first bytes\n' };
+    const here = await machine(store, { workspace: 'project', files });
+    const before = await here.session();
+    for (const name of Object.keys(files)) await ok(before.read(name));
+    const { change } = await ok(before.edit('a.txt', EDIT));
+    await here.sessions.close();
+
+    const there = await machine(store, {
+      workspace: 'project',
+      files: { ...files, 'a.txt': 'one\nzwei\n', 'other.txt': 'other bytes\n' },
+    });
+    const after = await there.session();
+    await ok(after.write('seen.txt', 'written without reading again\n'));
+    await refusal(after.write('other.txt', 'lost\n'), 'STALE');
+    await ok(after.undo({ change: change ?? '' }));
+    expect(there.text('a.txt')).toBe('one\ntwo\n');
+    expect(here.text('a.txt')).toBe('one\nzwei\n');
+  });
+
+  it('equal paths on two machines are two workspaces unless they have one name', async () => {
+    const store = server.url();
+    const files = { 'a.txt': 'one\ntwo\n' };
+    const [one, two] = [await machine(store, { files }), await machine(store, { files })];
+    await ok((await one.session()).read('a.txt'));
+    await one.sessions.world.store.state();
+    await refusal((await two.session()).write('a.txt', 'lost\n'), 'NOT_READ');
+  });
+
+  it('entries of another machine say so, and every chain verifies from anywhere', async () => {
+    const store = server.url();
+    const files = { 'a.txt': 'one\ntwo\n' };
+    const one = await machine(store, { workspace: 'w', files });
+    await ok((await one.session()).read('a.txt'));
+    await ok((await one.session()).edit('a.txt', EDIT));
+    const two = await machine(store, { workspace: 'w', files });
+    await ok((await two.session()).read('a.txt'));
+    await ok((await two.session()).edit('a.txt', EDIT));
+    const entries = await two.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });
+    expect(entries.map(({ machine: at }) => typeof at)).toEqual(['string', 'undefined']);
+    expect(entries.map(({ root }) => root)).toEqual([two.root, two.root]);
+    expect(await verifyChain(two.sessions.world.store)).toMatchObject({ ok: true });
+    expect((await two.sessions.world.store.state()).chains).toHaveLength(2);
+  });
+
+  it('machines that write to one folder lose nothing', async () => {
+    const machines = { store: server.url(), workspace: 'shared', sharedWorkspace: true };
+    const run = { processes: 3, edits: 25 };
+    const { refusals: _, ...counted } = await countTogether({ ...run, files: ['a.txt'], machines });
+    const all = run.processes * run.edits;
+    expect(counted).toEqual({
+      acknowledged: all,
+      counted: all,
+      changes: all,
+      sessions: 3,
+      pending: 0,
+      chain: true,
+    });
+  });
+});

@@ -77,9 +77,10 @@ function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter):
 }
 
 function kindsClause(kinds: readonly string[], bind: Bind): string {
-  // A literal: the index of changes is used only then.
-  const isChange = kinds.length > 0 && kinds.every((kind) => kind === 'change');
-  return isChange ? "kind = 'change'" : `kind = any(${bind([...kinds])}::text[])`;
+  // A literal: the index of some kinds is used only then.
+  const [only] = kinds;
+  const isIndexed = kinds.length === 1 && (only === 'change' || only === 'refusal' || only === 'turn');
+  return isIndexed ? `kind = '${only}'` : `kind = any(${bind([...kinds])}::text[])`;
 }
 
 function nearClause(folders: readonly string[], bind: Bind): string {

@@ -144,7 +144,7 @@ export class RecordWriter {
 function isDurable({ announce, settle, session, dropSession, entries = [] }: Writes): boolean {
   if (announce !== undefined || settle !== undefined || session !== undefined || dropSession !== undefined)
     return true;
-  return entries.some(({ kind }) => kind !== 'read');
+  return entries.some(({ kind }) => kind !== 'read' && kind !== 'look');
 }
 
 function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {

@@ -41,7 +41,7 @@ create table ${s}.entries (
 create index on ${s}.entries (seq);
 create index on ${s}.entries (session, seq);
 create index on ${s}.entries (change) where change is not null;
-create index on ${s}.entries (seq) where kind = 'change';
+create index on ${s}.entries (kind, seq) where kind in ('change', 'refusal', 'turn');
 create index on ${s}.entries (tx);
 create table ${s}.touches (
   key text collate "C" not null, seq bigint not null, at_ms bigint not null,

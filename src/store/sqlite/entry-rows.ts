@@ -1,3 +1,4 @@
+import type { Entry } from '../../model/entry.ts';
 import { column } from '../column-text.ts';
 import { INDEXED } from '../entry-columns.ts';
 import { ancestorsOf } from '../entry-match.ts';

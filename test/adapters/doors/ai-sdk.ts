@@ -4,15 +4,8 @@ import * as ai6 from 'ai6';
 import { MockLanguageModelV3 } from 'ai6/test';
 import type { Session } from 'lookfirst';
 import { lookfirstTools, seenFrom } from 'lookfirst/ai-sdk';
-import type { Call, Door, Run, Shown } from '../conformance.ts';
-
-/** The calls of the default dialect. */
-export const LOOKFIRST_CALLS: Door['calls'] & { readonly undo: Call } = {
-  read: (path) => ({ tool: 'read_file', args: { path } }),
-  write: (path, content) => ({ tool: 'write_file', args: { path, content } }),
-  edit: (path, from, to) => ({ tool: 'edit_file', args: { path, old_string: from, new_string: to } }),
-  undo: { tool: 'undo_change', args: {} },
-};
+import type { Door, Run, Shown } from '../conformance.ts';
+import { LOOKFIRST_CALLS } from './calls.ts';
 
 const USAGE = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

@@ -1,0 +1,8 @@
+export {
+  type AnthropicBlock,
+  type AnthropicRequest,
+  type AnthropicRun,
+  type AnthropicTool,
+  lookfirstTools,
+  seenFrom,
+} from './adapters/anthropic.ts';

@@ -3,7 +3,7 @@ import type { World } from '../gate/world.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
-import type { PresetName } from '../model/policy.ts';
+import type { Policy, PresetName } from '../model/policy.ts';
 import type {
   FindResult,
   InfoResult,
@@ -33,6 +33,10 @@ export class LookingSession extends SessionLife {
   /** The workspace's roots, canonical; relative paths start at the first. */
   get roots(): readonly string[] {
     return this.host.world.workspace.roots;
+  }
+
+  get policy(): Policy {
+    return this.host.world.policy;
   }
 
   /** Whose sentences refusals and notices use. */

@@ -9,6 +9,7 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
+import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, pathNames } from '../session/path-names.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
@@ -79,13 +80,22 @@ export interface ToolsetAnswer {
  * function such as `currentSession`, every call uses the session that the function returns then.
  */
 export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
+  return toolsetBeside(session, options);
+}
+
+/** The same for a model that also has tools of its framework: if `names` are given, sentences name those. */
+export function toolsetBeside(
+  session: Session | (() => Session),
+  options: ToolsetOptions,
+  names?: ToolNames,
+): Toolset {
   checkOptions(options);
   const { rename, virtualRoot } = options;
   const own = DIALECTS[options.dialect ?? 'lookfirst'];
   const offered = { ...own, tools: selected(own, options) };
   const named = rename === undefined ? offered : renameTools(offered, rename);
   checkNames(named.tools.map(({ name }) => name));
-  const dialect = { ...named, names: namesOf(named, named.tools) };
+  const dialect = { ...named, names: names ?? namesOf(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
   return {

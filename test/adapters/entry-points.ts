@@ -1,11 +1,22 @@
 /** Compiled, never run: every entry point fits where its framework expects it. */
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type { CallModelInputFilter, Editor, Shell, Tool } from '@openai/agents';
+import type { SandboxSession } from '@openai/agents/sandbox';
 import type { Experimental_SandboxSession, ToolSet } from 'ai';
 import type { ToolSet as ToolSet6 } from 'ai6';
 import { currentSession, openSession } from 'lookfirst';
 import { lookfirstTools as aiTools, lookfirstSandbox } from 'lookfirst/ai-sdk';
 import { lookfirstTools as anthropicTools } from 'lookfirst/anthropic';
+import {
+  guardSandbox,
+  lookfirstEditor,
+  lookfirstShell,
+  lookfirstTools as openaiTools,
+  seenFrom,
+} from 'lookfirst/openai';
 
+declare const shell: Shell;
+declare const sandboxSession: SandboxSession;
 const session = await openSession({ roots: ['/repo'], store: 'memory:' });
 
 export const ai6: ToolSet6 = aiTools(session, { only: undefined });
@@ -14,3 +25,8 @@ export const sandbox: Experimental_SandboxSession = lookfirstSandbox(session);
 // @ts-expect-error: a check that accepts anything would accept this.
 export const wrong: ToolSet = lookfirstSandbox(session);
 export const anthropic: BetaRunnableTool[] = anthropicTools(session);
+export const openai: Tool[] = openaiTools(session);
+export const editor: Editor = lookfirstEditor(session);
+export const guardedShell: Shell = lookfirstShell(session, shell);
+export const guarded: SandboxSession = guardSandbox(sandboxSession, session);
+export const filter: CallModelInputFilter = seenFrom(session);

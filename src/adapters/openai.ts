@@ -1,0 +1,188 @@
+import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
+import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
+import type { Session } from '../model/session.ts';
+import {
+  gatedSession,
+  type Toolset,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+  toolsetBeside,
+} from '../tools/toolset.ts';
+import { answered } from './answered.ts';
+import { ContextWatch, type ShownResult } from './context-watch.ts';
+
+/** A function tool for an `Agent`. This framework has no flag for errors: the text of a refusal is the result. */
+export interface OpenAiTool {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: OpenAiParameters;
+  strict: true;
+  invoke(
+    runContext: unknown,
+    input: string,
+    details?: { readonly signal?: AbortSignal },
+  ): Promise<string | OpenAiOutput[]>;
+  needsApproval(): Promise<boolean>;
+  isEnabled(): Promise<boolean>;
+}
+
+interface OpenAiParameters {
+  type: 'object';
+  properties: Record<string, JsonRecord>;
+  required: string[];
+  additionalProperties: false;
+}
+
+/** A part of a result that is more than text. */
+export type OpenAiOutput =
+  | { type: 'text'; text: string }
+  | { type: 'image'; image: { data: string; mediaType: string } }
+  | { type: 'file'; file: { data: string; mediaType: string; filename: string } };
+
+/** The tools of a session, with strict schemas. */
+export function lookfirstTools(
+  session: Session | (() => Session),
+  options: ToolsetOptions = {},
+): OpenAiTool[] {
+  return toolset(session, options).tools.map((tool) => ({
+    type: 'function',
+    name: tool.name,
+    description: tool.description,
+    // The strict schema of a toolset has these fields, and every property is required.
+    parameters: tool.strictSchema as unknown as OpenAiParameters,
+    strict: true,
+    invoke: async (_context, input, details) => {
+      // Input that is not JSON is refused by the tool, in words that the model can act on.
+      const args = parseJson(input) ?? input;
+      return outputOf(await answered(tool, args, { signal: details?.signal }), args);
+    },
+    needsApproval: async () => false,
+    isEnabled: async () => true,
+  }));
+}
+
+function outputOf({ text, media = [] }: ToolsetAnswer, args: unknown): string | OpenAiOutput[] {
+  if (media.length === 0) return text;
+  const path = (isRecord(args) ? stringIn(args, 'path') : undefined) ?? 'file';
+  const filename = path.split('/').at(-1) ?? path;
+  const files = media.map(
+    ({ mimeType: mediaType, base64: data }): OpenAiOutput =>
+      mediaType.startsWith('image/')
+        ? { type: 'image', image: { data, mediaType } }
+        : { type: 'file', file: { data, mediaType, filename } },
+  );
+  return [{ type: 'text', text }, ...files];
+}
+
+/** What an `Editor` answers. */
+export interface OpenAiPatched {
+  status: 'completed' | 'failed';
+  output: string;
+}
+
+/** An `Editor` for `applyPatchTool`. */
+export interface OpenAiEditor {
+  createFile(operation: { readonly path: string; readonly diff: string }): Promise<OpenAiPatched>;
+  updateFile(operation: {
+    readonly path: string;
+    readonly diff: string;
+    readonly moveTo?: string | undefined;
+  }): Promise<OpenAiPatched>;
+  deleteFile(operation: { readonly path: string }): Promise<OpenAiPatched>;
+}
+
+/**
+ * An editor whose patches are gated: a file that the model has not read is not updated, moved over or deleted. Give the agent the
+ * tools of the dialect `apply-patch` with `readOnly: true` beside it, so that it can read.
+ */
+export function lookfirstEditor(
+  session: Session | (() => Session),
+  options: Pick<ToolsetOptions, 'virtualRoot'> = {},
+): OpenAiEditor {
+  return editorOf(session, toolset(session, { ...options, dialect: 'apply-patch' }));
+}
+
+/** The same for a sandbox, where the model reads files with the shell. */
+export function sandboxEditor(
+  session: Session | (() => Session),
+  options: Pick<ToolsetOptions, 'virtualRoot'>,
+): OpenAiEditor {
+  const words = HOSTS.find(({ id }) => id === 'codex')?.words;
+  return editorOf(session, toolsetBeside(session, { ...options, dialect: 'apply-patch' }, words));
+}
+
+function editorOf(session: Session | (() => Session), { tools }: Toolset): OpenAiEditor {
+  const tool = tools.find(({ name }) => name === 'apply_patch');
+  if (tool === undefined) throw new TypeError('the dialect has no apply_patch');
+  const patch = async (header: readonly string[], diff: string) =>
+    resultOf(await patched(tool, header, diff));
+  return {
+    createFile: ({ path, diff }) => patch([`*** Add File: ${path}`], diff),
+    updateFile: async ({ path, diff, moveTo }) => {
+      const header = `*** Update File: ${path}`;
+      if (moveTo === undefined) return patch([header], diff);
+      const updated = diff.trim() === '' ? undefined : await patched(tool, [header], diff);
+      if (updated?.ok === false) return resultOf(updated);
+      const moved = await patched(tool, [header, `*** Move to: ${moveTo}`], '');
+      const change = updated?.outcome.ok === true ? updated.outcome.change : undefined;
+      // All or nothing: a file that cannot be moved keeps its old text.
+      if (!moved.ok && change !== undefined) await gatedSession(session).undo({ change });
+      return resultOf(moved);
+    },
+    deleteFile: ({ path }) => patch([`*** Delete File: ${path}`], ''),
+  };
+}
+
+function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
+  return { status: ok ? 'completed' : 'failed', output: text };
+}
+
+/** A line that begins another file: the host approved an operation on one. */
+const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
+
+async function patched(tool: ToolsetTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
+  if (header.some((line) => line.includes('\n')) || OTHER_FILE.test(diff)) {
+    const text =
+      'refusing the patch: an operation changes one file, and this one names another [INVALID_ARGUMENT]';
+    return { ok: false, text, outcome: { ok: false, code: 'INVALID_ARGUMENT', next: 'fix_argument' } };
+  }
+  const body = diff === '' ? [] : [diff.replace(/\n$/, '')];
+  const patch = ['*** Begin Patch', ...header, ...body, '*** End Patch'].join('\n');
+  return answered(tool, { patch });
+}
+
+/** What a model is about to get, as `callModelInputFilter` hands it over. */
+export interface OpenAiModelData<Item> {
+  input: Item[];
+  instructions?: string;
+}
+
+/**
+ * A `callModelInputFilter` that lets a session forget what the model no longer gets: when tool results were left out, shortened or
+ * compacted, only what the remaining items show still counts as seen. Not for runs with `conversationId` or `previousResponseId`:
+ * they send only what is new.
+ */
+export function seenFrom(
+  session: Session | (() => Session),
+): <Item>(args: { readonly modelData: OpenAiModelData<Item> }) => Promise<OpenAiModelData<Item>> {
+  const watch = new ContextWatch(session, 'openai-agents');
+  return async ({ modelData }) => {
+    const { input } = modelData;
+    const summary = input.findLastIndex((item) => isRecord(item) && item['type'] === 'compaction');
+    const items = input.slice(summary + 1);
+    await watch.look(items, resultsIn(items));
+    return modelData;
+  };
+}
+
+const RESULTS = new Set<unknown>(['function_call_result', 'apply_patch_call_output', 'shell_call_output']);
+
+function* resultsIn(items: readonly unknown[]): Generator<ShownResult> {
+  for (const item of items) {
+    const call = isRecord(item) && RESULTS.has(item['type']) ? stringIn(item, 'callId') : undefined;
+    if (call !== undefined && isRecord(item)) yield [call, item['output']];
+  }
+}

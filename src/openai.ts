@@ -1,0 +1,92 @@
+import {
+  type CommandJudge,
+  guardedSandbox,
+  guardedShell,
+  type HostCommand,
+  type OpenAiSandbox,
+  type OpenAiShell,
+} from './adapters/guarded-shell.ts';
+import { sandboxEditor } from './adapters/openai.ts';
+import type { HookEvent } from './hooks/event.ts';
+import { respondIn } from './hooks/in-process.ts';
+import type { Session } from './model/session.ts';
+import { gatedSession } from './tools/toolset.ts';
+
+export type {
+  OpenAiExec,
+  OpenAiExecResult,
+  OpenAiSandbox,
+  OpenAiShell,
+  OpenAiShellAction,
+  OpenAiShellResult,
+} from './adapters/guarded-shell.ts';
+export {
+  lookfirstEditor,
+  lookfirstTools,
+  type OpenAiEditor,
+  type OpenAiModelData,
+  type OpenAiOutput,
+  type OpenAiPatched,
+  type OpenAiTool,
+  seenFrom,
+} from './adapters/openai.ts';
+
+/**
+ * A `Shell` for `shellTool` that judges commands before `shell` runs them. Writes that a command makes for certain are refused like
+ * writes of a tool; lines of files that the output shows count as read; what a command changed can be undone. `shell` must start
+ * commands in the session's first root.
+ */
+export function lookfirstShell(session: Session | (() => Session), shell: OpenAiShell): OpenAiShell {
+  return guardedShell(shell, judgeOf(session));
+}
+
+/**
+ * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace must be the session's only root,
+ * on this machine. `root` of its manifest stands for that folder in paths.
+ */
+export function guardSandbox<Sandbox extends OpenAiSandbox>(
+  sandbox: Sandbox,
+  session: Session | (() => Session),
+): Sandbox {
+  const root = sandbox.state.manifest.root;
+  const virtualRoot = root === gatedSession(session).roots[0] ? undefined : root;
+  const editor = sandboxEditor(session, { virtualRoot });
+  const judge = judgeOf(session);
+  const judgeHere: CommandJudge = {
+    before: (command) => judge.before(located(command, virtualRoot)),
+    after: (command, output) => judge.after(located(command, virtualRoot), output),
+  };
+  return guardedSandbox(sandbox, editor, judgeHere);
+}
+
+/** The sandbox names its folders below the root of its manifest. */
+function located(command: HostCommand, root: string | undefined): HostCommand {
+  const { folder } = command;
+  if (root === undefined || folder === undefined) return command;
+  const inside = folder === root || folder.startsWith(`${root}/`);
+  return inside ? { ...command, folder: folder.slice(root.length).replace(/^\/+/, '') || '.' } : command;
+}
+
+/** Codex has the same tools: a shell that reads and a tool that applies patches. */
+const HOST = 'codex';
+
+function judgeOf(session: Session | (() => Session)): CommandJudge {
+  const eventOf = ({ call, command, folder }: HostCommand) => ({
+    session: gatedSession(session).id,
+    tool: 'shell',
+    input: { command },
+    call,
+    ...(folder === undefined ? {} : { cwd: folder }),
+  });
+  const reply = (event: HookEvent) => respondIn(gatedSession(session), HOST)(event);
+  return {
+    async before(command) {
+      const answer = await reply({ ...eventOf(command), kind: 'before' });
+      return answer.verdict === 'deny' ? answer.reason : undefined;
+    },
+    async after(command, output) {
+      const answer = await reply({ ...eventOf(command), kind: 'after', response: output });
+      return answer.verdict === 'pass' ? answer.context : undefined;
+    },
+  };
+}

@@ -18,9 +18,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openStore } from '../build/store/open-store.js';
+import { loadSqlite } from '../build/store/sqlite/driver.js';
 import { openSession } from '../dist/index.js';
-import { openStore } from '../dist/store/open-store.js';
-import { loadSqlite } from '../dist/store/sqlite/driver.js';
 import { interleaved } from './measure.mjs';
 
 const ENTRIES = 100_000;

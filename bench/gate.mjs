@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { openDisk } from '../dist/disk/context.js';
-import { readSnapshot } from '../dist/disk/read.js';
-import { replace } from '../dist/disk/replace.js';
+import { openDisk } from '../build/disk/context.js';
+import { readSnapshot } from '../build/disk/read.js';
+import { replace } from '../build/disk/replace.js';
+import { diffLines } from '../build/text/diff.js';
+import { Workspace } from '../build/workspace/workspace.js';
 import { openSession } from '../dist/index.js';
-import { diffLines } from '../dist/text/diff.js';
-import { Workspace } from '../dist/workspace/workspace.js';
 import { interleaved } from './measure.mjs';
 
 const LINE = `${'y'.repeat(59)}\n`;
@@ -208,8 +208,8 @@ async function diffRows() {
 
 /** What one remembered file costs, without the bytes kept for diffs. */
 async function memoryRows(root, home) {
-  const { MemoryStore } = await import('../dist/store/memory/memory-store.js');
-  const { NO_FLAGS } = await import('../dist/model/sighting.js');
+  const { MemoryStore } = await import('../build/store/memory/memory-store.js');
+  const { NO_FLAGS } = await import('../build/model/sighting.js');
   const store = new MemoryStore();
   const count = 20_000;
   setFlagsFromString('--expose-gc');

@@ -9,12 +9,12 @@ import { runInNewContext } from 'node:vm';
 import { interleaved } from './measure.mjs';
 import { SHAPES, transcriptLines, writeTranscript } from './transcripts.mjs';
 
-const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
+const BUILD = process.env['LOOKFIRST_BUILD'] ?? new URL('../build/', import.meta.url).href;
 
 export async function rows({ lines = 100_000, rounds = 5 } = {}) {
   const [{ deriveSightingsFrom }, { HistoryIndex }, { openTranscript }] = await Promise.all(
     ['history/derive.js', 'history/history-index.js', 'store/transcript-file.js'].map(
-      (file) => import(new URL(file, DIST)),
+      (file) => import(new URL(file, BUILD)),
     ),
   );
   const derive = (file) => deriveSightingsFrom(openTranscript(file).chunks);

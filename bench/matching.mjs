@@ -2,7 +2,7 @@
 // re-implementations of published rules of others (no code of theirs).
 //   node bench/matching.mjs
 import { fileURLToPath } from 'node:url';
-import { applyEdits } from '../dist/text/splice.js';
+import { applyEdits } from '../build/text/splice.js';
 import { corpus, score } from '../test/matching/corpus.mjs';
 
 const ENGINES = {

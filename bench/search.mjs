@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { rgPath } from '@vscode/ripgrep';
 import { interleaved } from './measure.mjs';
 
-const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
+const BUILD = process.env['LOOKFIRST_BUILD'] ?? new URL('../build/', import.meta.url).href;
 const WORDS = 'const let function return import export from value index count name path file text line'.split(
   ' ',
 );
@@ -16,7 +16,7 @@ const WORDS = 'const let function return import export from value index count na
 export async function rows({ files = 100_000, rounds = 7 } = {}) {
   const [{ Workspace }, { findFiles }, { searchText }, { DEFAULT_PROTECTED }] = await Promise.all(
     ['workspace/workspace.js', 'session/find.js', 'session/search.js', 'config/protected.js'].map(
-      (file) => import(new URL(file, DIST)),
+      (file) => import(new URL(file, BUILD)),
     ),
   );
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isSecretPath, mayHoldSecret, secretSpans } from '../dist/text/secrets.js';
+import { isSecretPath, mayHoldSecret, secretSpans } from '../build/text/secrets.js';
 import { interleaved } from './measure.mjs';
 import { RawClient } from './raw-client.mjs';
 

@@ -1,21 +1,49 @@
-// Compiles src/ to dist/, then bundles the command into dist/bin/: one file to load instead of hundreds makes a cold start short.
+// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: one
+// file for each entry point, its types rolled up, and the chunks that entry points share.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
 import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const packages = Object.keys({
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.peerDependencies,
+});
+const entries = Object.values(manifest.exports)
+  .filter((target) => typeof target === 'object')
+  .map((target) => basename(target.default, '.js'));
+
+for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true });
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
   stdio: 'inherit',
 });
-
-const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-const packages = Object.keys({ ...dependencies, ...optionalDependencies });
-const bundle = await rolldown({
-  input: { lookfirst: 'dist/main.js' },
-  platform: 'node',
-  // Dependencies stay what npm installed; only our own modules are put together.
-  external: (id) =>
-    id.startsWith('node:') || packages.some((name) => id === name || id.startsWith(`${name}/`)),
+await bundle({
+  input: { 'bin/lookfirst': 'build/main.js', ...files('.js') },
+  chunkFileNames: 'chunks/[name].js',
+  // Names stay, so that a stack trace can be read.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
 });
-await bundle.write({ dir: 'dist/bin', format: 'esm', chunkFileNames: '[name].js' });
-await bundle.close();
+await bundle({
+  input: files('.d.ts'),
+  chunkFileNames: 'types/[name].ts',
+  plugins: [dts({ dtsInput: true })],
+});
 chmodSync('dist/bin/lookfirst.js', 0o755);
+
+function files(extension) {
+  return Object.fromEntries(entries.map((name) => [name, `build/${name}${extension}`]));
+}
+
+async function bundle({ input, plugins, ...output }) {
+  const made = await rolldown({ input, plugins, platform: 'node', external: isPackage });
+  await made.write({ dir: 'dist', format: 'esm', ...output });
+  await made.close();
+}
+
+/** Dependencies stay what npm installed; only our own modules are bundled. */
+function isPackage(id) {
+  return id.startsWith('node:') || packages.some((name) => id === name || id.startsWith(`${name}/`));
+}

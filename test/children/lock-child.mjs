@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { LocalLocks } from '../../dist/lock/locks.js';
+import { LocalLocks } from '../../build/lock/locks.js';
 
 const [home, kind, what, count] = process.argv.slice(2);
 const isAlive = (id) => {

@@ -1,7 +1,7 @@
 // A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
 // `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
 
-import { serveStdio } from '../../dist/mcp/stdio-loop.js';
+import { serveStdio } from '../../build/mcp/stdio-loop.js';
 
 const text = (value) => ({ ok: true, shown: String(value), outcome: { ok: true } });
 const escaped = (value) => ({
@@ -86,10 +86,10 @@ if (mode === 'stdio') {
   process.stderr.write(`end: ${end}\n`);
 } else if (mode === 'sdk') {
   const { serveStdio: serveSdk } = await import('@modelcontextprotocol/server/stdio');
-  const { sdkServer } = await import('../../dist/mcp/sdk-server.js');
+  const { sdkServer } = await import('../../build/mcp/sdk-server.js');
   serveSdk(({ era }) => sdkServer(host, era, log));
 } else {
-  const { serveHttp } = await import('../../dist/mcp/http.js');
+  const { serveHttp } = await import('../../build/mcp/http.js');
   const server = await serveHttp({ host, token, log, maxBodyBytes: 16 << 20 });
   process.stdout.write(`${server.url}\n`);
   process.once('SIGTERM', () => server.close());

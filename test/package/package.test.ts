@@ -9,6 +9,7 @@ const read = (name: string): unknown => JSON.parse(readFileSync(join(project, na
 
 interface Packed {
   readonly filename: string;
+  readonly size: number;
   readonly files: readonly { readonly path: string }[];
 }
 
@@ -25,11 +26,14 @@ function pack(folder: string): Packed {
 describe('the package', () => {
   it('holds the build and its papers, and nothing else', () => {
     const { base } = scratch();
-    const paths = pack(base).files.map(({ path }) => path);
+    const { files, size } = pack(base);
+    const paths = files.map(({ path }) => path);
     const papers = paths.filter((path) => !path.startsWith('dist/')).sort();
     expect(papers).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(paths.filter((path) => /\.test\.|\.map$|fixtures|children/.test(path))).toEqual([]);
     expect(paths).toContain('dist/bin/lookfirst.js');
+    expect(paths.length).toBeLessThanOrEqual(200);
+    expect(size).toBeLessThanOrEqual(600_000);
   });
 
   it('installs without scripts into an empty folder and runs there', () => {

@@ -1,19 +1,23 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { searchedLines } from '../dialect/calls/shown/search-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
 import { afterCommand } from './command.ts';
 import type { HookEvent, Reply } from './event.ts';
-import { callId, meaningOf, noticeText, type Scene, unjudged } from './scene.ts';
+import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
 
 /** The host has carried out a call, or failed to: records what it showed and what it changed. */
 export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
   const meaning = meaningOf(scene, event);
-  if (meaning === undefined) return { verdict: 'pass' };
+  if (meaning === undefined) return endOwnCall(scene, event);
   const run = meaning.touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return afterCommand(scene, event, run);
-  if (event.kind === 'after') await noteReads(scene, event, meaning.touches);
+  if (event.kind === 'after') {
+    await noteReads(scene, event, meaning.touches);
+    await noteHits(scene, event, meaning.touches);
+  }
   const changes = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   const [first] = changes;
   if (first === undefined) return { verdict: 'pass' };
@@ -30,10 +34,38 @@ export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
+/** A call of our own server that was announced for a sub-agent has ended; the server has recorded what it did. */
+async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<Reply> {
+  const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
+  if (change !== undefined) await session.settle(change, 'done');
+  return { verdict: 'pass' };
+}
+
+type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
+
+/** A search credits the lines it shows, as far as they are in the files. */
+async function noteHits(
+  scene: Scene,
+  event: Extract<AfterEvent, { kind: 'after' }>,
+  touches: Touches,
+): Promise<void> {
+  const foreign = scene.session.foreign();
+  const text = answerFor(scene.host.name, event.response).texts?.join('\n') ?? '';
+  for (const touch of touches) {
+    if (touch.does !== 'search' || text === '') continue;
+    for (const [path, lines] of searchedLines(text, touch.path)) {
+      await foreign.witnessOutput(pathOf(scene, path), lines);
+      // Some programs print paths relative to the folder that was searched.
+      if (touch.path !== undefined && touch.path !== path && !path.startsWith('/'))
+        await foreign.witnessOutput(pathOf(scene, `${touch.path}/${path}`), lines);
+    }
+  }
+}
+
 async function noteReads(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,
-  touches: NonNullable<ReturnType<typeof meaningOf>>['touches'],
+  touches: Touches,
 ): Promise<void> {
   const foreign = scene.session.foreign();
   const answer = answerFor(scene.host.name, event.response);

@@ -3,7 +3,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
 import type { HookEvent, Reply, ToolCall } from './event.ts';
 import { configurationRefusal } from './operator.ts';
-import { callId, denied, deniedByUser, meaningOf, noticeText, type Scene } from './scene.ts';
+import { callId, denied, deniedByUser, isOwnTool, meaningOf, noticeText, type Scene } from './scene.ts';
 
 const PASS: Reply = { verdict: 'pass' };
 
@@ -13,7 +13,10 @@ const PASS: Reply = { verdict: 'pass' };
  */
 export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<Reply> {
   const meaning = meaningOf(scene, event);
-  if (meaning === undefined) return PASS;
+  if (meaning === undefined) {
+    if (isOwnTool(event) && event.session.includes('/')) await scene.session.announceOwnCall(callId(event));
+    return PASS;
+  }
   const run = meaning.touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return beforeCommand(scene, event, run);
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));

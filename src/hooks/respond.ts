@@ -2,7 +2,7 @@ import { after } from './after.ts';
 import { before } from './before.ts';
 import type { HookEvent, Reply } from './event.ts';
 import type { Scene } from './scene.ts';
-import { promptSubmitted } from './turns.ts';
+import { followTranscript, promptSubmitted } from './turns.ts';
 
 /** Judges or records one event. */
 export async function respond(scene: Scene, event: HookEvent): Promise<Reply> {
@@ -10,9 +10,11 @@ export async function respond(scene: Scene, event: HookEvent): Promise<Reply> {
   switch (event.kind) {
     case 'before':
       await continueTurn(scene, event);
+      await followTranscript(scene, event);
       return before(scene, event);
     case 'after':
     case 'failed':
+      await followTranscript(scene, event);
       return after(scene, event);
     case 'prompt':
       return promptSubmitted(scene, event);
@@ -27,6 +29,7 @@ export async function respond(scene: Scene, event: HookEvent): Promise<Reply> {
     case 'turn-end':
     case 'agent-stop':
       await session.settleLeft();
+      await session.noteOutsideChanges();
       break;
     case 'end':
       await session.settleLeft();

@@ -122,3 +122,8 @@ export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: st
     context: `Lookfirst: ${what} passed without being judged, so it licenses nothing and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
   };
 }
+
+/** A tool of our own MCP server, under the name that `init` gives it. */
+export function isOwnTool({ tool, call }: ToolCall): boolean {
+  return call !== undefined && tool.startsWith('mcp__lookfirst__');
+}

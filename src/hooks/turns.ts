@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Notice } from '../model/results.ts';
 import { pathText } from '../report/bounded.ts';
 import type { HookEvent, Reply } from './event.ts';
 import type { Scene } from './scene.ts';
@@ -15,16 +14,33 @@ export async function promptSubmitted(
   const { session } = scene;
   // No call is under way while the user types.
   await session.settleLeft();
-  const changed = await session.witness({ kind: 'command', command: '' });
+  await session.noteOutsideChanges();
+  const changed = await session.outsideChangesOfTurn();
   const turn = event.turn ?? `t${randomBytes(5).toString('hex')}`;
   await session.beginTurn({ turn, prompt: event.prompt });
-  const paths = changed.ok ? changed.notices.flatMap((notice) => pathsIn(notice)) : [];
-  if (paths.length === 0) return { verdict: 'pass' };
-  const names = paths.map(pathText).join(', ');
+  followed.delete(session);
+  if (changed.length === 0) return { verdict: 'pass' };
+  const named = [...changed].sort().slice(0, MAX_NAMED).map(pathText);
+  const more = changed.length > MAX_NAMED ? [`${changed.length - MAX_NAMED} more`] : [];
+  const names = [...named, ...more].join(', ');
   return { verdict: 'pass', context: `Lookfirst: changed by others since you read it: ${names}.` };
 }
 
-function pathsIn(notice: Notice): readonly string[] {
-  if (notice.kind !== 'changed-seen-files') return [];
-  return notice.cut === 0 ? notice.paths : [...notice.paths, `${notice.cut} more`];
+/** Names in one line of context; the rest is a number. */
+const MAX_NAMED = 20;
+
+/** Calls of a turn at which the transcript is read: the client may write the prompt a little later. */
+const MAX_FOLLOWED = 3;
+/** How many calls of the present turn have read the transcript. */
+const followed = new WeakMap<object, number>();
+
+/**
+ * At the first calls after a prompt: what the client has cut off from the conversation no longer counts as seen. A sub-agent's
+ * events name the transcript of the main conversation, which says nothing about the sub-agent.
+ */
+export async function followTranscript({ session }: Scene, event: HookEvent): Promise<void> {
+  const calls = followed.get(session) ?? 0;
+  if (event.transcript === undefined || event.session.includes('/') || calls >= MAX_FOLLOWED) return;
+  followed.set(session, calls + 1);
+  await session.followTranscript(event.transcript);
 }

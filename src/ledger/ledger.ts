@@ -166,11 +166,15 @@ export class Ledger {
     );
   }
 
-  /** The conversation was cut back to a moment: what was seen or added to later no longer counts. */
-  rewound(toMs: number): Promise<void> {
+  /**
+   * The conversation was cut back to a moment: what was seen or added to later no longer counts. With `untilMs`, only what was
+   * seen up to then: the conversation has gone on since. Returns how many sightings were dropped.
+   */
+  rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
     return this.#inTurn(async () => {
-      const later = (await this.all()).filter((sighting) => sighting.atMs > toMs);
-      await this.#rewrite(later, (sighting) => stubOf(sighting, 'rewound'));
+      const cut = (await this.all()).filter(({ atMs }) => atMs > toMs && atMs <= untilMs);
+      await this.#rewrite(cut, (sighting) => stubOf(sighting, 'rewound'));
+      return cut.length;
     });
   }
 

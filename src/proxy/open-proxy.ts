@@ -5,7 +5,7 @@ import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
-import { chooseSession, type SessionChoice } from '../tools/session-choice.ts';
+import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
 import type { GateOptions } from './gate-options.ts';
@@ -112,7 +112,8 @@ function sessionChooser(
   return async (meta) => {
     const hint = meta[HTTP_SESSION];
     const sessionHint = typeof hint === 'string' ? hint : undefined;
-    const choice = chooseSession({ meta, sessionHint }, { session: options.session, env, nameless });
+    const named = chooseSession({ meta, sessionHint }, { session: options.session, env, nameless });
+    const choice = (await subAgentChoice(sessions.world.store, named, meta)) ?? named;
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
     if (choice.kind === 'call') return openForCall(sessions);
     const key = JSON.stringify(choice);

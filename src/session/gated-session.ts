@@ -1,3 +1,4 @@
+import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/changed-outside.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { Fault } from '../model/fault.ts';
@@ -190,6 +191,11 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(() => this.gate.announcements.changeOf(call));
   }
 
+  /** A sub-agent is about to call our MCP server, which then uses this session for the call. */
+  announceOwnCall(call: string): Promise<void> {
+    return this.during(() => this.gate.announcements.announceOwnCall(call));
+  }
+
   /** True if a call was announced, and settled before its host reported its end. */
   isSettled(call: string): Promise<boolean> {
     return this.during(() => this.gate.announcements.isSettled(call));
@@ -207,6 +213,16 @@ export class GatedSession extends LookingSession implements Session {
       const entry = { kind: 'unjudged', atMs: world.now(), ...this.ledger.author, root, text } as const;
       return world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
     });
+  }
+
+  /** Notes in the journal which files that this session has seen were changed by others. */
+  noteOutsideChanges(): Promise<void> {
+    return this.during((world) => noteOutsideChanges(world, this.ledger));
+  }
+
+  /** Paths that were noted as changed by others since the last turn began. */
+  outsideChangesOfTurn(): Promise<readonly string[]> {
+    return this.during((world) => outsideChangesOfTurn(world, this.ledger));
   }
 
   /** Settles changes that this session announced without a lock and that nobody settled, by comparing bytes. */

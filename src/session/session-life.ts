@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
+import { newestCut } from '../history/client-rewind.ts';
 import type { Transcript } from '../history/derive.ts';
 import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -10,6 +11,7 @@ import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { confirms } from './confirm.ts';
 import type { Resumed, ResumeOptions } from './resume-from.ts';
@@ -30,6 +32,9 @@ export interface SessionHost {
   open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
 }
+
+/** The newest prompt and the one before it are in so much of a transcript, unless a turn was very long. */
+const MAX_TAIL_BYTES = 4 << 20;
 
 /** As many earlier turns of a session are searched for an id. */
 const MAX_SEARCHED = 1000;
@@ -83,6 +88,14 @@ export class SessionLife {
 
   rewound(toMs: number, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, () => this.#conversation.rewound(toMs));
+  }
+
+  /**
+   * Follows the transcript that the client keeps of this conversation: if the client has cut a part off, what was seen in it no
+   * longer counts. Calling it again is harmless.
+   */
+  followTranscript(path: string): Promise<void> {
+    return this.during(() => this.#conversation.follow(path));
   }
 
   fork(id?: string, options: SignalOption = {}): Promise<Session> {
@@ -229,6 +242,13 @@ class Conversation {
     if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
     await this.#ledger.rewound(toMs);
     await this.#note('rewound');
+  }
+
+  async follow(path: string): Promise<void> {
+    const cut = newestCut(transcriptTail(path, MAX_TAIL_BYTES));
+    if (cut === undefined) return;
+    const dropped = await this.#ledger.rewound(cut.afterMs, cut.untilMs);
+    if (dropped > 0) await this.#note('rewound');
   }
 
   async #recordTurn(mark: TurnMark): Promise<void> {

@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
@@ -23,6 +23,24 @@ export function openTranscript(path: string): TranscriptFile {
     const file = { size: stats.size, chunks: chunksOf(path) };
     return project === undefined ? file : { ...file, project };
   } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** The end of a transcript as text; its first line may be cut. '' if there is none yet. */
+export function transcriptTail(path: string, maxBytes: number): string {
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      const { size } = fstatSync(descriptor);
+      const bytes = Buffer.alloc(Math.min(size, maxBytes));
+      const read = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
+      return bytes.subarray(0, read).toString('utf8');
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (isMissing(error)) return '';
     throw unreadable(path, error);
   }
 }

@@ -1,5 +1,6 @@
 import type { JsonRecord } from '../model/record.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-id.ts';
+import type { Store } from '../store/store.ts';
 
 /** Where a client may name the session of a call. */
 export const SESSION_KEY = 'dev.lookfirst/session';
@@ -15,6 +16,9 @@ export type SessionChoice =
   /** One of several clients, without a name: nothing is remembered from one call to the next. */
   | { readonly kind: 'call' }
   | { readonly kind: 'invalid'; readonly reason: string };
+
+/** A choice that is not refused. */
+export type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 
 export interface ChoiceOptions {
   /** `--session` */
@@ -58,6 +62,29 @@ export function chooseSession(
     idAmong(session, env['LOOKFIRST_SESSION']) ?? idIn(call.meta, CLIENT_KEYS) ?? idIn(env, CLIENT_VARIABLES);
   if (id !== undefined) return { kind: 'named', id };
   return call.sessionHint === undefined ? { kind: nameless } : { kind: 'transport', hint: call.sessionHint };
+}
+
+/** Claude Code's id of a tool call, which its hooks name as well. */
+const TOOL_USE_KEY = 'claudecode/toolUseId';
+
+/**
+ * The sub-agent that makes a call, if a hook has announced it. Claude Code starts one server for a conversation and all its
+ * sub-agents, and names only the call. Undefined if there is nothing to look up.
+ */
+export function subAgentChoice(
+  store: Pick<Store, 'pending'>,
+  choice: SessionChoice,
+  meta: JsonRecord,
+): Promise<Chosen> | undefined {
+  const call = meta[TOOL_USE_KEY];
+  if (choice.kind !== 'named' || typeof call !== 'string' || meta[SESSION_KEY] !== undefined)
+    return undefined;
+  return store.pending().then((pending) => {
+    const found = pending.find(
+      ({ entry, foreign }) => foreign?.call === call && entry.session.startsWith(`${choice.id}/`),
+    );
+    return found === undefined ? choice : { kind: 'named', id: found.entry.session };
+  });
 }
 
 function idAmong(first: unknown, second: unknown): string | undefined {

@@ -1,12 +1,11 @@
 import type { Awaitable } from '../model/awaitable.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { SessionChoice } from './session-choice.ts';
+import type { Chosen } from './session-choice.ts';
 
 /** Open at once; further ones close those that were idle the longest. A named one comes back when it is asked for. */
 const MAX_OPEN = 256;
 
-type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 /** A choice whose session is kept between calls. */
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 

@@ -4,8 +4,9 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
+import type { Store } from '../store/store.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
-import { type ChoiceOptions, chooseSession } from './session-choice.ts';
+import { type ChoiceOptions, type Chosen, chooseSession, subAgentChoice } from './session-choice.ts';
 import { eventsIn } from './session-events.ts';
 import { SessionPool } from './session-pool.ts';
 import { type ToolAnswer, withText } from './tool-answer.ts';
@@ -106,19 +107,21 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
-      const answer = andThen(served, ({ pool, context }) => {
-        const choice = chooseSession(surroundings, options);
-        if (choice.kind === 'invalid') return refuseArguments(name, choice.reason, context);
+      const answer = andThen(served, ({ pool, context, store }) => {
+        const chosen = chooseSession(surroundings, options);
+        if (chosen.kind === 'invalid') return refuseArguments(name, chosen.reason, context);
         const events = eventsIn(surroundings.meta);
         if (events.kind === 'invalid') return refuseArguments(name, events.reason, context);
-        const run = (): Awaitable<ToolAnswer> => {
+        const run = (choice: Chosen): Awaitable<ToolAnswer> => {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
           return pool.use(choice, (session) =>
             callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
           );
         };
-        return events.kind === 'none' ? run() : pool.before(choice, events.apply).then(run);
+        return andThen(subAgentChoice(store, chosen, surroundings.meta) ?? chosen, (choice) =>
+          events.kind === 'none' ? run(choice) : pool.before(choice, events.apply).then(() => run(choice)),
+        );
       });
       return unsaid.length === 0 && !(answer instanceof Promise) ? answer : andThen(answer, withWarnings);
     },
@@ -147,6 +150,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 /** What calls need of an open workspace. */
 interface Served {
   readonly pool: SessionPool;
+  readonly store: Store;
   readonly context: RenderContext;
   readonly warnings: readonly string[];
 }
@@ -155,7 +159,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const sessions = await open();
   const { policy, workspace, store, now } = sessions.world;
   const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
-  return { pool: new SessionPool(sessions), context, warnings: store.warnings };
+  return { pool: new SessionPool(sessions), store, context, warnings: store.warnings };
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {

@@ -48,6 +48,9 @@ const CLAUDE_EVENTS = [
   'Stop',
 ];
 
+/** Lets the call pass when Lookfirst itself fails: our server judges it anyway. */
+const OWN_CALL_ARGS = ['claude-code', '--event', 'PreToolUse', '--fail-open'];
+
 const CLAUDE_CODE: HookSettings = {
   defaultScope: 'project',
   file: (scope, places) =>
@@ -69,9 +72,14 @@ const CLAUDE_CODE: HookSettings = {
         at: ['hooks', 'PreToolUse'],
         item: { matcher: tools, hooks: [hook('PreToolUse', { onFailure: 'block' })] },
       },
+      // Names the sub-agent of a call to our own server. A failure must not block it, so it has an entry of its own.
+      {
+        at: ['hooks', 'PreToolUse'],
+        item: { matcher: 'mcp__lookfirst__.*', hooks: [hook('PreToolUse', { args: OWN_CALL_ARGS })] },
+      },
       ...['PostToolUse', 'PostToolUseFailure'].map((event) => ({
         at: ['hooks', event],
-        item: { matcher: `Read|${tools}`, hooks: [hook(event)] },
+        item: { matcher: `Read|Grep|${tools}|mcp__lookfirst__.*`, hooks: [hook(event)] },
       })),
       ...CLAUDE_EVENTS.map((event) => ({ at: ['hooks', event], item: { hooks: [hook(event)] } })),
     ];
@@ -141,7 +149,8 @@ const GEMINI: HookSettings = {
       {
         at: ['hooks', 'AfterTool'],
         item: {
-          matcher: 'read_file|read_many_files|write_file|replace|run_shell_command',
+          matcher:
+            'read_file|read_many_files|grep_search|search_file_content|write_file|replace|run_shell_command',
           hooks: hook(failOpen(script, 'gemini', 'AfterTool')),
         },
       },

@@ -105,6 +105,16 @@ export class Announcements {
     for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
   }
 
+  /** Tells our MCP server which sub-agent makes a call: the client names only the call. */
+  async announceOwnCall(call: string): Promise<void> {
+    const { world, ledger } = this.#scene;
+    const change = newChangeId();
+    const root = world.workspace.roots[0] ?? '';
+    const entry = { kind: 'change', atMs: world.now(), ...ledger.author, root, change, call } as const;
+    const foreign = { hold: 'none', call, writes: [], bypasses: [] } as const;
+    await announce(world, { change, entry, owner: world.owner, foreign });
+  }
+
   /**
    * The client's shell prefix is about to run an announced command on a layer. Afterwards the layer's commit records what the
    * command changes. False if the command is settled, or if another process runs it.

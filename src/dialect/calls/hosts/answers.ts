@@ -47,7 +47,9 @@ function claudeAnswer(response: JsonRecord): Answer {
   const stdout = stringIn(response, 'stdout');
   if (stdout !== undefined)
     return { ok: response['interrupted'] !== true, flagged: true, texts: [stdout], output: stdout };
-  return { ok: true, flagged: true, texts: [] };
+  // `{mode: "content", filenames, content}` of a search.
+  const content = stringIn(response, 'content');
+  return { ok: true, flagged: true, texts: content === undefined ? [] : [content] };
 }
 
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;

@@ -1,0 +1,197 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newestCut } from '../../src/history/client-rewind.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { subAgentChoice } from '../../src/tools/session-choice.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+
+function put(name: string, text: string): void {
+  writeFileSync(join(places.root, name), text);
+}
+
+const write = (path: string) => ({ event: 'before', action: 'write', input: { path, content: 'x' } });
+
+beforeEach(() => {
+  places = scratch();
+  agent = new Hooked(places);
+  put('a.txt', 'one\n');
+  put('b.txt', 'bee\n');
+});
+
+describe('files that others change', () => {
+  it('are named once, in the first prompt after the change', async () => {
+    await agent.prompt('first');
+    await agent.read('a.txt', 'one\n');
+    await agent.read('b.txt', 'bee\n');
+    expect(await agent.prompt('second')).toEqual({ verdict: 'pass' });
+    put('a.txt', 'ONE\n');
+    expect((await agent.prompt('third')).context).toBe(
+      'Lookfirst: changed by others since you read it: a.txt.',
+    );
+    expect(await agent.prompt('fourth')).toEqual({ verdict: 'pass' });
+    put('a.txt', 'again\n');
+    put('b.txt', 'BEE\n');
+    expect((await agent.prompt('fifth')).context).toContain('a.txt, b.txt');
+  });
+
+  it("are not named if the session's own command changed them", async () => {
+    await agent.prompt('first');
+    await agent.shell('cat a.txt');
+    await agent.shell('sed -i s/one/two/ a.txt');
+    expect(await agent.prompt('second')).toEqual({ verdict: 'pass' });
+  });
+
+  it('by a formatter after the change are noted in the turn of the change', async () => {
+    await agent.prompt('first', { turn: 'turn-1' });
+    const input = { path: 'new.ts', content: 'a=1' };
+    await agent.change('write', input, () => put('new.ts', 'a=1'));
+    put('new.ts', 'a = 1;\n');
+    await agent.send({ event: 'turn-end' });
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+    const notices = await sessions.world.store.entries({ session: 's', kinds: ['notice'] });
+    await sessions.close();
+    expect(notices).toMatchObject([
+      { path: 'new.ts', turn: 'turn-1', text: expect.stringContaining('changed by') },
+    ]);
+  });
+});
+
+describe("the client's own rewind", () => {
+  const at = (second: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + second * 1000).toISOString();
+  const ms = (second: number) => Date.parse(at(second));
+  const spoken = (
+    type: string,
+    uuid: string,
+    parentUuid: string | null,
+    second: number,
+    content: unknown = 'x',
+  ) =>
+    JSON.stringify({
+      parentUuid,
+      isSidechain: false,
+      type,
+      uuid,
+      timestamp: at(second),
+      message: { content },
+    });
+  const result = [{ type: 'tool_result', tool_use_id: 't', content: 'x' }];
+  const turns = [
+    spoken('user', 'p1', null, 1),
+    spoken('assistant', 'a1', 'p1', 2),
+    spoken('user', 'r1', 'a1', 3, result),
+    spoken('assistant', 'b1', 'r1', 4),
+    spoken('user', 'p2', 'b1', 10),
+    spoken('assistant', 'a2', 'p2', 11),
+  ];
+
+  it.each([
+    ['a conversation that goes on', [...turns, spoken('user', 'p3', 'a2', 20)], undefined],
+    ['a rewind by one turn', [...turns, spoken('user', 'p3', 'b1', 20)], { afterMs: ms(4), untilMs: ms(20) }],
+    [
+      'a rewind to the beginning',
+      [...turns, spoken('user', 'p3', null, 20)],
+      { afterMs: 0, untilMs: ms(20) },
+    ],
+    [
+      'the turn after a rewind',
+      [
+        ...turns,
+        spoken('user', 'p3', 'b1', 20),
+        spoken('assistant', 'a3', 'p3', 21),
+        spoken('user', 'p4', 'a3', 30),
+      ],
+      undefined,
+    ],
+    ['a first prompt', turns.slice(0, 1), undefined],
+  ])('Claude Code: %s', (_what, lines, cut) => {
+    expect(newestCut(lines.join('\n'))).toEqual(cut);
+  });
+
+  it('Codex: a rollback', () => {
+    const event = (type: string, second: number, more = {}) =>
+      JSON.stringify({ timestamp: at(second), type: 'event_msg', payload: { type, ...more } });
+    const lines = [event('task_started', 1), event('task_started', 5), event('task_started', 9)];
+    expect(newestCut(lines.join('\n'))).toBeUndefined();
+    const cut = [...lines, event('thread_rolled_back', 12, { num_turns: 2 }), event('task_started', 14)];
+    expect(newestCut(cut.join('\n'))).toEqual({ afterMs: ms(5) - 1, untilMs: ms(12) });
+  });
+
+  it('Gemini CLI: a rewind', () => {
+    const message = (id: string, second: number) =>
+      JSON.stringify({ id, timestamp: at(second), type: 'user' });
+    const lines = [message('m1', 1), message('m2', 5), JSON.stringify({ $rewindTo: 'm2' }), message('m3', 9)];
+    expect(newestCut(lines.join('\n'))).toEqual({ afterMs: ms(5) - 1, untilMs: ms(9) });
+  });
+
+  it('what was read in the part that was cut off no longer licenses, what was read before does', async () => {
+    const transcript = join(places.base, 'transcript.jsonl');
+    const now = () => new Date().toISOString();
+    const say = (type: string, uuid: string, parentUuid: string | null) =>
+      appendFileSync(
+        transcript,
+        `${JSON.stringify({ parentUuid, type, uuid, timestamp: now(), message: { content: 'x' } })}\n`,
+      );
+    const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const turn = async (uuid: string, parent: string | null, path: string) => {
+      await agent.prompt(uuid, { transcript });
+      say('user', uuid, parent);
+      await tick();
+      await agent.send({
+        event: 'after',
+        action: 'read',
+        input: { path },
+        output: `${path[0] === 'a' ? 'one' : 'bee'}\n`,
+        transcript,
+      });
+      await tick();
+      say('assistant', `${uuid}-answer`, uuid);
+      await tick();
+    };
+    await turn('p1', null, 'a.txt');
+    await turn('p2', 'p1-answer', 'b.txt');
+    await agent.prompt('p3', { transcript });
+    say('user', 'p3', 'p1-answer');
+    expect(await agent.send({ ...write('b.txt'), transcript, call: '1' })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[NOT_READ]'),
+    });
+    expect(await agent.send({ ...write('a.txt'), transcript, call: '2' })).toMatchObject({ verdict: 'pass' });
+  });
+});
+
+describe('searches', () => {
+  it('credit the lines they show, and no others', async () => {
+    mkdirSync(join(places.root, 'src'));
+    put('src/x.ts', 'alpha\nbeta\n');
+    const input = { pattern: 'a' };
+    const search = (output: string) => agent.send({ event: 'after', action: 'search', input, output });
+    await search('src/x.ts:1:alpha');
+    expect((await agent.send({ ...write('src/x.ts'), call: '1' })).reason).toContain('[PARTIALLY_READ]');
+    await search('src/x.ts:2:invented\nsrc/x.ts:2:beta');
+    expect((await agent.send({ ...write('src/x.ts'), call: '2' })).verdict).toBe('pass');
+  });
+});
+
+describe("calls of our own server by Claude Code's sub-agents", () => {
+  it('use the session of the sub-agent whose hook announced the call', async () => {
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+    const session = await sessions.session('main/worker');
+    await session.announceOwnCall('toolu_1');
+    const chosen = { kind: 'named', id: 'main' } as const;
+    const of = (call: string) =>
+      subAgentChoice(sessions.world.store, chosen, { 'claudecode/toolUseId': call });
+    expect(await of('toolu_1')).toEqual({ kind: 'named', id: 'main/worker' });
+    expect(await of('toolu_2')).toEqual(chosen);
+    expect(subAgentChoice(sessions.world.store, chosen, {})).toBeUndefined();
+    const change = await session.announcedAs('toolu_1');
+    await session.settle(change ?? '', 'done');
+    expect(await of('toolu_1')).toEqual(chosen);
+    expect(await sessions.world.store.entries({ kinds: ['change'] })).toEqual([]);
+    await sessions.close();
+  });
+});

@@ -1,6 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killRuns } from '../support/killed-run.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { compareProgram, openStage, runBesideWriter, type Stage } from '../support/shell-programs.ts';
+import { scratch } from '../support/tree.ts';
 
 const here = await sandboxHere();
 
@@ -19,5 +23,15 @@ describe.skipIf(here === undefined)('200 random shell programs', () => {
   it('never cost another writer a byte', async () => {
     for (let seed = 100; seed < 160; seed += 1) await runBesideWriter(stage, seed);
     expect.hasAssertions();
+  });
+});
+
+describe.skipIf(here === undefined)('a command that is killed in the middle of its commit', () => {
+  it('leaves the workspace untouched or committed', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const seen = await killRuns(places, { rounds: 60, firstMs: 100, stepMs: 20 });
+    // Otherwise no round came near the moment of the commit.
+    expect(Math.min(seen.untouched, seen.committed)).toBeGreaterThan(0);
   });
 });

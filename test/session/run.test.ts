@@ -19,6 +19,7 @@ import type { PolicyOverrides } from '../../src/config/policy-file.ts';
 import type { RunResult } from '../../src/model/results.ts';
 import type { RunOptions } from '../../src/model/session.ts';
 import type { Refusal } from '../../src/model/verdict.ts';
+import { removeLayer } from '../../src/process/layer.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { sandboxHere } from '../support/sandbox.ts';
@@ -46,7 +47,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await sessions.close();
-  rmSync(base, { recursive: true, force: true });
+  // A kept layer has folders without permissions.
+  removeLayer({ folder: base });
 });
 
 function put(path: string, text: string): void {

@@ -1,6 +1,5 @@
 export { DIALECT_NAMES, type DialectName } from './dialect/dialect-name.ts';
-export { type DerivedHistory, deriveSightings, type Transcript } from './history/derive.ts';
-export type { FormatName } from './history/format.ts';
+export { type DerivedHistory, deriveSightings } from './history/derive.ts';
 export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
@@ -21,6 +20,7 @@ export type {
   ResolveResult,
   RunResult,
   SearchResult,
+  StalenessResult,
   StatusResult,
   UndoResult,
   WitnessEvent,
@@ -46,6 +46,7 @@ export type {
   WriteOptions,
 } from './model/session.ts';
 export type { Sighting } from './model/sighting.ts';
+export type { FormatName, Resumed, ResumeOptions, Transcript } from './model/transcript.ts';
 export type { TurnMark } from './model/turn.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';
 export {
@@ -62,6 +63,7 @@ export { openSession, type SessionOptions } from './session/open-session.ts';
 export type { WorkspaceOptions } from './session/opening.ts';
 export { Sessions } from './session/sessions.ts';
 export type { EntryFilter } from './store/store.ts';
+export { detectCurlyQuotes, hasSuspiciousUnicode, straightenQuotes } from './text/quotes/quotes.ts';
 export {
   type ToolCallOptions,
   type Toolset,

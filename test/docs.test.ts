@@ -21,17 +21,23 @@ describe('docs/library.md', () => {
   const found = examples('docs/library.md');
 
   it('has its examples', () => {
-    expect(found.length).toBe(9);
+    expect(found.length).toBe(11);
   });
 
   it.each(found)('$title', ({ code }) => {
     const { root, home, base } = scratch();
     writeFileSync(join(root, 'notes.txt'), 'one\ntwo\nthree\n');
     const file = join(base, 'example.mjs');
-    writeFileSync(file, code.replaceAll("'lookfirst'", JSON.stringify(library)));
+    const server = library.replace('index.js', 'mcp.js');
+    const entries = { "'lookfirst'": library, "'lookfirst/mcp'": server };
+    const local = Object.entries(entries).reduce(
+      (text, [name, path]) => text.replaceAll(name, JSON.stringify(path)),
+      code,
+    );
+    writeFileSync(file, local);
     const env = { ...process.env, LOOKFIRST_HOME: home };
     const args = ['--input-type=module', '-e', watched(file)];
-    expect(execFileSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })).toBe('');
+    expect(execFileSync(process.execPath, args, { cwd: root, env, input: '', encoding: 'utf8' })).toBe('');
   });
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../model/session.ts';
-import type { ResumeOptions } from '../session/resume-from.ts';
+import type { ResumeOptions } from '../model/transcript.ts';
 import { gatedSession } from '../tools/toolset.ts';
 
 /** One tool result that the model is about to get again: the id of its call, and what it shows. */

@@ -7,7 +7,7 @@ import type { Change } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { insertAfterLine } from '../text/insert.ts';
 import type { FoldTier } from '../text/match.ts';
-import { hasCurlyQuotes, straightenQuotes } from '../text/quotes/quotes.ts';
+import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
 import type { DecodedText } from '../text/unicode.ts';
@@ -95,7 +95,7 @@ function written(
   counts: Pick<PlannedText, 'replaced' | 'tier' | 'inserted'>,
 ): PlannedText | PlanFailure {
   const within = made.changes.map((change) => change.after);
-  const straight = straightenQuotes(style.path, made.text, { mode: style.quotes, within });
+  const straight = straightenContent(style.path, made.text, { mode: style.quotes, within });
   const encoded = encodeText(straight.text, decoded);
   if (encoded === undefined) return { ok: false, kind: 'not-encodable', encoding: decoded.encoding };
   const changes = lineChangesOf(decoded.text, made.text, made.changes);

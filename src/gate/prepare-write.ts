@@ -11,7 +11,7 @@ import { decodeText } from '../text/decode.ts';
 import { bytesInFormOf } from '../text/form.ts';
 import { lineCount } from '../text/lines.ts';
 import { findPlaceholder } from '../text/placeholder.ts';
-import { straightenQuotes } from '../text/quotes/quotes.ts';
+import { straightenContent } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import { cure } from './cure.ts';
@@ -56,7 +56,7 @@ interface Authored {
 
 function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
   if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
-  const { text, count } = straightenQuotes(intent.path, intent.content, { mode: world.policy.quotes });
+  const { text, count } = straightenContent(intent.path, intent.content, { mode: world.policy.quotes });
   const notices: Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
   return { bytes: Buffer.from(text, 'utf8'), text, notices };
 }

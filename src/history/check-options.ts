@@ -1,6 +1,6 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
-import type { FormatName } from './format.ts';
+import type { FormatName } from '../model/transcript.ts';
 import type { HistoryOptions } from './history-sighting.ts';
 
 export interface HistoryIndexOptions extends HistoryOptions {

@@ -1,13 +1,10 @@
-import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
+import { isRecord, parseJson } from '../model/record.ts';
+import type { FormatName, Skipped, Transcript } from '../model/transcript.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import type { HistoryIndexOptions } from './check-options.ts';
-import type { FormatName } from './format.ts';
 import { HistoryIndex } from './history-index.ts';
-import type { HistorySighting, Skipped } from './history-sighting.ts';
+import type { HistorySighting } from './history-sighting.ts';
 import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
-
-/** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */
-export type Transcript = string | Uint8Array | readonly unknown[] | JsonRecord;
 
 export interface DerivedHistory {
   /** Undefined only for an empty transcript. */

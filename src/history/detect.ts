@@ -1,6 +1,7 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { FORMAT_NAMES, type Format, type FormatName } from './format.ts';
+import { FORMAT_NAMES, type FormatName } from '../model/transcript.ts';
+import type { Format } from './format.ts';
 import { AI_SDK } from './formats/ai-sdk.ts';
 import { ANTHROPIC_MESSAGES } from './formats/anthropic-messages.ts';
 import { CLAUDE_CODE } from './formats/claude-code.ts';

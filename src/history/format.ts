@@ -1,18 +1,6 @@
 import type { JsonRecord } from '../model/record.ts';
+import type { FormatName } from '../model/transcript.ts';
 import type { Fold } from './fold.ts';
-
-export const FORMAT_NAMES = [
-  'thread-events',
-  'anthropic-messages',
-  'claude-code',
-  'openai-agents',
-  'codex',
-  'gemini',
-  'ai-sdk',
-  'langchain',
-  'mcp-log',
-] as const;
-export type FormatName = (typeof FORMAT_NAMES)[number];
 
 /** How sure a format is that a record is one of its own. `maybe`: it could be, and so could another's. */
 export type Claim = 'sure' | 'maybe' | 'no';

@@ -39,12 +39,6 @@ export interface HistorySighting {
   readonly callId: string;
 }
 
-/** Lines, records and calls that were left out, by reason. */
-export interface Skipped {
-  readonly count: number;
-  readonly reasons: Readonly<Record<string, number>>;
-}
-
 /** Where paths of a transcript lie. */
 export interface HistoryOptions {
   /** Working directory where the transcript itself names none. Without any, relative paths do not count. */

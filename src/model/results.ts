@@ -1,6 +1,6 @@
 import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
-import type { MatchPlace } from './verdict.ts';
+import type { FileState, MatchPlace } from './verdict.ts';
 
 /** Something the caller should know although the operation went through. Sentences come from `report/`. */
 export type Notice =
@@ -241,6 +241,16 @@ export interface RunResult {
   readonly leftOut: readonly string[];
   /** Files whose setuid or setgid bit was not taken over. */
   readonly droppedBits: readonly string[];
+}
+
+/** A file as a session saw it and as it is now. */
+export interface StalenessResult {
+  readonly stale: boolean;
+  readonly reason: string;
+  /** Absent if the session has not seen the file, or only pages of a huge one. */
+  readonly seen?: FileState & { readonly at: number };
+  /** Absent if the session has not seen the file, or if it cannot be read now. */
+  readonly now?: FileState;
 }
 
 /** Where a path leads. */

@@ -12,10 +12,12 @@ import type {
   ResolveResult,
   RunResult,
   SearchResult,
+  StalenessResult,
   StatusResult,
   UndoResult,
   WitnessEvent,
 } from './results.ts';
+import type { Resumed, ResumeOptions, Transcript } from './transcript.ts';
 import type { TurnMark } from './turn.ts';
 import type { Outcome } from './verdict.ts';
 
@@ -56,6 +58,12 @@ export interface Session {
   info(path: string, options?: CallOptions): Promise<Outcome<InfoResult>>;
   /** Where a path leads, also for a file that does not exist yet. Records nothing. */
   resolve(path: string, options?: CallOptions): Promise<Outcome<ResolveResult>>;
+  /** Whether this session has been shown anything of a file that is still in its context. */
+  hasBeenRead(path: string, options?: CallOptions): Promise<boolean>;
+  /** Notes that the model was shown the whole file as it is now, by another program. */
+  markRead(path: string, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
+  /** Whether a file still holds the bytes that this session has seen. Changes nothing. */
+  checkStaleness(path: string, options?: CallOptions): Promise<Outcome<StalenessResult>>;
   undo(selection?: UndoSelection, options?: CallOptions): Promise<Outcome<UndoResult>>;
   /** Runs a command in a sandbox; what it changes becomes one change. */
   run(command: Command, options?: RunOptions): Promise<Outcome<RunResult>>;
@@ -98,6 +106,17 @@ export interface Session {
   fork(id?: string, options?: SignalOption): Promise<Session>;
   /** A sub-agent: starts empty, and what it sees never unlocks its parent. */
   child(id?: string, options?: SignalOption): Promise<Session>;
+  /** Takes in what the model of a conversation has seen, from its transcript; only what the disk confirms licenses anything. */
+  resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
+  /** Everything this session has seen, as JSON text for another process. */
+  exportSightings(options?: SignalOption): Promise<string>;
+  /** Takes in exported sightings that the disk confirms; the others are dropped. */
+  importSightings(
+    text: string,
+    options?: SignalOption,
+  ): Promise<{ readonly kept: number; readonly dropped: number }>;
+  /** Forgets everything this session has seen; of a named one also its name. The journal stays. */
+  forget(options?: SignalOption): Promise<void>;
   /** Forgets an unnamed session; keeps a named one for resume. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { pathArguments } from '../dialect/calls/path-arguments.ts';
 import { textArguments } from '../dialect/calls/text-arguments.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { straightenQuotes } from '../text/quotes/quotes.ts';
+import { straightenContent } from '../text/quotes/quotes.ts';
 import { Bearings } from './bearings.ts';
 import { type Call, toolOf } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';
@@ -102,7 +102,7 @@ function straightened(
   const texts = rules === undefined ? [] : textArguments(rules, args);
   const changed = texts.flatMap(({ at, path, text, extent }) => {
     if (extent === 'part' && quotes !== 'all') return [];
-    const straight = straightenQuotes(path, text, { mode: quotes });
+    const straight = straightenContent(path, text, { mode: quotes });
     return straight.count === 0 ? [] : [{ at, straight }];
   });
   return {

@@ -255,6 +255,10 @@ export class GatedSession extends LookingSession implements Session {
     );
   }
 
+  markRead(path: string, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.witness({ kind: 'read', path }, options);
+  }
+
   async #one(intent: FileIntent, options: CallOptions): Promise<Outcome<ChangeResult>> {
     const { call, own } = partsOf(options);
     return onlyResult(await this.perform({ ...own, ...intent }, call));

@@ -11,6 +11,7 @@ import type {
   ReadResult,
   ResolveResult,
   SearchResult,
+  StalenessResult,
   StatusResult,
 } from '../model/results.ts';
 import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions } from '../model/session.ts';
@@ -24,6 +25,7 @@ import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, Watching } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
+import { checkStaleness, hasBeenRead } from './staleness.ts';
 import { status } from './status.ts';
 
 /** The half of a session that changes nothing. */
@@ -153,6 +155,21 @@ export class LookingSession extends SessionLife {
     const names = this.#names({});
     const info = await this.during((world) => fileInfo(world, names === undefined ? path : names.real(path)));
     return info.ok ? info.kind : undefined;
+  }
+
+  async hasBeenRead(path: string, options: CallOptions = {}): Promise<boolean> {
+    const outcome = await this.called(options, async (names, world) => {
+      const meant = names === undefined ? path : names.real(path);
+      return { ok: true, read: await hasBeenRead(world, this.ledger, meant) };
+    });
+    return outcome.ok && outcome.read;
+  }
+
+  checkStaleness(path: string, options: CallOptions = {}): Promise<Outcome<StalenessResult>> {
+    return this.called(options, async (names, world) => {
+      const meant = names === undefined ? path : names.real(path);
+      return this.noted(await checkStaleness(world, this.ledger, meant));
+    });
   }
 
   status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {

@@ -1,28 +1,13 @@
 import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
-import { deriveSightings, type Transcript } from '../history/derive.ts';
-import type { FormatName } from '../history/format.ts';
-import type { HistorySighting, Skipped } from '../history/history-sighting.ts';
+import { deriveSightings } from '../history/derive.ts';
+import type { HistorySighting } from '../history/history-sighting.ts';
 import { joinSightings } from '../history/join.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countLines } from '../text/byte-lines.ts';
-
-export interface ResumeOptions {
-  /** Default: told from the records themselves. */
-  readonly format?: FormatName | undefined;
-  /** Working directory where the transcript names none; default: the first root. */
-  readonly cwd?: string | undefined;
-}
-
-export interface Resumed {
-  /** Files whose sightings the disk confirms. */
-  readonly confirmed: number;
-  /** Files that were seen, but not as they are now: they license no overwrite. */
-  readonly unverified: number;
-  readonly skipped: Skipped;
-}
 
 /** Gives a session what its model has seen according to its transcript, as far as the disk confirms it. */
 export async function resumeFrom(

@@ -2,19 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
 import { newestCut } from '../history/client-rewind.ts';
-import type { Transcript } from '../history/derive.ts';
 import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { confirms } from './confirm.ts';
-import type { Resumed, ResumeOptions } from './resume-from.ts';
 
 /** Of which session a new one is a sub-agent or, if forked, a copy. */
 export type Kinship = Pick<SessionRecord, 'forked'> & { readonly parent: string };
@@ -83,7 +82,8 @@ export class SessionLife {
 
   /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
   resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
-    return this.during(() => this.#conversation.resumeFrom(transcript, options));
+    const { signal } = options ?? {};
+    return this.#unlessAborted({ signal }, () => this.#conversation.resumeFrom(transcript, options));
   }
 
   rewound(toMs: number, options: SignalOption = {}): Promise<void> {
@@ -116,13 +116,18 @@ export class SessionLife {
   }
 
   /** Everything this session has seen, for another process to take in with `importSightings`. */
-  exportSightings(): Promise<string> {
-    return this.during(() => this.ledger.exportJson());
+  exportSightings(options: SignalOption = {}): Promise<string> {
+    return this.#unlessAborted(options, () => this.ledger.exportJson());
   }
 
   /** Takes in exported sightings that the disk confirms; the others are dropped. */
-  importSightings(text: string): Promise<{ readonly kept: number; readonly dropped: number }> {
-    return this.during((world) => this.ledger.importJson(text, (sighting) => confirms(world, sighting)));
+  importSightings(
+    text: string,
+    options: SignalOption = {},
+  ): Promise<{ readonly kept: number; readonly dropped: number }> {
+    return this.#unlessAborted(options, (world) =>
+      this.ledger.importJson(text, (sighting) => confirms(world, sighting)),
+    );
   }
 
   /** Lets what is under way come to its end; whatever is asked for later is a Fault. */
@@ -147,9 +152,11 @@ export class SessionLife {
   }
 
   /** Forgets everything this session has seen. */
-  async forget(): Promise<void> {
-    await this.ledger.forget();
-    await this.host.world.store.record({ dropSession: this.id });
+  forget(options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, async (world) => {
+      await this.ledger.forget();
+      await world.store.record({ dropSession: this.id });
+    });
   }
 
   protected world(): World {

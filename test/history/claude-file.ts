@@ -1,7 +1,8 @@
 import { fingerprintOf } from '../../src/disk/hash.ts';
-import { deriveSightings, type Transcript } from '../../src/history/derive.ts';
+import { deriveSightings } from '../../src/history/derive.ts';
 import { joinSightings } from '../../src/history/join.ts';
 import { rangesOf } from '../../src/model/coverage.ts';
+import type { Transcript } from '../../src/model/transcript.ts';
 import { lineCount, splitLines } from '../../src/text/lines.ts';
 import { KnownLines, named } from './known-lines.ts';
 

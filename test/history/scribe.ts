@@ -1,4 +1,4 @@
-import type { FormatName } from '../../src/history/format.ts';
+import type { FormatName } from '../../src/model/transcript.ts';
 import {
   type CallStep,
   FILE_LINES,

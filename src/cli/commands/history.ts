@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { type DerivedHistory, deriveSightingsFrom } from '../../history/derive.ts';
-import { FORMAT_NAMES, type FormatName } from '../../history/format.ts';
 import type { HistorySighting } from '../../history/history-sighting.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
+import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { formatRanges } from '../../report/ranges.ts';

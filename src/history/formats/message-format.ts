@@ -1,6 +1,7 @@
 import type { JsonRecord } from '../../model/record.ts';
+import type { FormatName } from '../../model/transcript.ts';
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, type FormatName, strongest } from '../format.ts';
+import { type Claim, type Format, strongest } from '../format.ts';
 import { NamedMessages } from './named-messages.ts';
 
 /** How a framework spells its messages. */

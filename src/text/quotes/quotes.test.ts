@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSeedCode, languageOf, SYNTAXES } from './languages.ts';
-import { detectCurlyQuotes, hasSuspiciousUnicode, straightenAll, straightenQuotes } from './quotes.ts';
+import { detectCurlyQuotes, hasSuspiciousUnicode, straightenContent, straightenQuotes } from './quotes.ts';
 
-const code = (path: string, text: string) => straightenQuotes(path, text, { mode: 'code' });
+const code = (path: string, text: string) => straightenContent(path, text, { mode: 'code' });
 /** `§` stands for a dollar, which in a plain string would look like a mistake. */
 const dollars = (text: string) => text.replaceAll('§', '$');
 
-describe('straightenQuotes in mode code', () => {
+describe('straightenContent in mode code', () => {
   it.each([
     ['a.ts', 'const a = “hello”\n', 'const a = "hello"\n'],
     ['a.ts', 'f(‘a’, “b”)', 'f(\'a\', "b")'],
@@ -138,17 +138,17 @@ describe('straightenQuotes in mode code', () => {
   it('changes only what lies wholly in the model’s own text', () => {
     const text = 'a = “x”; b = “y”; c = “z”;';
     const within = [{ start: text.indexOf('b'), end: text.indexOf('b') + 9 }];
-    expect(straightenQuotes('a.ts', text, { mode: 'code', within })).toEqual({
+    expect(straightenContent('a.ts', text, { mode: 'code', within })).toEqual({
       text: 'a = “x”; b = "y"; c = “z”;',
       count: 2,
     });
     const half = [{ start: 0, end: 6 }];
-    expect(straightenQuotes('a.ts', text, { mode: 'code', within: half }).count).toBe(0);
+    expect(straightenContent('a.ts', text, { mode: 'code', within: half }).count).toBe(0);
     const all = [
       { start: 0, end: 10 },
       { start: 18, end: text.length },
     ];
-    expect(straightenQuotes('a.ts', text, { mode: 'all', within: all }).text).toBe(
+    expect(straightenContent('a.ts', text, { mode: 'all', within: all }).text).toBe(
       'a = "x"; b = “y”; c = "z";',
     );
   });
@@ -240,7 +240,7 @@ describe('straightenQuotes in mode code', () => {
   });
 });
 
-describe('straightenQuotes in the other modes', () => {
+describe('straightenContent in the other modes', () => {
   it.each([
     ['a.ts', '“a” ‘b’ 5′ 6″ «c»', '"a" \'b\' 5\' 6" <<c>>', 8],
     ['a.ts', '// “a” "“b”"', '// "a" ""b""', 4],
@@ -255,7 +255,7 @@ describe('straightenQuotes in the other modes', () => {
     ['.env.local', '“a”', '“a”', 0],
     ['ts', '“a”', '“a”', 0],
   ])('all: %j: %j', (path, text, expected, count) => {
-    expect(straightenQuotes(path, text, { mode: 'all' })).toEqual({ text: expected, count });
+    expect(straightenContent(path, text, { mode: 'all' })).toEqual({ text: expected, count });
   });
 
   it('all: leaves every other character as it is', () => {
@@ -263,17 +263,17 @@ describe('straightenQuotes in the other modes', () => {
       fc.property(fc.array(fc.nat(0xd7ff)), (units) => {
         const text = String.fromCharCode(...units);
         fc.pre(!/[\u2018\u2019\u2032\u201c\u201d\u2033\u00ab\u00bb]/.test(text));
-        expect(straightenQuotes('a.ts', text, { mode: 'all' })).toEqual({ text, count: 0 });
+        expect(straightenContent('a.ts', text, { mode: 'all' })).toEqual({ text, count: 0 });
       }),
     );
   });
 
   it('off: changes nothing', () => {
-    expect(straightenQuotes('a.ts', 'a = “b”', { mode: 'off' })).toEqual({ text: 'a = “b”', count: 0 });
+    expect(straightenContent('a.ts', 'a = “b”', { mode: 'off' })).toEqual({ text: 'a = “b”', count: 0 });
   });
 
-  it('straightenAll does not ask for a name', () => {
-    expect(straightenAll('«a» “b”')).toEqual({ text: '<<a>> "b"', count: 4 });
+  it('straightenQuotes does not ask for a name', () => {
+    expect(straightenQuotes('«a» “b”')).toBe('<<a>> "b"');
   });
 });
 

@@ -36,7 +36,7 @@ export interface Straightened {
  * what it is. Lengths do not change. `all`: document D's rule, every quote of its table in every code file. `off`: none.
  * The text must be the whole file, also when only a part of it is new: a part alone does not tell code from comment.
  */
-export function straightenQuotes(path: string, text: string, options: StraightenOptions): Straightened {
+export function straightenContent(path: string, text: string, options: StraightenOptions): Straightened {
   const within = options.within ?? [{ start: 0, end: text.length }];
   if (options.mode === 'off' || !within.some((span) => hasQuotes(text, span))) return { text, count: 0 };
   if (options.mode === 'all') return isSeedCode(path) ? straightenSpans(text, within) : { text, count: 0 };
@@ -46,9 +46,9 @@ export function straightenQuotes(path: string, text: string, options: Straighten
   return replaceAt(text, own.flat());
 }
 
-/** Document D's rule without regard to the file: for tool arguments. */
-export function straightenAll(text: string): Straightened {
-  return straightenSpans(text, [{ start: 0, end: text.length }]);
+/** Makes every quote of document D's table straight, whatever the text is: for tool arguments. */
+export function straightenQuotes(text: string): string {
+  return straightenSpans(text, [{ start: 0, end: text.length }]).text;
 }
 
 /** Whether a text has any of the eight quotes of document D's table. */

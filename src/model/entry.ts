@@ -1,3 +1,4 @@
+import type { ClaimMark } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
@@ -15,7 +16,8 @@ export type EntryKind =
   | 'turn'
   | 'grant'
   /** A call of a host that passed without being judged: its hooks were off, not trusted, or failed open. */
-  | 'unjudged';
+  | 'unjudged'
+  | 'claim';
 
 /** One file's state on one side of a change, enough to bring it back. */
 export type Side =
@@ -97,6 +99,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly uncovered?: string;
   /** The machine on which it happened; absent: this one. Only entries of a fleet store have it. */
   readonly machine?: string;
+  /** On an entry of kind `claim`: what was claimed or released. On one of kind `notice`: the claim that the session was told of. */
+  readonly claim?: ClaimMark;
+  /** On the entry that opens a session: the program that it belongs to. */
+  readonly client?: string;
   /** True when a later start found the change done and its process dead. */
   readonly recovered?: boolean;
 }

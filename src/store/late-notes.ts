@@ -3,7 +3,16 @@ import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { EntryFilter, Notes, PendingFilter, SessionFilter, Store, StoreState, Writes } from './store.ts';
+import type {
+  EntryFilter,
+  Notes,
+  PendingFilter,
+  RecentEntries,
+  SessionFilter,
+  Store,
+  StoreState,
+  Writes,
+} from './store.ts';
 
 /** Long enough for a burst of reads to share one transaction, short enough that no other process waits for it. */
 const WITHIN_MS = 10;
@@ -120,6 +129,11 @@ export class LateNotes implements Store {
   async lastChange(key: string): Promise<Entry | undefined> {
     await this.#allWritten();
     return this.#store.lastChange(key);
+  }
+
+  /** Without notes that still wait: they are this process's own. */
+  recent(cursor: number): RecentEntries {
+    return this.#store.recent(cursor);
   }
 
   /** Notes hold neither announcements nor sessions, so these three need not wait for them. */

@@ -30,6 +30,13 @@ export interface Store {
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, whoever made it. */
   lastChange(key: string): Promise<Entry | undefined>;
+  /**
+   * What claims follow from: entries of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer, oldest first; with
+   * cursor 0, those of the last minutes. Synchronous, because every read and change calls it and none waits for it: a store on
+   * this machine is exact; a store behind a network answers from memory, at most seconds late for other processes, and
+   * fetches what is new on its own time.
+   */
+  recent(cursor: number): RecentEntries;
   /** Changes that were announced and not settled. Every change asks for those at its own keys, so fetch only what matches. */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
@@ -46,6 +53,18 @@ export interface Store {
   prune(throughSeq: number): Promise<number>;
   /** Calling it twice is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
+}
+
+/** Kinds of entries from which claims follow. */
+export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
+
+/** With cursor 0, `Store.recent` looks back over this many entries; claims by hand are found however old they are. */
+export const RECENT_ENTRIES = 5000;
+
+export interface RecentEntries {
+  readonly entries: readonly NewEntry[];
+  /** For the next call. Has a meaning only to the store that gave it. */
+  readonly cursor: number;
 }
 
 /** A numbered link of the chain: the entry's number and the hash that the next entry builds on. */

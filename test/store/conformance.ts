@@ -32,6 +32,7 @@ export function storeConformance(name: string, open: () => Promise<Store>): void
     bookkeeping(() => store);
     transactions(() => store);
     notes(() => store);
+    recent(() => store);
     pruning(() => store);
   });
 }
@@ -391,6 +392,33 @@ function notes(store: () => Store): void {
     await expect((async () => store().note(noted(FULL_SIGHTING)))()).rejects.toMatchObject({
       code: 'MISUSE',
     });
+  });
+}
+
+function recent(store: () => Store): void {
+  const claim = { kind: 'claim', atMs: 5, session: 's', root: ROOT, path: 'a', claim: { id: 'k1' } } as const;
+  const turn = { kind: 'turn', atMs: 6, session: 's', root: ROOT, turn: 't1' } as const;
+
+  it('what claims follow from is answered at once, oldest first, and only once', async () => {
+    const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
+    await store().record({ entries: [change, readEntry(), claim] });
+    const first = store().recent(0);
+    expect(first).not.toBeInstanceOf(Promise);
+    expect(first.entries.map(({ kind }) => kind)).toEqual(['change', 'claim']);
+    expect(first.entries[0]).toMatchObject(change);
+    expect(store().recent(first.cursor)).toEqual({ entries: [], cursor: first.cursor });
+    await store().record({ entries: [readEntry(), turn] });
+    const next = store().recent(first.cursor);
+    expect(next.entries).toMatchObject([turn]);
+    expect(store().recent(next.cursor).entries).toEqual([]);
+  });
+
+  it('an empty store has nothing recent, and a claim by hand is found however many entries came after it', async () => {
+    expect(store().recent(0).entries).toEqual([]);
+    await store().record({ entries: [claim] });
+    for (let n = 0; n < 6; n++)
+      await store().record({ entries: Array.from({ length: 1000 }, () => readEntry()) });
+    expect(store().recent(0).entries).toMatchObject([claim]);
   });
 }
 

@@ -7,6 +7,8 @@ import type { Store } from '../../src/store/store.ts';
 import { ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
+/** Answered from memory: it is synchronous, so no caller can wait for a network. */
+const FREE: ReadonlySet<string> = new Set(['recent']);
 const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 
 /** Names of the calls that a store received, in order. */
@@ -19,17 +21,20 @@ function counted(store: Store, calls: Calls): Store {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
       return (...values: unknown[]) => {
-        calls.push(String(name));
-        return Reflect.apply(member, target, values) as unknown;
+        const answer = Reflect.apply(member, target, values) as unknown;
+        if (!FREE.has(String(name)) || answer instanceof Promise) calls.push(String(name));
+        return answer;
       };
     },
   });
 }
 
-async function countedSessions(): Promise<{ sessions: Sessions; calls: Calls }> {
+async function countedSessions(
+  claims: 'notice' | 'off' = 'notice',
+): Promise<{ sessions: Sessions; calls: Calls }> {
   const { root, home } = scratch();
   for (let n = 0; n < 10; n++) writeFileSync(join(root, `f${n}.txt`), `one\ntwo ${n}\nthree\n`);
-  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', policy: { claims } });
   onTestFinished(() => sessions.close());
   const calls: Calls = [];
   Object.assign(sessions.world, { store: counted(sessions.world.store, calls) });
@@ -60,6 +65,24 @@ describe('calls to the store', () => {
     const writes = calls.filter((name) => WRITES.has(name)).length;
     expect(writes, calls.join(' ')).toBeLessThanOrEqual(most.writes);
     expect(calls.length - writes, calls.join(' ')).toBeLessThanOrEqual(most.reads);
+  });
+
+  it('of an edit that makes a claim, while another session has claims elsewhere, are as many as without', async () => {
+    const run = async (policy: 'notice' | 'off'): Promise<string> => {
+      const { sessions, calls } = await countedSessions(policy);
+      const other = await sessions.session('other');
+      await ok(other.read('f1.txt'));
+      await ok(other.edit('f1.txt', EDIT));
+      const session = await sessions.session('agent');
+      await session.beginTurn({ turn: 'p1' });
+      await ok(session.read('f0.txt'));
+      calls.length = 0;
+      await ok(session.edit('f0.txt', EDIT));
+      await ok(session.read('f0.txt'));
+      expect((await sessions.world.claims.inFamily()).length).toBeGreaterThan(1);
+      return calls.filter((name) => name !== 'session').join(' ');
+    };
+    expect(await run('notice')).toBe(await run('off'));
   });
 
   it('of opening a session fetch no other sessions of other workspaces', async () => {

@@ -5,11 +5,13 @@ import type { Sighting } from '../../model/sighting.ts';
 import { CHAIN_START, chainOn } from '../chain.ts';
 import { matches } from '../entry-match.ts';
 import { matchesPending } from '../pending-match.ts';
+import { RecentList } from '../recent-list.ts';
 import type {
   ChainLink,
   EntryFilter,
   Notes,
   PendingFilter,
+  RecentEntries,
   SessionFilter,
   Store,
   StoreState,
@@ -26,6 +28,7 @@ export class MemoryStore implements Store {
   #entries: Entry[] = [];
   /** Entries still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
   #unchained: (NewEntry | string)[] = [];
+  readonly #recent = new RecentList();
   #checkpoint: ChainLink = CHAIN_START;
   #head: ChainLink = CHAIN_START;
   #closed = false;
@@ -63,12 +66,19 @@ export class MemoryStore implements Store {
     if (announce !== undefined) this.#pending.set(announce.change, announce);
     if (session !== undefined) this.#sessions.set(session.id, session);
     this.#unchained.push(...texts);
+    this.#recent.add(entries);
   }
 
   note({ sightings, entries }: Notes): undefined {
     this.#mustBeOpen();
     for (const { session, sighting } of sightings) this.#seenBy(session).set(sighting.key, sighting);
     this.#unchained.push(...entries);
+    this.#recent.add(entries);
+  }
+
+  recent(cursor: number): RecentEntries {
+    this.#mustBeOpen();
+    return this.#recent.after(cursor);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {

@@ -13,6 +13,7 @@ import type {
   EntryFilter,
   Notes,
   PendingFilter,
+  RecentEntries,
   SessionFilter,
   Store,
   StoreState,
@@ -22,6 +23,7 @@ import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
 import { entriesQuery } from './entries-query.ts';
 import type { Names } from './names.ts';
+import { RecentFollower } from './recent-follower.ts';
 import { RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { SeenCache, TRUSTED_MS } from './seen-cache.ts';
@@ -42,6 +44,7 @@ export class PostgresStore implements Store {
   readonly #seen = new SeenCache();
   readonly #loading = new Map<string, Promise<void>>();
   readonly #writer: RecordWriter;
+  readonly #recent: RecentFollower;
   #partitionsThrough: number;
   #poll: NodeJS.Timeout | undefined;
   #closed = false;
@@ -53,6 +56,12 @@ export class PostgresStore implements Store {
     this.#writer = new RecordWriter(context);
     this.chain = this.#writer.chain;
     this.#partitionsThrough = dayOf(Date.now()) + 1;
+    this.#recent = new RecentFollower({
+      schema: db.schema,
+      chain: this.chain,
+      query: (text, values) => this.#query(text, values),
+      local: (entry) => this.#localEntry(entry),
+    });
   }
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
@@ -95,6 +104,8 @@ export class PostgresStore implements Store {
         [body, hashes ?? null, bodies ?? null],
       );
       this.#writer.done(writes, Number(row?.['n']));
+      // Whether a conditional record was done is not answered; it is one of a process that died.
+      if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
       throw error;
@@ -110,6 +121,11 @@ export class PostgresStore implements Store {
     const { text, values } = entriesQuery(this.#s, this.#names, filter);
     const entries = (await this.#query(text, values)).map(entryFrom);
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
+  }
+
+  recent(cursor: number): RecentEntries {
+    if (this.#closed) throw closedFault();
+    return this.#recent.after(cursor);
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {

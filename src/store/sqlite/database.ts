@@ -41,6 +41,7 @@ const MIGRATIONS: readonly string[] = [
   // For people who look through long journals. Reads are in neither.
   `create index refusal_entries on entries (kind) where kind = 'refusal';
    create index turn_entries on entries (kind) where kind = 'turn';`,
+  `create index claim_entries on entries (kind) where kind = 'claim';`,
 ];
 
 /** Opens a database file, makes it (0600) if it is missing, and brings it up to date. Its errors are SQLite's own. */

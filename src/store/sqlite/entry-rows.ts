@@ -8,6 +8,9 @@ import type { SqlValue } from './driver.ts';
 export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
 
+export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
+export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
+
 /** A query and its values. */
 export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlValue[] } {
   const clauses: string[] = [];

@@ -13,14 +13,16 @@ import type {
   EntryFilter,
   Notes,
   PendingFilter,
+  RecentEntries,
   SessionFilter,
   Store,
   StoreState,
   Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
-import { entriesQuery, INSERT_ENTRY, SELECT_ENTRY } from './entry-rows.ts';
+import { entriesQuery, INSERT_ENTRY, SELECT_CHECKPOINT, SELECT_ENTRY, SELECT_HEAD } from './entry-rows.ts';
 import { storeFault } from './fault.ts';
+import { RecentRows } from './recent-rows.ts';
 
 /** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
 const PRUNE_STEP = 2000;
@@ -28,8 +30,6 @@ const PRUNE_STEP = 2000;
 /** Overwrites in place; `insert or replace` would delete first and costs twice as much. */
 const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
-const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
-const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 
 /** Sightings that need not be looked up again. */
 const MAX_RECALLED = 1000;
@@ -64,6 +64,7 @@ class SqliteStore implements Store {
   readonly #db: Connection;
   readonly #durability: Durability;
   readonly #recalled: Recalled;
+  readonly #recent: RecentRows;
 
   constructor(db: Connection, durability: Durability = 'none') {
     this.#db = db;
@@ -71,6 +72,7 @@ class SqliteStore implements Store {
     this.url = `sqlite:${db.file}`;
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
+    this.#recent = new RecentRows(db, () => this.#recalled.version());
   }
 
   /** Writes what happened at the opening into the journal. */
@@ -126,7 +128,10 @@ class SqliteStore implements Store {
       return this.#append(writes);
     });
     if (isChange) this.#db.noteInPlace();
-    if (head !== undefined) this.#db.head.write(head);
+    if (head !== undefined) {
+      this.#db.head.write(head);
+      this.#recent.appended(head);
+    }
     // Only announcements: with them and its before-images, a change that was made before a power cut can be settled after it.
     if (writes.announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
@@ -143,6 +148,10 @@ class SqliteStore implements Store {
         .all(...values)
         .map(entryFrom);
     });
+  }
+
+  recent(cursor: number): RecentEntries {
+    return this.#db.attempt(() => this.#recent.after(cursor));
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {
@@ -303,6 +312,7 @@ class Recalled {
   readonly #known = new Map<string, Sighting>();
   #version = -1;
   #asked = false;
+  #latest = -1;
 
   constructor(versionNow: () => number) {
     this.#versionNow = versionNow;
@@ -322,13 +332,20 @@ class Recalled {
     this.#known.clear();
   }
 
-  #forgetIfOthersWrote(): void {
-    if (this.#asked) return;
-    const version = this.#versionNow();
+  /** The version number, asked for once for calls that came in together. */
+  version(): number {
+    if (this.#asked) return this.#latest;
+    this.#latest = this.#versionNow();
     this.#asked = true;
     setImmediate(() => {
       this.#asked = false;
     });
+    return this.#latest;
+  }
+
+  #forgetIfOthersWrote(): void {
+    if (this.#asked && this.#version === this.#latest) return;
+    const version = this.version();
     if (version === this.#version) return;
     this.#version = version;
     this.#known.clear();

@@ -1,0 +1,83 @@
+import type { Entry, NewEntry } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import { entryFrom } from '../entry-columns.ts';
+import { RecentList } from '../recent-list.ts';
+import { CLAIM_KINDS, type RecentEntries } from '../store.ts';
+import type { PgValue, Row } from './driver.ts';
+
+/** Other processes' entries are fetched at most this often, and only while someone asks. */
+const POLL_MS = 1000;
+/** The first fetch looks back this far; claims by hand last a day at most. */
+const LOOK_BACK_MS = 15 * 60_000;
+const CLAIMS_BACK_MS = 24 * 60 * 60_000;
+
+interface Source {
+  readonly schema: string;
+  /** This store's own chain. */
+  readonly chain: string;
+  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
+  /** The entry with the names of this machine. */
+  local(entry: Entry): Entry;
+}
+
+/**
+ * What `Store.recent` answers with: this store's own entries at once, those of other processes a second late, fetched while
+ * nobody waits. Transactions are followed by snapshot, because entries are not committed in the order of their numbers.
+ */
+export class RecentFollower {
+  readonly #source: Source;
+  readonly #list = new RecentList();
+  #seenTx: string | undefined;
+  #polledMs = 0;
+  #polling = false;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** This store has recorded entries. */
+  recorded(entries: readonly NewEntry[]): void {
+    this.#list.add(entries);
+  }
+
+  after(cursor: number): RecentEntries {
+    if (!this.#polling && Date.now() - this.#polledMs >= POLL_MS) void this.#poll();
+    return this.#list.after(cursor);
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    this.#polledMs = Date.now();
+    try {
+      await this.#fetch();
+    } catch (error) {
+      // Claims are advice. The next poll fetches what this one has not.
+      if (!(error instanceof Fault)) throw error;
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  async #fetch(): Promise<void> {
+    const { schema, chain, query, local } = this.#source;
+    const [row] = await query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
+    const mark = String(row?.['mark']);
+    if (mark === this.#seenTx) return;
+    const kinds = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
+    const now = Date.now();
+    const since =
+      this.#seenTx === undefined
+        ? {
+            clause: `(at_ms >= $3 or (kind = 'claim' and at_ms >= $4))`,
+            values: [now - LOOK_BACK_MS, now - CLAIMS_BACK_MS],
+          }
+        : { clause: 'tx >= $3::text::xid8', values: [this.#seenTx] };
+    const rows = await query(
+      `select seq, at_ms, kind, session, root, path, change, rest, hash from ${schema}.entries
+       where chain <> $1 and tx < $2::text::xid8 and kind in (${kinds}) and ${since.clause} order by seq`,
+      [chain, mark, ...since.values],
+    );
+    this.#seenTx = mark;
+    this.#list.add(rows.map((each) => local(entryFrom(each))));
+  }
+}

@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
   turn: true,
   grant: true,
   unjudged: true,
+  claim: true,
 };
 const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch', 'text-editor', 'anthropic'];
 

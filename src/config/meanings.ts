@@ -46,6 +46,9 @@ export const MEANINGS: Meanings = {
   'journal.retentionMs': 'milliseconds for which entries are kept (0 = for ever)',
   'images.secrets':
     'before-images of secret files in a fleet store: here (only on the machine of the change) or shared',
+  claims: 'a file that another session is changing: notice (say so once), refuse its change, or off',
+  claimMs: 'milliseconds for which a change claims its file, unless its turn ends before',
+  claimTools: 'whether agents are offered tools to claim and release paths by hand',
   'commands.writes': "what becomes of a command's writes: judged, apply, seen-only or discard",
   'commands.network': 'whether a confined command may use the network',
   'commands.scratch': 'folders that commands use directly: not layered, not journalled',

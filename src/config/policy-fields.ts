@@ -60,6 +60,9 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   sessionIdleMs: POSITIVE,
   journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
   images: { kind: 'object', fields: { secrets: choice('here', 'shared') } },
+  claims: choice('notice', 'refuse', 'off'),
+  claimMs: POSITIVE,
+  claimTools: choice('on', 'off'),
   commands: {
     kind: 'object',
     fields: {

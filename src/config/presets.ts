@@ -92,6 +92,9 @@ const DEFAULT: Policy = {
   sessionIdleMs: 7 * DAY_MS,
   journal: { quotaBytes: 1024 * MEBIBYTE, retentionMs: 30 * DAY_MS },
   images: { secrets: 'here' },
+  claims: 'notice',
+  claimMs: 10 * 60_000,
+  claimTools: 'off',
   commands: COMMANDS,
   mode: 'enforce',
   hooks: { shell: 'layer', snapshot: 'auto', outside: 'pass' },
@@ -114,6 +117,7 @@ const SEED: Policy = {
   compaction: 'keep',
   quotes: 'off',
   placeholders: 'allow',
+  claims: 'off',
 };
 
 /** The presets, each a complete policy. */

@@ -19,6 +19,8 @@ export interface Work {
   readonly steps: readonly Step[];
   /** Keys that are locked meanwhile. */
   readonly locked: readonly string[];
+  /** Further lines of the journal, written with that of the change. */
+  readonly entries?: readonly NewEntry[];
   /** What an undo takes back, and at which keys. */
   readonly undo?: {
     readonly undone: Undone;
@@ -79,7 +81,8 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
     refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };
-      const recorded = await settle(world, ledger, settlementOf(done, settled, announced));
+      const entries = work.entries ?? [];
+      const recorded = await settle(world, ledger, settlementOf(done, settled, { announced, entries }));
       // Without effects there is no entry, and nothing that the id could stand for.
       const id = settled.effects?.length === 0 ? {} : { change };
       const results = done.map(({ outcome }) => resultOf(outcome, id, recorded));
@@ -165,7 +168,7 @@ function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffB
 function settlementOf(
   done: readonly DoneStep[],
   entry: NewEntry & { readonly change: string },
-  announced: boolean,
+  { announced, entries: more }: { readonly announced: boolean; readonly entries: readonly NewEntry[] },
 ): Settlement {
   const outcomes = done.map(({ outcome }) => outcome);
   const { change, session, turn, atMs } = entry;
@@ -176,7 +179,7 @@ function settlementOf(
   return {
     change,
     announced,
-    entries: entry.effects?.length === 0 ? bypassed : [entry, ...bypassed],
+    entries: [...(entry.effects?.length === 0 ? [] : [entry]), ...bypassed, ...more],
     displaced: outcomes.flatMap((outcome) => outcome.displaced),
     sightings: outcomes.flatMap((outcome) => outcome.sightings),
     tombstones: goneKeys(outcomes),

@@ -4,16 +4,17 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import { isRecord } from '../model/record.ts';
-import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
+import type { ApplyResult, ChangeResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { runAsTool } from './calling-tool.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, type Work } from './carry-out.ts';
 import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, LINES, TEXT, whyNoFields } from './check-fields.ts';
 import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
+import type { Telling } from './claims.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
@@ -194,12 +195,41 @@ export class Gate {
     const wrong = whyNoEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
     const outcome = await witness(this.#world, this.#ledger, event);
-    if (outcome.ok && event.kind === 'read') this.refusals.reset(event.path);
-    return outcome;
+    if (!outcome.ok || event.kind !== 'read') return outcome;
+    this.refusals.reset(event.path);
+    const { claims, workspace } = this.#world;
+    const told = await claims.onRead(this.#ledger, () => workspace.resolve(event.path, 'status'));
+    return { ok: true, notices: [...outcome.notices, ...told] };
   }
 
   async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
+  }
+
+  /** Does what was allowed, and tells about other sessions' work on the files, in the same transaction. */
+  async #carryOutTold(world: World, work: Work): Promise<Attempt> {
+    const told = await this.#claimsOn(work.steps);
+    if ('refusal' in told) return this.#refuse(told.refusal);
+    const tellings = told.flatMap((each) => each.tellings);
+    const entries = tellings.map(({ entry }) => entry);
+    const outcome = await carryOut(world, this.#ledger, { ...work, entries });
+    if (!outcome.ok) return { conflict: outcome.refusal };
+    for (const { confirm } of tellings) confirm();
+    return tellings.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
+  }
+
+  /** What to tell about other sessions' work on the files of each step, or the refusal of the first that may not go on. */
+  async #claimsOn(
+    steps: readonly Step[],
+  ): Promise<readonly { readonly tellings: readonly Telling[] }[] | { readonly refusal: Refusal }> {
+    const told: { readonly tellings: readonly Telling[] }[] = [];
+    if (this.#world.claims.isQuiet(this.#ledger)) return told;
+    for (const { effects, path, action } of steps) {
+      const each = await this.#world.claims.onChange(this.#ledger, effects, { root: path.root, action });
+      if ('refusal' in each) return each;
+      told.push(each);
+    }
+    return told;
   }
 
   async #performLocked(
@@ -221,14 +251,25 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await carryOut(world, this.#ledger, { steps, locked });
-      if (!outcome.ok) return { conflict: outcome.refusal };
-      for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
+      const outcome = await this.#carryOutTold(world, { steps, locked });
+      if ('ok' in outcome && outcome.ok)
+        for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) item.step.close();
     }
   }
+}
+
+/** The results of steps, each with what is told about its files. */
+function withClaims(
+  results: readonly ChangeResult[],
+  told: readonly { readonly tellings: readonly Telling[] }[],
+): readonly ChangeResult[] {
+  return results.map((result, index) => {
+    const notices = told[index]?.tellings.map(({ notice }) => notice) ?? [];
+    return notices.length === 0 ? result : { ...result, notices: [...result.notices, ...notices] };
+  });
 }
 
 /** What a vet records: the evidence, without the credit, for a vet shows nothing. */

@@ -1,4 +1,5 @@
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Writer } from '../model/verdict.ts';
 import type { World } from './world.ts';
 
 /** The other session whose recorded change left the bytes that are there now; undefined if nobody of ours did. */
@@ -6,10 +7,17 @@ export async function siblingOf(
   world: World,
   session: string,
   file: { readonly key: string; readonly now: Fingerprint },
-): Promise<{ readonly session: string; readonly atMs: number } | undefined> {
+): Promise<Writer | undefined> {
   const entry = await world.store.lastChange(file.key);
   if (entry === undefined || entry.session === session) return undefined;
   const after = entry.effects?.find((effect) => effect.key === file.key)?.after;
   if (after?.kind !== 'file' || after.fingerprint.sha256 !== file.now.sha256) return undefined;
-  return { session: entry.session, atMs: entry.atMs };
+  const { session: by, atMs, turn } = entry;
+  const { client } = (await world.store.session(by)) ?? {};
+  return {
+    session: by,
+    atMs,
+    ...(client === undefined ? {} : { client }),
+    ...(turn === undefined ? {} : { turn }),
+  };
 }

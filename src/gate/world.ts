@@ -9,6 +9,7 @@ import type { RevisionOf } from '../store/revisions.ts';
 import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
+import type { Claims } from './claims.ts';
 
 /** Everything a gate works with; shared by all sessions of one workspace in this process. */
 export interface World {
@@ -23,6 +24,8 @@ export interface World {
   /** Leave that the operator gave for what is being judged. */
   readonly granted?: readonly ActiveGrant[];
   readonly baselines: Baselines;
+  /** Who else works on which files. */
+  readonly claims: Claims;
   readonly processes: Processes;
   readonly revisionOf: RevisionOf;
   /** Names this process among all that share the store. */

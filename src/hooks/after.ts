@@ -2,6 +2,8 @@ import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/search-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
+import type { Notice, WitnessEvent } from '../model/results.ts';
+import { strayWrites } from './before.ts';
 import { afterCommand } from './command.ts';
 import type { HookEvent, Reply } from './event.ts';
 import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
@@ -14,13 +16,11 @@ export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
   if (meaning === undefined) return endOwnCall(scene, event);
   const run = meaning.touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return afterCommand(scene, event, run);
-  if (event.kind === 'after') {
-    await noteReads(scene, event, meaning.touches);
-    await noteHits(scene, event, meaning.touches);
-  }
+  const claims = event.kind === 'after' ? await noteReads(scene, event, meaning.touches) : [];
+  if (event.kind === 'after') await noteHits(scene, event, meaning.touches);
   const changes = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   const [first] = changes;
-  if (first === undefined) return { verdict: 'pass' };
+  if (first === undefined) return told(scene, claims, '');
   const path = first.kind === 'move' ? first.destination : first.path;
   const change = await scene.session.announcedAs(callId(event));
   if (change === undefined) {
@@ -30,7 +30,12 @@ export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
       : { verdict: 'pass' };
   }
   const settled = await scene.session.settle(change, event.kind === 'after' ? 'done' : 'failed');
-  const context = settled.ok ? noticeText(scene, settled.notices, path) : undefined;
+  const stray = scene.host.contextBefore ? [] : await strayWrites(scene, changes);
+  return told(scene, [...claims, ...stray, ...(settled.ok ? settled.notices : [])], path);
+}
+
+function told(scene: Scene, notices: readonly Notice[], path: string): Reply {
+  const context = noticeText(scene, notices, path);
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
@@ -66,22 +71,34 @@ async function noteReads(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,
   touches: Touches,
-): Promise<void> {
+): Promise<readonly Notice[]> {
+  const notices: Notice[] = [];
   const foreign = scene.session.foreign();
   const answer = answerFor(scene.host.name, event.response);
   for (const path of looksOf(touches))
     if ((await scene.session.resolve(path)).ok)
       await foreign.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
   for (const shown of shownLines(touches, answer)) {
-    const { path, content, ranges, clamped, redacted } = shown;
-    if (!(await scene.session.resolve(path)).ok) continue;
-    await foreign.witness({
-      kind: 'read',
-      path,
-      ...(content === undefined ? {} : { content }),
-      ...(ranges === undefined ? {} : { ranges }),
-      ...(clamped === undefined ? {} : { clamped }),
-      ...(redacted === undefined ? {} : { redacted }),
-    });
+    if (!(await scene.session.resolve(shown.path)).ok) continue;
+    const witnessed = await foreign.witness(readEvent(shown));
+    if (witnessed.ok) notices.push(...witnessed.notices);
   }
+  return notices;
+}
+
+function readEvent({
+  path,
+  content,
+  ranges,
+  clamped,
+  redacted,
+}: ReturnType<typeof shownLines>[number]): WitnessEvent {
+  return {
+    kind: 'read',
+    path,
+    ...(content === undefined ? {} : { content }),
+    ...(ranges === undefined ? {} : { ranges }),
+    ...(clamped === undefined ? {} : { clamped }),
+    ...(redacted === undefined ? {} : { redacted }),
+  };
 }

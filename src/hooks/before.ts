@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import type { ForeignIntent } from '../model/intent.ts';
+import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
 import type { HookEvent, Reply, ToolCall } from './event.ts';
@@ -24,12 +26,37 @@ export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'be
   const { inside, outside } = await sorted(scene, intents);
   const forbidden = await forbiddenBy(scene, inside, outside);
   if (forbidden !== undefined) return forbidden;
-  if (inside.length === 0) return PASS;
+  const stray = scene.host.contextBefore ? await strayWrites(scene, intents) : [];
+  if (inside.length === 0) return withContext(noticeText(scene, stray, ''));
   const told = scene.host.contextBefore ? 'now' : 'settled';
   const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
   if (!announced.ok) return denied(scene, announced.refusal) ?? observed(scene, event, inside);
-  const context = noticeText(scene, announced.notices, pathOfIntent(inside[0]));
+  return withContext(noticeText(scene, [...stray, ...announced.notices], pathOfIntent(inside[0])));
+}
+
+function withContext(context: string | undefined): Reply {
   return context === undefined ? PASS : { verdict: 'pass', context };
+}
+
+/**
+ * Writes into another worktree of the repository than the one the agent works in: a sub-agent in a worktree of its own often
+ * means the file there and names the one in the checkout of its parent.
+ */
+export async function strayWrites(
+  { session, cwd }: Scene,
+  intents: readonly ForeignIntent[],
+): Promise<readonly Notice[]> {
+  const canonical = async (path: string): Promise<string> => {
+    const resolved = await session.resolve(path);
+    return resolved.ok ? resolved.absolute : resolve(cwd, path);
+  };
+  const own = await canonical(cwd);
+  const notices: Notice[] = [];
+  for (const path of intents.flatMap(pathsOf)) {
+    const found = await session.counterpart(await canonical(path), own);
+    if (found !== undefined) notices.push({ kind: 'other-worktree', path, ...found });
+  }
+  return notices;
 }
 
 /** The denial of a change that no sighting licenses. */

@@ -44,6 +44,8 @@ export type HookEvent = EventContext &
     /** The model's context was summarised, or is about to be where the host has no later event. */
     | { readonly kind: 'compacted' }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
+    /** The host has removed a worktree. Worktrees that it creates are found through git. */
+    | { readonly kind: 'worktree-removed'; readonly worktree: string }
     /** An event without a meaning for the gate. */
     | { readonly kind: 'other' }
   );

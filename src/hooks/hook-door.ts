@@ -49,7 +49,7 @@ export class HookDoor {
     const notice = hasContext(event) ? leftOutText(leftOut) : undefined;
     if (sessions === undefined)
       return notice === undefined ? { verdict: 'pass' } : { verdict: 'pass', context: notice };
-    const session = await sessions.session(sessionOf(settings, event));
+    const session = await sessions.session(sessionOf(settings, event), settings.host.name);
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
     const { policy, workspace } = sessions.world;
     const shell = policy.hooks.shell === 'layer' && isOurPrefix(settings) ? 'layered' : 'plain';
@@ -60,7 +60,7 @@ export class HookDoor {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const usable of open) await (await usable.catch(() => undefined))?.sessions?.close();
+    for (const usable of open) await (await usable.catch(() => undefined))?.sessions?.suspend();
   }
 
   #usable(roots: readonly string[]): Promise<UsableRoots> {
@@ -86,7 +86,7 @@ export class HookDoor {
     const [oldest] = this.#open;
     if (oldest === undefined || this.#open.size <= MAX_OPEN) return;
     this.#open.delete(oldest[0]);
-    void oldest[1].then(({ sessions }) => sessions?.close()).catch(() => undefined);
+    void oldest[1].then(({ sessions }) => sessions?.suspend()).catch(() => undefined);
   }
 }
 

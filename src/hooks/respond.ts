@@ -30,6 +30,10 @@ export async function respond(scene: Scene, event: HookEvent): Promise<Reply> {
     case 'agent-stop':
       await session.settleLeft();
       await session.noteOutsideChanges();
+      await session.endTurn();
+      break;
+    case 'worktree-removed':
+      await session.releaseWithin(event.worktree);
       break;
     case 'end':
       await session.settleLeft();

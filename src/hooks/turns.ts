@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { pathText } from '../report/bounded.ts';
+import { describeNotice } from '../report/describe-notice.ts';
 import type { HookEvent, Reply } from './event.ts';
 import type { Scene } from './scene.ts';
 
@@ -19,11 +20,20 @@ export async function promptSubmitted(
   const turn = event.turn ?? `t${randomBytes(5).toString('hex')}`;
   await session.beginTurn({ turn, prompt: event.prompt });
   followed.delete(session);
-  if (changed.length === 0) return { verdict: 'pass' };
+  const atWork = await session.othersAtWork();
+  const lines = [
+    ...(changed.length === 0 ? [] : [`changed by others since you read it: ${namesOf(changed)}.`]),
+    ...(atWork === undefined ? [] : [describeNotice(atWork)]),
+  ];
+  return lines.length === 0
+    ? { verdict: 'pass' }
+    : { verdict: 'pass', context: `Lookfirst: ${lines.join('\n')}` };
+}
+
+function namesOf(changed: readonly string[]): string {
   const named = [...changed].sort().slice(0, MAX_NAMED).map(pathText);
   const more = changed.length > MAX_NAMED ? [`${changed.length - MAX_NAMED} more`] : [];
-  const names = [...named, ...more].join(', ');
-  return { verdict: 'pass', context: `Lookfirst: changed by others since you read it: ${names}.` };
+  return [...named, ...more].join(', ');
 }
 
 /** Names in one line of context; the rest is a number. */

@@ -74,6 +74,14 @@ export interface Policy {
     /** Before-images of secret files in a fleet store: only on the machine that made the change, or in the database. */
     readonly secrets: 'here' | 'shared';
   };
+  /**
+   * A file that another session is changing: tell whoever reads or changes it, refuse its change as BUSY, or do neither.
+   */
+  readonly claims: 'notice' | 'refuse' | 'off';
+  /** A change claims its file for others' notices for this long, unless its turn ends before. */
+  readonly claimMs: number;
+  /** Offer tools to claim and release paths by hand. */
+  readonly claimTools: 'on' | 'off';
   readonly commands: CommandPolicy;
   /** `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have denied. */
   readonly mode: 'enforce' | 'observe';

@@ -1,3 +1,4 @@
+import type { ToldClaim } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
 import type { FileState, MatchPlace } from './verdict.ts';
@@ -34,6 +35,12 @@ export type Notice =
   | { readonly kind: 'came-back' }
   /** A command dropped another writer's change to a file that the session knew without it. `change` takes it back. */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
+  /** Other sessions work on the file: one notice for a file and turn. */
+  | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
+  /** Other sessions work in this workspace, told at the beginning of a turn. `cut`: claims that are not named. */
+  | { readonly kind: 'others-at-work'; readonly claims: readonly ToldClaim[]; readonly cut: number }
+  /** A file was written in another worktree than the one the agent works in. `meant`: the same file in its own. */
+  | { readonly kind: 'other-worktree'; readonly path: string; readonly own: string; readonly meant: string }
   | { readonly kind: 'recreated' };
 
 /** How an anchor was found, strictest first. */

@@ -4,6 +4,8 @@ export interface SessionRecord {
   readonly root: string;
   /** Named by host or user: kept when closed, so that it can be resumed. */
   readonly named: boolean;
+  /** The program that works in it, such as `claude-code`, if it introduced itself. */
+  readonly client?: string;
   readonly parent?: string;
   /** A copy of its parent, not a sub-agent of it. */
   readonly forked?: true;

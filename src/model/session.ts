@@ -1,3 +1,4 @@
+import type { Claim, ClaimOptions } from './claim.ts';
 import type { LayerExpectation } from './entry.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
 import type { CommandPolicy } from './policy.ts';
@@ -96,6 +97,20 @@ export interface Session {
   beginTurn(mark: TurnMark, options?: SignalOption): Promise<void>;
   /** Marks this moment by hand, as a turn of its own. */
   checkpoint(label: string, options?: SignalOption): Promise<{ readonly turn: string }>;
+  /** The turn is over: the claims that its changes made end. */
+  endTurn(options?: SignalOption): Promise<void>;
+  /**
+   * Claims a path (a folder with everything in it) or a glob by hand: other sessions are told, or refused if the policy says
+   * so. `others`: who is at work there already.
+   */
+  claim(
+    target: string,
+    options?: ClaimOptions & SignalOption,
+  ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>>;
+  /** Ends this session's claims on a path or glob; without one, all of them. */
+  release(target?: string, options?: SignalOption): Promise<Outcome<{ readonly released: number }>>;
+  /** Who works on what in this workspace and the other worktrees of its repository, newest first. */
+  claims(options?: SignalOption): Promise<readonly Claim[]>;
   /** The model's context was summarised. */
   compacted(options?: SignalOption): Promise<void>;
   /** The conversation goes on after a pause: sightings are checked against the disk, false ones dropped. */

@@ -78,6 +78,15 @@ export interface FileState {
   readonly mtimeMs?: number;
 }
 
+/** The session that changed a file, or works on it. */
+export interface Writer {
+  readonly session: string;
+  readonly atMs: number;
+  /** The program that the session belongs to, if it is known. */
+  readonly client?: string;
+  readonly turn?: string;
+}
+
 /** Facts behind a refusal, for programs; plain JSON. Which ones are present depends on the code. */
 export interface RefusalDetail {
   /** Why, in a few words, where the code alone does not say it. */
@@ -108,7 +117,7 @@ export interface RefusalDetail {
   readonly limitBytes?: number;
   readonly sizeBytes?: number;
   /** The sibling session that changed the file, and when. */
-  readonly writer?: { readonly session: string; readonly atMs: number };
+  readonly writer?: Writer;
   /** How many times in a row this code was given for this path. */
   readonly repeated?: number;
   readonly errno?: string;

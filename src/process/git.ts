@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -51,5 +51,46 @@ export function commonGitFolder(root: string): string | undefined {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
+  }
+}
+
+/**
+ * The folders of all worktrees of the repository around a folder, the main one first; canonical. Empty if the folder is in no
+ * repository. A worktree that its repository does not know, or that does not point back to it, is left out.
+ */
+export function worktreesAround(folder: string): readonly string[] {
+  const top = repositoryAround(folder);
+  if (top === undefined) return [];
+  const common = statSync(join(top, '.git')).isDirectory() ? join(top, '.git') : commonGitFolder(top);
+  if (common === undefined) return [top];
+  const main = basename(common) === '.git' ? [dirname(common)] : [];
+  const linked = namesIn(join(common, 'worktrees')).flatMap((name) => {
+    const worktree = linkedWorktree(join(common, 'worktrees', name));
+    return worktree !== undefined && commonGitFolder(worktree) === common ? [worktree] : [];
+  });
+  return [...new Set([...main, ...linked])];
+}
+
+/** True for the worktree that holds the repository itself. */
+export function isMainWorktree(top: string): boolean {
+  return statSync(join(top, '.git'), { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function linkedWorktree(own: string): string | undefined {
+  try {
+    return realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim()));
+  } catch (error) {
+    // A worktree that was deleted by hand leaves its name behind.
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [];
   }
 }

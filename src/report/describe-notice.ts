@@ -1,7 +1,9 @@
+import type { ToldClaim } from '../model/claim.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { lineWords } from './ranges.ts';
+import { relativeTime } from './relative-time.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
 export interface NoticeOptions {
@@ -65,11 +67,48 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
         `The command dropped a change to ${pathText(notice.path)} that someone else made after it was read (change ${phrase(notice.change)}; the user can take it back with lookfirst undo ${phrase(notice.change)}). What was dropped:`,
         quotation(notice.diff),
       ].join('\n');
+    case 'claimed':
+      return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
+    case 'others-at-work':
+      return othersAtWork(notice.claims, notice.cut);
+    case 'other-worktree':
+      return `This writes ${pathText(notice.path)}, but you work in the worktree ${pathText(notice.own)}. You probably meant ${pathText(notice.meant)}.`;
     case 'recreated':
       return 'The file had been deleted since it was read; it was created anew.';
     default:
       return notice satisfies never;
   }
+}
+
+/** One sentence about another session's work on a file. */
+function claimWords(claim: ToldClaim, path: string): string {
+  const { by, lines, worktree, turn, agoMs, reason } = claim;
+  const where = worktree === undefined ? '' : ` in the worktree ${pathText(worktree)}`;
+  const when = relativeTime(0, agoMs);
+  const why = reason === undefined ? '' : ` (${clip(phrase(reason), 200)})`;
+  if (by === 'hand') return `${sessionWords(claim)} claimed ${pathText(claim.path)} ${when}${why}.`;
+  const what = lines === undefined ? pathText(path) : `${lineWords(lines)} of ${pathText(path)}`;
+  const open = turn === undefined ? '' : '; its turn is still open';
+  return `${sessionWords(claim)} changed ${what}${where} ${when}${open}.`;
+}
+
+/** `Session agent-9 (codex)`. */
+function sessionWords({ session, client }: Pick<ToldClaim, 'session' | 'client'>): string {
+  const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;
+  return `Session ${clip(phrase(session), 100)}${program}`;
+}
+
+function othersAtWork(claims: readonly ToldClaim[], cut: number): string {
+  const groups = new Map<string, string[]>();
+  for (const claim of claims) {
+    const who = sessionWords(claim);
+    groups.set(who, [
+      ...(groups.get(who) ?? []),
+      `${pathText(claim.path)} (${relativeTime(0, claim.agoMs)})`,
+    ]);
+  }
+  const parts = [...groups].map(([who, paths]) => `${who} works on ${paths.join(', ')}`);
+  return `${parts.join('; ')}${cut > 0 ? `; and ${cut} more files` : ''}.`;
 }
 
 function someOf(paths: readonly string[]): string {

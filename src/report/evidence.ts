@@ -53,6 +53,10 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   NOT_READ: ({ refusal, when }) => [notRead(refusal, when ?? 'earlier')],
   PARTIALLY_READ: ({ detail, when }) => partlyRead(detail, when),
   STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs), ...heldBack(detail)],
+  BUSY: ({ detail, nowMs }) => [
+    ...writer(detail, nowMs),
+    ...(detail.reason === undefined ? [] : [sentence(detail.reason)]),
+  ],
   DELETED: ({ detail, when }) =>
     detail.reason === 'by this session'
       ? [`It was deleted by this session, ${when ?? 'earlier'}.`]
@@ -145,7 +149,10 @@ function keptLayer({ layer }: RefusalDetail): string[] {
 
 function writer({ writer }: RefusalDetail, nowMs: number): string[] {
   if (writer === undefined) return [];
-  return [`Session ${clip(phrase(writer.session), 100)} changed it ${relativeTime(writer.atMs, nowMs)}.`];
+  const { session, client, turn, atMs } = writer;
+  const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;
+  const when = `${relativeTime(atMs, nowMs)}${turn === undefined ? '' : `, in its turn ${clip(phrase(turn), 60)}`}`;
+  return [`Session ${clip(phrase(session), 100)}${program} changed it ${when}.`];
 }
 
 /** Words from elsewhere as a sentence of their own. */

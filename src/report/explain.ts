@@ -191,7 +191,9 @@ function nextStep(refusal: Refusal, tools: ToolNames): string {
     case 'fix_argument':
       return fixArgument(refusal, tools);
     case 'retry_later':
-      return 'Next: make the same call again in a moment.';
+      return refusal.detail?.writer === undefined
+        ? 'Next: make the same call again in a moment.'
+        : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change. The user can release it with lookfirst claims release.`;
     case 'ask_human':
       return askHuman(refusal);
     case 'none':

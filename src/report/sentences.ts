@@ -87,7 +87,8 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   REDACTED_READ: () => 'parts of it were blanked out when it was read',
   UNVERIFIABLE: ({ detail }) =>
     `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
-  BUSY: () => 'another writer holds it',
+  BUSY: ({ detail }) =>
+    detail?.writer === undefined ? 'another writer holds it' : 'another session is working on it',
   NO_SANDBOX: ({ detail }) => phrase(detail?.reason ?? '') || 'there is no sandbox for it here',
   COMMAND_CONFLICT: ({ detail }) => phrase(detail?.reason ?? '') || 'it changed while the command ran',
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',

@@ -6,6 +6,7 @@ import { openDisk } from '../disk/context.ts';
 import { loadNative } from '../disk/native.ts';
 import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
+import { Claims } from '../gate/claims.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
@@ -123,6 +124,7 @@ async function assemble(
     home,
     policy,
     baselines,
+    claims: new Claims({ store, baselines, policy, roots: workspace.roots, now }),
     processes: new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() }),
     revisionOf,
     owner: owner.id,

@@ -17,7 +17,7 @@ import type { Located } from '../workspace/workspace.ts';
 import { type VisibleText, visibleText } from './masked-text.ts';
 import { readHuge } from './read-huge.ts';
 import { isOutputPath, readOutput } from './read-output.ts';
-import { entryOf, type Reading, rangeOf, readResult, type Shown } from './reading.ts';
+import { entryOf, type Reading, rangeOf, readResult, type Shown, withClaims } from './reading.ts';
 import {
   EAGER_BYTES,
   type FileText,
@@ -82,7 +82,7 @@ function readLocated(
           const { times } = watching;
           if (times !== undefined) ledger.views.add(shown.sighting.key, { by: times, before: earlier });
           const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
-          return andThen(noted, (known) => readResult(reading, shown, known));
+          return andThen(noted, (known) => withClaims(reading, shown, readResult(reading, shown, known)));
         },
         () => unnotedResult(reading, shown),
       );

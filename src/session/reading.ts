@@ -1,6 +1,7 @@
 import type { LineStart } from '../disk/page.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Awaitable } from '../model/awaitable.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
@@ -8,7 +9,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 
 /** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
@@ -86,6 +87,24 @@ export function readResult(
   return complete
     ? Object.assign(result, { ok: true as const, path, complete, revision: world.revisionOf(fingerprint) })
     : Object.assign(result, { ok: true as const, path, complete });
+}
+
+/** Adds a notice if other sessions work on the file; nearly always there is none, and nothing is waited for. */
+export function withClaims(
+  { world, ledger, located }: Reading,
+  { sighting }: Shown,
+  result: { ok: true } & ReadResult,
+): Awaitable<Outcome<ReadResult>> {
+  const file = located.place.path;
+  const claims = world.claims.untold(ledger, file);
+  if (claims.length === 0) return result;
+  return world.claims.telling(ledger, { file, claims, live: sighting.fingerprint }).then(async (telling) => {
+    if (telling === undefined) return result;
+    telling.confirm();
+    await world.store.note({ sightings: [], entries: [telling.entry] });
+    // Added to the same object: copying it would make its text, which not everyone needs.
+    return Object.assign(result, { notices: [...(result.notices ?? []), telling.notice] });
+  });
 }
 
 /** The journal's line of a read. Its keys stand in order, which the journal would otherwise have to put them in. */

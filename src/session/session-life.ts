@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Gate } from '../gate/gate.ts';
+import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
 import { newestCut } from '../history/client-rewind.ts';
 import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
+import type { Claim, ClaimOptions } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';
+import type { Notice } from '../model/results.ts';
 import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
@@ -13,10 +16,11 @@ import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
+import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
 import { confirms } from './confirm.ts';
 
 /** Of which session a new one is a sub-agent or, if forked, a copy. */
-export type Kinship = Pick<SessionRecord, 'forked'> & { readonly parent: string };
+export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & { readonly parent: string };
 
 /** What distinguishes one session from others. */
 interface Identity {
@@ -70,6 +74,44 @@ export class SessionLife {
 
   checkpoint(label: string, options: SignalOption = {}): Promise<{ readonly turn: string }> {
     return this.#unlessAborted(options, () => this.#conversation.checkpoint(label));
+  }
+
+  endTurn(options: SignalOption = {}): Promise<void> {
+    return this.#unlessAborted(options, (world) => endTurn(world, this.ledger));
+  }
+
+  claim(
+    target: string,
+    options: ClaimOptions & SignalOption = {},
+  ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>> {
+    return this.#unlessAborted(options, async (world) =>
+      this.noted(await claim(world, this.ledger, { target, options })),
+    );
+  }
+
+  release(target?: string, options: SignalOption = {}): Promise<Outcome<{ readonly released: number }>> {
+    return this.#unlessAborted(options, async (world) =>
+      this.noted(await release(world, this.ledger, target)),
+    );
+  }
+
+  claims(options: SignalOption = {}): Promise<readonly Claim[]> {
+    return this.#unlessAborted(options, (world) => world.claims.inFamily());
+  }
+
+  /** Who else is at work here, for the beginning of a turn; undefined if nobody is. */
+  othersAtWork(): Promise<Notice | undefined> {
+    return this.during((world) => othersAtWork(world, this.ledger));
+  }
+
+  /** A folder of the workspace is gone: nobody works in it any more. */
+  releaseWithin(folder: string): Promise<void> {
+    return this.during((world) => releaseWithin(world, folder));
+  }
+
+  /** The same file in the worktree of a folder, if the file lies in another worktree of the same repository. */
+  counterpart(absolute: string, folder: string): Promise<Counterpart | undefined> {
+    return this.during((world) => world.claims.worktrees.counterpart(absolute, folder));
   }
 
   compacted(options: SignalOption = {}): Promise<void> {

@@ -23,6 +23,7 @@ export class Sessions implements SessionHost {
   /** Once it is closed or about to be; done once, for what it closes may have other owners by then. */
   #ended: Promise<void> | undefined;
   readonly #ending: Ending;
+  #suspended = false;
   readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
   /** Sessions that are on their way out and still need the store. */
@@ -51,9 +52,12 @@ export class Sessions implements SessionHost {
     return new Sessions(world, ending, cwd);
   }
 
-  /** The session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one. */
-  async session(id?: string): Promise<GatedSession> {
-    return this.open(id, {});
+  /**
+   * The session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one. `client`: the
+   * program that it belongs to.
+   */
+  async session(id?: string, client?: string): Promise<GatedSession> {
+    return this.open(id, client === undefined ? {} : { client });
   }
 
   /** Runs a function, and everything it calls and awaits, in the session with this id, which is opened if need be. */
@@ -104,16 +108,24 @@ export class Sessions implements SessionHost {
     }
   }
 
+  /** Closes the workspace here, while its sessions go on in other processes: they stay open, and so do their claims. */
+  suspend(): Promise<void> {
+    this.#suspended = true;
+    return this.close();
+  }
+
   #end(): Promise<void> {
     this.#ended ??= this.#close();
     return this.#ended;
   }
 
-  async #begin(session: GatedSession, { parent, forked }: Partial<Kinship>): Promise<void> {
+  async #begin(session: GatedSession, { parent, forked, client: given }: Partial<Kinship>): Promise<void> {
     this.#expired ??= expireSessions(this.world);
     await this.#expired;
     const kept = session.named ? await this.#resumed(session.id, parent) : undefined;
     const now = this.world.now();
+    const client = given ?? kept?.client;
+    const program = client === undefined ? {} : { client };
     const record: SessionRecord = {
       id: session.id,
       root: this.world.workspace.roots[0] ?? '',
@@ -122,9 +134,17 @@ export class Sessions implements SessionHost {
       lastMs: now,
       ...(parent === undefined ? {} : { parent }),
       ...(forked === undefined ? {} : { forked }),
+      ...program,
     };
     const text = kept === undefined ? 'opened' : 'resumed';
-    const entry = { kind: 'session' as const, atMs: now, session: session.id, root: record.root, text };
+    const entry = {
+      kind: 'session' as const,
+      atMs: now,
+      session: session.id,
+      root: record.root,
+      text,
+      ...program,
+    };
     const openIn = [...(await this.#others(kept)), this.world.owner];
     await this.world.store.record({ session: { ...record, openIn }, entries: [entry] });
     if (session.named) await this.#joinOthers(session.id);
@@ -165,7 +185,8 @@ export class Sessions implements SessionHost {
     const root = this.world.workspace.roots[0] ?? '';
     const { openIn: _, ...record } = kept ?? { id: session.id, root, named: session.named, openedMs: now };
     const others = await this.#others(kept);
-    return { ...record, lastMs: now, ...(others.length === 0 ? { closedMs: now } : { openIn: others }) };
+    if (others.length > 0) return { ...record, lastMs: now, openIn: others };
+    return { ...record, lastMs: now, ...(this.#suspended ? {} : { closedMs: now }) };
   }
 }
 

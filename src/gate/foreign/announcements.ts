@@ -1,5 +1,5 @@
 import { asOf } from '../../ledger/as-of.ts';
-import type { PendingChange } from '../../model/entry.ts';
+import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
@@ -8,13 +8,14 @@ import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
+import type { Claims } from '../claims.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
 import type { Refusals } from '../refusals.ts';
 import { keepBefore } from './bytes.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
-import { changesElsewhere, judgeAll } from './judge-all.ts';
+import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
 import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
@@ -141,7 +142,10 @@ export class Announcements {
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
-    if (judged.ok) return { ok: true };
+    if (judged.ok) {
+      const told = await this.#claimsOn(judged);
+      return 'refusal' in told ? this.#refuse([told]) : { ok: true };
+    }
     const [denied] = judged.denied;
     if (denied === undefined || denied.refusal.code === 'OUTSIDE_WORKSPACE') return { ok: true };
     if (how === 'edit' && SETTLED_LATER.has(denied.refusal.code)) return { ok: true };
@@ -166,16 +170,28 @@ export class Announcements {
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
-      const open = await this.#opened({ intents, judged, options, locked });
+      const told = await this.#claimsOn(judged);
+      if ('refusal' in told) return await this.#refuse([told]);
+      const notices = [...judged.notices, ...told.tellings.map(({ notice }) => notice)];
+      const entries = told.tellings.map(({ entry }) => entry);
+      const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);
+      for (const { confirm } of told.tellings) confirm();
       const { change, foreign } = open.pending;
       isHeld = foreign?.hold === 'lock';
       if (isHeld) this.#open.set(change, { ...open, release });
       const unrecorded: readonly Notice[] = open.announced ? [] : [{ kind: 'not-recorded' }];
-      const told = foreign?.untold === undefined ? judged.notices : [];
-      return { ok: true, change, notices: [...told, ...unrecorded] };
+      const now = foreign?.untold === undefined ? notices : [];
+      return { ok: true, change, notices: [...now, ...unrecorded] };
     } finally {
       if (!isHeld) release();
     }
+  }
+
+  /** What to tell about other sessions' work on files that may be changed, or the refusal that the policy asks for. */
+  #claimsOn({ effects }: AllowedChanges): ReturnType<Claims['onChange']> {
+    const { world, ledger } = this.#scene;
+    const root = world.workspace.roots[0] ?? '';
+    return world.claims.onChange(ledger, effects, { root, action: 'edit' });
   }
 
   /** Records what became of an announced change. One that another process announced is found in the store. */
@@ -251,11 +267,11 @@ export class Announcements {
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
-  async #opened(to: Opening): Promise<Omit<OpenChange, 'release'>> {
+  async #opened(to: Opening, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
     const { world, ledger } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, foreign } = pending;
-    const announced = await announce(world, pending);
+    const announced = await announce(world, pending, entries);
     try {
       for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
       for (const { expected } of to.judged.writes) {

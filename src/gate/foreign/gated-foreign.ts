@@ -97,8 +97,12 @@ export class GatedForeign implements ForeignSession {
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
     const seen = await witnessShown(this.#during(times), event);
     // A read of a path starts the count of its refusals again.
-    if (seen.ok) this.#gate.refusals.reset(event.path);
-    return seen;
+    if (!seen.ok) return seen;
+    this.#gate.refusals.reset(event.path);
+    const { world, ledger } = this.#scene;
+    const { claims, workspace } = world;
+    const told = await claims.onRead(ledger, () => workspace.resolve(event.path, 'status'));
+    return { ok: true, notices: [...seen.notices, ...told] };
   }
 
   async witnessOutput(path: string, output: string): Promise<void> {

@@ -66,6 +66,9 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
       return { ...context, kind: 'agent-stop' };
     case 'Stop':
       return { ...context, kind: 'turn-end' };
+    case 'WorktreeRemove':
+      return { ...context, kind: 'worktree-removed', worktree: textOf(payload['worktree_path']) ?? '' };
+    // Claude Code creates no worktree itself where a hook of WorktreeCreate is configured, so `init` configures none.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:

@@ -1,0 +1,264 @@
+import { ClaimBoard } from '../journal/claim-board.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Claim, ToldClaim } from '../model/claim.ts';
+import type { LineRange } from '../model/coverage.ts';
+import type { Effect, NewEntry } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Notice } from '../model/results.ts';
+import type { Action, Outcome, Refusal } from '../model/verdict.ts';
+import { describeNotice } from '../report/describe-notice.ts';
+import type { Store } from '../store/store.ts';
+import { diffLines } from '../text/diff.ts';
+import { matchingGlob } from '../text/glob/glob.ts';
+import type { Baselines } from './baselines.ts';
+import { isWithin, Worktrees } from './worktrees.ts';
+
+/** Claims that one notice names at most. */
+const MAX_TOLD = 3;
+/** Claims that are named at the beginning of a turn at most. */
+const MAX_AT_WORK = 10;
+
+interface ClaimsOptions {
+  readonly store: Store;
+  readonly baselines: Baselines;
+  readonly policy: Pick<Policy, 'claims' | 'claimMs'>;
+  /** Canonical. */
+  readonly roots: readonly string[];
+  now(): number;
+}
+
+/** A file as claims know it. */
+export interface ClaimedFile {
+  readonly key: string;
+  readonly root: string;
+  readonly relative: string;
+}
+
+/** A notice about claims and its line in the journal. It counts as told once `confirm` was called. */
+export interface Telling {
+  readonly notice: Notice;
+  readonly entry: NewEntry;
+  confirm(): void;
+}
+
+/** What the sessions of one workspace are told of each other's work, once for a file and turn. */
+export class Claims {
+  readonly board: ClaimBoard;
+  /** The worktrees of the repositories that the roots are in: one family. */
+  readonly worktrees: Worktrees;
+  readonly #options: ClaimsOptions;
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    const { store, policy, now } = options;
+    this.worktrees = new Worktrees(options);
+    this.board = new ClaimBoard({ store, claimMs: policy.claimMs, now });
+  }
+
+  /** True if no other session is at work, or nobody wants to know. Never waits. */
+  isQuiet({ session }: Ledger): boolean {
+    return this.#options.policy.claims === 'off' || !this.board.hasOthers(session);
+  }
+
+  /** Claims of others on a file that this session has not been told of in this turn. Never waits. */
+  untold(ledger: Ledger, file: ClaimedFile): readonly Claim[] {
+    if (this.isQuiet(ledger)) return [];
+    const { session, turn } = ledger;
+    const claims = this.#onFile(session, file);
+    return claims.length === 0 || this.board.isTold(session, file.key, turn) ? [] : claims;
+  }
+
+  /**
+   * The notice about claims on a file; undefined if their sessions are closed. `live`: the bytes that are there, for the
+   * numbers of lines.
+   */
+  async telling(
+    ledger: Ledger,
+    { file, claims, live }: { file: ClaimedFile; claims: readonly Claim[]; live?: Fingerprint | undefined },
+  ): Promise<Telling | undefined> {
+    const open = await this.#open(claims);
+    const [first] = open;
+    if (first === undefined) return undefined;
+    const told: ToldClaim[] = [];
+    for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#told(claim, file, live));
+    const notice: Notice = { kind: 'claimed', path: file.relative, claims: told };
+    return this.#tellingOf(ledger, { notice, file, of: first.session });
+  }
+
+  /** What to tell a session that was shown a file by another program; recorded as told. */
+  async onRead(
+    ledger: Ledger,
+    resolve: () => Outcome<{ readonly path: ClaimedFile }>,
+  ): Promise<readonly Notice[]> {
+    if (this.isQuiet(ledger)) return [];
+    const resolved = resolve();
+    const claims = resolved.ok ? this.untold(ledger, resolved.path) : [];
+    if (!resolved.ok || claims.length === 0) return [];
+    const file = resolved.path;
+    const live = (await ledger.recall(file.key))?.fingerprint;
+    const telling = await this.telling(ledger, { file, claims, live });
+    if (telling === undefined) return [];
+    telling.confirm();
+    await this.#options.store.note({ sightings: [], entries: [telling.entry] });
+    return [telling.notice];
+  }
+
+  /** What to tell about the files that steps change, or the refusal if the policy asks for one. */
+  async onChange(
+    ledger: Ledger,
+    effects: readonly Effect[],
+    { root, action }: { readonly root: string; readonly action: Action },
+  ): Promise<{ readonly tellings: readonly Telling[] } | { readonly refusal: Refusal }> {
+    const tellings: Telling[] = [];
+    if (this.isQuiet(ledger)) return { tellings };
+    for (const { key, relative, before, after } of effects) {
+      if ([before.kind, after.kind].includes('directory')) continue;
+      const file = { key, relative, root };
+      const busy = await this.#busy(ledger, file, action);
+      if (busy !== undefined) return { refusal: busy };
+      const claims = this.untold(ledger, file);
+      const live = before.kind === 'file' ? before.fingerprint : undefined;
+      const telling = claims.length === 0 ? undefined : await this.telling(ledger, { file, claims, live });
+      if (telling !== undefined) tellings.push(telling);
+    }
+    return { tellings };
+  }
+
+  /** Every claim in this workspace and the other worktrees of its repository, newest first, with the clients' names. */
+  async inFamily(): Promise<readonly Claim[]> {
+    return this.#open(this.board.all().filter((claim) => this.#isInFamily(claim)));
+  }
+
+  /** Who else is at work, for the beginning of a turn. The files that it names are not told of again in this turn. */
+  async atWork(
+    ledger: Ledger,
+  ): Promise<{ readonly notice: Notice; readonly entries: readonly NewEntry[] } | undefined> {
+    const { session } = ledger;
+    if (this.isQuiet(ledger)) return undefined;
+    const claims = (await this.inFamily()).filter((claim) => claim.session !== session);
+    const named = claims.slice(0, MAX_AT_WORK);
+    if (named.length === 0) return undefined;
+    const told: ToldClaim[] = [];
+    const entries: NewEntry[] = [];
+    for (const claim of named) {
+      const file = { key: claim.key ?? '', root: claim.root, relative: claim.path };
+      told.push(await this.#told(claim, file, undefined));
+      if (claim.key === undefined) continue;
+      const notice: Notice = { kind: 'claimed', path: claim.path, claims: told.slice(-1) };
+      const { entry, confirm } = this.#tellingOf(ledger, { notice, file, of: claim.session });
+      entries.push(entry);
+      confirm();
+    }
+    const cut = claims.length - named.length;
+    return { notice: { kind: 'others-at-work', claims: told, cut }, entries };
+  }
+
+  #onFile(session: string, file: ClaimedFile): readonly Claim[] {
+    const held = this.board.heldByOthers(session).filter((claim) => isHeld(claim, file));
+    const twins = this.worktrees.twins(file.key).flatMap((key) => this.board.changedByOthers(session, key));
+    return [...this.board.changedByOthers(session, file.key), ...held, ...twins];
+  }
+
+  #isInFamily({ root, key }: Claim): boolean {
+    const folders = [...this.#options.roots, ...this.worktrees.tops()];
+    const place = key ?? root;
+    return folders.some((folder) => isWithin(place, folder) || (key === undefined && isWithin(folder, root)));
+  }
+
+  /** A session that began to change the file before the other one may go on. */
+  async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
+    if (this.#options.policy.claims !== 'refuse') return undefined;
+    const own = this.board.own(session, file.key);
+    const held = this.board.heldByOthers(session).filter((claim) => isHeld(claim, file));
+    const [claim] = await this.#open([...this.board.changedByOthers(session, file.key), ...held]);
+    if (claim === undefined || (own !== undefined && own.sinceMs <= claim.sinceMs)) return undefined;
+    const { atMs, turn, reason, client } = claim;
+    const writer = {
+      session: claim.session,
+      atMs,
+      ...(client === undefined ? {} : { client }),
+      ...(turn === undefined ? {} : { turn }),
+    };
+    return {
+      code: 'BUSY',
+      action,
+      path: file.relative,
+      next: 'retry_later',
+      detail: { writer, ...(reason === undefined ? {} : { reason }) },
+    };
+  }
+
+  async #told(claim: Claim, file: ClaimedFile, live: Fingerprint | undefined): Promise<ToldClaim> {
+    const { session, client, turn, atMs, by, reason, path, key } = claim;
+    const lines = key === file.key ? await this.#linesOf(claim, live) : undefined;
+    const elsewhere = key === undefined || key === file.key ? undefined : this.worktrees.around(key);
+    const isTwin = elsewhere !== undefined && elsewhere !== this.worktrees.around(file.key);
+    return {
+      session,
+      ...(client === undefined ? {} : { client }),
+      ...(turn === undefined ? {} : { turn }),
+      atMs,
+      agoMs: this.#options.now() - atMs,
+      path,
+      by,
+      ...(reason === undefined ? {} : { reason }),
+      ...(lines === undefined ? {} : { lines }),
+      ...(isTwin ? { worktree: elsewhere } : {}),
+    };
+  }
+
+  /** The claims whose sessions are open, with the clients' names. */
+  async #open(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    const found: Claim[] = [];
+    for (const claim of claims) {
+      const record = await this.#options.store.session(claim.session);
+      if (record === undefined || record.closedMs !== undefined) this.board.drop(claim.session);
+      else found.push(record.client === undefined ? claim : { ...claim, client: record.client });
+    }
+    return found;
+  }
+
+  /** The lines that the claimed changes left, if the file is still as they left it. */
+  async #linesOf(
+    { before, after }: Claim,
+    live: Fingerprint | undefined,
+  ): Promise<readonly LineRange[] | undefined> {
+    if (before === undefined || after === undefined || live?.sha256 !== after.sha256) return undefined;
+    const { baselines } = this.#options;
+    const [old, now] = [await baselines.recall(before), await baselines.recall(after)];
+    if (old === undefined || now === undefined) return undefined;
+    const { hunks } = diffLines(old, now);
+    const ranges = hunks.map(({ afterStart, afterEnd }) => ({
+      from: afterStart + 1,
+      to: Math.max(afterEnd, afterStart + 1),
+    }));
+    return ranges.length === 0 ? undefined : ranges;
+  }
+
+  #tellingOf(
+    ledger: Ledger,
+    { notice, file, of }: { notice: Notice; file: ClaimedFile; of: string },
+  ): Telling {
+    const { session, turn } = ledger;
+    return {
+      notice,
+      entry: {
+        kind: 'notice',
+        atMs: this.#options.now(),
+        ...ledger.author,
+        root: file.root,
+        path: file.relative,
+        key: file.key,
+        text: describeNotice(notice),
+        claim: { of },
+      },
+      confirm: () => this.board.tell(session, file.key, turn),
+    };
+  }
+}
+
+function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
+  if (key !== undefined) return isWithin(file.key, key);
+  return glob !== undefined && root === file.root && matchingGlob([glob], file.relative) !== undefined;
+}

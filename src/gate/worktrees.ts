@@ -1,0 +1,60 @@
+import { isMainWorktree, worktreesAround } from '../process/git.ts';
+
+/** Worktrees come and go while a process runs; finding them takes a few small reads. */
+const FRESH_MS = 5000;
+
+/** The same file in an agent's own worktree. */
+export interface Counterpart {
+  /** Canonical folder of the worktree. */
+  readonly own: string;
+  readonly meant: string;
+}
+
+/** The worktrees of the repositories that some folders are in. Those of one repository are one family. */
+export class Worktrees {
+  readonly #roots: readonly string[];
+  readonly #now: () => number;
+  #found: { readonly tops: readonly string[]; readonly atMs: number } | undefined;
+
+  constructor({ roots, now }: { readonly roots: readonly string[]; now(): number }) {
+    this.#roots = roots;
+    this.#now = now;
+  }
+
+  /** Their folders, canonical. */
+  tops(): readonly string[] {
+    const atMs = this.#now();
+    if (this.#found === undefined || atMs - this.#found.atMs > FRESH_MS)
+      this.#found = { tops: [...new Set(this.#roots.flatMap(worktreesAround))], atMs };
+    return this.#found.tops;
+  }
+
+  /** The worktree that a path lies in, the innermost if one lies in another. */
+  around(path: string): string | undefined {
+    return this.tops()
+      .filter((top) => isWithin(path, top))
+      .sort((a, b) => b.length - a.length)[0];
+  }
+
+  /** Keys of the same file in the other worktrees of its repository. */
+  twins(key: string): readonly string[] {
+    const tops = this.tops();
+    const own = tops.length < 2 ? undefined : this.around(key);
+    if (own === undefined) return [];
+    return tops.filter((top) => top !== own).map((top) => top + key.slice(own.length));
+  }
+
+  /** The same file in the worktree of a folder, if that is a linked one and the file lies in another of the same repository. */
+  counterpart(absolute: string, folder: string): Counterpart | undefined {
+    const own = this.around(folder);
+    const other = this.around(absolute);
+    // An agent in the main checkout that names a worktree means that worktree.
+    if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
+    return { own, meant: own + absolute.slice(other.length) };
+  }
+}
+
+/** True for the folder itself and everything in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}

@@ -1,0 +1,217 @@
+import type { Claim } from '../model/claim.ts';
+import type { Effect, NewEntry, Side } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import { plainKey } from '../store/entry-match.ts';
+import type { Store } from '../store/store.ts';
+
+/** The session under which the command line records what the user does. */
+const COMMAND_LINE = 'command-line';
+
+export interface ClaimBoardOptions {
+  readonly store: Pick<Store, 'recent'>;
+  /** How long a change claims its file. */
+  readonly claimMs: number;
+  now(): number;
+}
+
+/**
+ * Who works on what, from the journal alone: a change claims its files, the beginning of its session's next turn, a release
+ * or time ends that. Costs no round trip, because `Store.recent` never waits.
+ */
+export class ClaimBoard {
+  readonly #options: ClaimBoardOptions;
+  #cursor = 0;
+  /** Claims made by changes, by key and session. */
+  readonly #changed = new Map<string, Map<string, Claim>>();
+  readonly #byHand = new Map<string, Claim>();
+  /** Sessions that claimed something since this board was opened. */
+  readonly #claimants = new Set<string>();
+  /** When each session was told of claims on a file in a turn, by `key NUL turn`. */
+  readonly #told = new Map<string, Map<string, number>>();
+
+  constructor(options: ClaimBoardOptions) {
+    this.#options = options;
+  }
+
+  /** The claims of other sessions on a file by their changes, newest first. */
+  changedByOthers(session: string, key: string): readonly Claim[] {
+    this.#refresh();
+    const claims = this.#changed.get(key);
+    if (claims === undefined) return [];
+    return this.#inForce([...claims.values()].filter((claim) => claim.session !== session));
+  }
+
+  /** Claims by hand of other sessions; their targets are still to be matched. */
+  heldByOthers(session: string): readonly Claim[] {
+    this.#refresh();
+    if (this.#byHand.size === 0) return [];
+    return this.#inForce([...this.#byHand.values()].filter((claim) => claim.session !== session));
+  }
+
+  /** False if no other session was at work lately: nearly always, and found without looking at any claim. */
+  hasOthers(session: string): boolean {
+    this.#refresh();
+    return this.#claimants.size > (this.#claimants.has(session) ? 1 : 0);
+  }
+
+  /** A session's own claim on a file by its changes. */
+  own(session: string, key: string): Claim | undefined {
+    const claim = this.#changed.get(key)?.get(session);
+    return claim === undefined ? undefined : this.#inForce([claim])[0];
+  }
+
+  /** Every claim in force, newest first. */
+  all(): readonly Claim[] {
+    this.#refresh();
+    const changed = [...this.#changed.values()].flatMap((claims) => [...claims.values()]);
+    return this.#inForce([...changed, ...this.#byHand.values()]);
+  }
+
+  /** A session is closed: what it claimed is over. */
+  drop(session: string): void {
+    for (const claims of this.#changed.values()) claims.delete(session);
+    for (const [id, claim] of this.#byHand) if (claim.session === session) this.#byHand.delete(id);
+    this.#claimants.delete(session);
+  }
+
+  isTold(session: string, key: string, turn: string | undefined): boolean {
+    const atMs = this.#told.get(session)?.get(toldName(key, turn));
+    // A session without turns is told again after a while.
+    return atMs !== undefined && (turn !== undefined || atMs + this.#options.claimMs > this.#options.now());
+  }
+
+  /** The session is being told of claims on a file: once in a turn is enough. */
+  tell(session: string, key: string, turn: string | undefined): void {
+    const told = this.#told.get(session) ?? new Map();
+    this.#told.set(session, told.set(toldName(key, turn), this.#options.now()));
+  }
+
+  #inForce(claims: readonly Claim[]): readonly Claim[] {
+    const now = this.#options.now();
+    return claims.filter(({ untilMs }) => untilMs > now).sort((a, b) => b.atMs - a.atMs);
+  }
+
+  #refresh(): void {
+    try {
+      const { entries, cursor } = this.#options.store.recent(this.#cursor);
+      this.#cursor = cursor;
+      for (const entry of entries) this.#take(entry);
+      if (entries.length > 0) this.#dropEnded();
+    } catch (error) {
+      // Claims are advice: without a store nobody is told of any, and a change is refused by what comes next.
+      if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
+    }
+  }
+
+  #take(entry: NewEntry): void {
+    switch (entry.kind) {
+      case 'change':
+        for (const effect of entry.effects ?? []) this.#changes(entry, effect);
+        break;
+      case 'turn':
+        this.#endTurnsBefore(entry);
+        break;
+      case 'claim':
+        if (entry.claim?.released === true) this.#release(entry);
+        else this.#hold(entry);
+        break;
+      case 'notice':
+        if (entry.claim !== undefined && entry.key !== undefined)
+          this.tell(entry.session, entry.key, entry.turn);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #changes(entry: NewEntry, { key, before, after, relative }: Effect): void {
+    const { session, turn, root, atMs } = entry;
+    if (session === COMMAND_LINE || [before.kind, after.kind].includes('directory')) return;
+    const claims = this.#changed.get(key) ?? new Map<string, Claim>();
+    this.#changed.set(key, claims);
+    const known = claims.get(session);
+    this.#claimants.add(session);
+    claims.set(session, {
+      session,
+      ...(turn === undefined ? {} : { turn }),
+      key,
+      root,
+      path: relative,
+      by: 'change',
+      sinceMs: known?.sinceMs ?? atMs,
+      atMs,
+      untilMs: atMs + this.#options.claimMs,
+      ...fingerprintAs('before', known === undefined ? before : known.before),
+      ...fingerprintAs('after', after),
+    });
+  }
+
+  /** A sub-agent works within the turn of its parent. */
+  #endTurnsBefore({ session, turn }: NewEntry): void {
+    this.#told.delete(session);
+    for (const claims of this.#changed.values())
+      for (const [by, claim] of claims)
+        if ((by === session || by.startsWith(`${session}/`)) && claim.turn !== turn) claims.delete(by);
+  }
+
+  #hold(entry: NewEntry): void {
+    const { session, turn, root, atMs, claim = {}, path = '' } = entry;
+    const { id, glob, reason, untilMs } = claim;
+    const key = glob === undefined ? (entry.key ?? plainKey(entry)) : undefined;
+    if (id === undefined) return;
+    this.#claimants.add(session);
+    this.#byHand.set(id, {
+      id,
+      session,
+      ...(turn === undefined ? {} : { turn }),
+      ...(key === undefined ? {} : { key }),
+      ...(glob === undefined ? {} : { glob }),
+      ...(reason === undefined ? {} : { reason }),
+      root,
+      path: glob ?? path,
+      by: 'hand',
+      sinceMs: atMs,
+      atMs,
+      untilMs: untilMs ?? atMs + this.#options.claimMs,
+    });
+  }
+
+  /** Without a target, everything of the session; with one, what was claimed by exactly this path or glob. */
+  #release(entry: NewEntry): void {
+    const { session, claim = {} } = entry;
+    const all = claim.glob === undefined && entry.path === undefined;
+    const key = all ? undefined : (entry.key ?? plainKey(entry));
+    for (const [id, held] of this.#byHand)
+      if (
+        held.session === session &&
+        claim.turnEnded !== true &&
+        (all || (claim.glob ?? key) === (held.glob ?? held.key))
+      )
+        this.#byHand.delete(id);
+    for (const [changed, claims] of this.#changed) if (all || changed === key) claims.delete(session);
+  }
+
+  #dropEnded(): void {
+    const now = this.#options.now();
+    for (const [key, claims] of this.#changed) {
+      for (const [by, { untilMs }] of claims) if (untilMs <= now) claims.delete(by);
+      if (claims.size === 0) this.#changed.delete(key);
+    }
+    for (const [id, { untilMs }] of this.#byHand) if (untilMs <= now) this.#byHand.delete(id);
+  }
+}
+
+function fingerprintAs<Name extends 'before' | 'after'>(
+  name: Name,
+  side: Side | Fingerprint | undefined,
+): { readonly [N in Name]?: Fingerprint } {
+  if (side === undefined || ('kind' in side && side.kind !== 'file')) return {};
+  const fingerprint = 'kind' in side ? side.fingerprint : side;
+  // The computed name widens the type of the object.
+  return { [name]: fingerprint } as { readonly [N in Name]?: Fingerprint };
+}
+
+function toldName(key: string, turn: string | undefined): string {
+  return `${key}\0${turn ?? ''}`;
+}

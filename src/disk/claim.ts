@@ -6,7 +6,7 @@ import { holds } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { type Publication, type Published, retainOrDrop, withdraw } from './publication.ts';
+import { letOwnerRead, type Publication, type Published, retainOrDrop, withdraw } from './publication.ts';
 import { retain } from './retain.ts';
 
 /**
@@ -36,6 +36,7 @@ export function publishByClaim(context: DiskContext, publication: Publication): 
     }
     context.trace?.('folder-sync');
     syncFolder(context, place.dir);
+    letOwnerRead(publication);
     return { ok: true, displaced: publication.ours ? retainOrDrop(context, claim) : retain(context, claim) };
   } catch (error) {
     try {

@@ -1,4 +1,12 @@
-import { type BigIntStats, fstatSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import {
+  type BigIntStats,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  renameSync,
+  unlinkSync,
+} from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { type Expected, holds } from './compare.ts';
@@ -7,6 +15,7 @@ import { moveIfFree } from './free-name.ts';
 import { fingerprintOf } from './hash.ts';
 import { readAllSync } from './read.ts';
 import { retain, retainBytes } from './retain.ts';
+import { modeOf } from './stats.ts';
 import type { TempFile } from './temp-file.ts';
 
 /** What a publishing step needs: the target, the new file, and the old one held open. */
@@ -28,6 +37,13 @@ export type Published =
 
 /** Our new file as it was published. */
 export type New = Pick<Publication, 'place' | 'temp' | 'intended'>;
+
+/** A file that its owner may not read has left its name: from now on it is an image, which must be readable. */
+export function letOwnerRead({ place, old }: Pick<Publication, 'place' | 'old'>): void {
+  const mode = modeOf(old.stats);
+  if (place.opensOwn === true && (mode & constants.S_IRUSR) === 0)
+    fchmodSync(old.fd, mode | constants.S_IRUSR);
+}
 
 /** Takes our published file back from its name, after a failure. A file someone put there meanwhile stays. */
 export function withdraw(context: DiskContext, publication: New): void {

@@ -1,5 +1,6 @@
 import {
   type BigIntStats,
+  chmodSync,
   close,
   closeSync,
   constants,
@@ -23,6 +24,8 @@ const closeAsync = promisify(close);
 
 /** O_NONBLOCK: should a FIFO be swapped in after the type was checked, opening it does not hang. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+/** A handle that names a file without opening it (Linux). */
+const O_PATH = 0o10000000;
 /** Below this a read costs less than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
 /** As much as one read can ask for, on every Node. */
@@ -59,6 +62,8 @@ export interface ReadLimits {
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
 }
 
+type Openable = Pick<Place, 'dir' | 'name' | 'opensOwn'>;
+
 /** An open file, and what it was when it was opened. */
 export interface Opened {
   readonly fd: number;
@@ -69,7 +74,7 @@ export interface Opened {
  * Opens a regular file without following a link. Anything else is refused before it is opened: opening a FIFO wakes
  * whoever waits to write into it, opening a device can do anything. Whoever gets the descriptor closes it.
  */
-export function openRegular(place: Pick<Place, 'dir' | 'name'>): Opened | Unreadable {
+export function openRegular(place: Openable): Opened | Unreadable {
   try {
     const stats = lstatSync(at(place));
     if (stats.isSymbolicLink()) return { problem: 'swapped' };
@@ -81,10 +86,10 @@ export function openRegular(place: Pick<Place, 'dir' | 'name'>): Opened | Unread
 }
 
 /** The same for what a look just showed to be a regular file: what has come in its place since is opened, and refused. */
-export function openLooked(place: Pick<Place, 'dir' | 'name'>): Opened | Unreadable {
+export function openLooked(place: Openable): Opened | Unreadable {
   let fd: number;
   try {
-    fd = openSync(at(place), READ);
+    fd = place.opensOwn === true ? openOwn(place) : openSync(at(place), READ);
   } catch (error) {
     return whyNot(error);
   }
@@ -96,6 +101,32 @@ export function openLooked(place: Pick<Place, 'dir' | 'name'>): Opened | Unreada
   } catch (error) {
     closeSync(fd);
     throw error;
+  }
+}
+
+/**
+ * Opens a file for reading although its permissions keep its owner, this user, from it. They are changed for the moment
+ * of opening, through a handle: another file that takes the name meanwhile is not concerned.
+ */
+function openOwn(place: Openable): number {
+  try {
+    return openSync(at(place), READ);
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES' || process.platform !== 'linux') throw error;
+    const handle = openSync(at(place), O_PATH | constants.O_NOFOLLOW);
+    try {
+      const stats = fstatSync(handle);
+      if (!stats.isFile() || stats.uid !== process.geteuid?.()) throw error;
+      const same = `/proc/self/fd/${handle}`;
+      chmodSync(same, (stats.mode & 0o7777) | constants.S_IRUSR);
+      try {
+        return openSync(same, constants.O_RDONLY | constants.O_NONBLOCK);
+      } finally {
+        chmodSync(same, stats.mode & 0o7777);
+      }
+    } finally {
+      closeSync(handle);
+    }
   }
 }
 

@@ -121,12 +121,23 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect([disk.text('d/f'), disk.names('d'), disk.names()]).toEqual(['new', ['f'], ['d', 'l']]);
   });
 
-  it.each([0o600, 0o644, 0o755, 0o640, 0o222])('keeps the mode %o', async (mode) => {
+  it.each([0o600, 0o644, 0o755, 0o640])('keeps the mode %o', async (mode) => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), mode);
     const done = await put(disk, 'f');
     expect(done.mode).toBe(mode);
     expect(statSync(join(disk.root, 'f')).mode & 0o7777).toBe(mode);
+  });
+
+  it('replaces a file that its owner may not read, if it may open its own; the mode stays', async () => {
+    const disk = bench(['f: old'], { commit });
+    chmodSync(join(disk.root, 'f'), 0o222);
+    const change = { bytes: Buffer.from('new'), expected: holding('old') };
+    const place = { ...disk.place('f'), opensOwn: true } as const;
+    const done = await replace(disk.context, place, change);
+    if (!done.ok) throw new Error(done.reason);
+    expect([done.mode, statSync(join(disk.root, 'f')).mode & 0o7777]).toEqual([0o222, 0o222]);
+    expect(readFileSync(done.displaced ?? '', 'utf8')).toBe('old');
   });
 
   it.each<[number, string]>([

@@ -10,7 +10,14 @@ import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import type { NativeFiles } from './native.ts';
-import { discardOurs, keepOurs, type Publication, type Published, retainOrDrop } from './publication.ts';
+import {
+  discardOurs,
+  keepOurs,
+  letOwnerRead,
+  type Publication,
+  type Published,
+  retainOrDrop,
+} from './publication.ts';
 import { type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
 import { retain, retainBytes } from './retain.ts';
 import { isReadOnly } from './stats.ts';
@@ -195,6 +202,7 @@ function publishByExchange(
         context.trace?.('folder-sync');
         // Before the old file leaves the folder: should it fail, the names are exchanged back.
         syncFolder(context, place.dir);
+        letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
         const image = context.imageName?.(expected.fingerprint, out);
         return { ok: true, displaced: retain(context, temp.path, image) };

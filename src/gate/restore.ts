@@ -71,7 +71,7 @@ function moveBack(world: World, from: string, to: Located): Restored {
     if (!source.located.exists || to.exists) return conflict('changed');
     const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
     try {
-      const place = { path: to.place.path, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
+      const place = { ...to.place, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
       const moved = move(world.disk, source.located.place, place);
       if (!moved.ok) folders.undo();
       return moved.ok ? { ...RESTORED, made: madeEffects(to, folders) } : moved;
@@ -174,7 +174,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
     }
     if (made > 0 && step.folderMode !== undefined) setFolderMode(folders.dir, step.folderMode);
     const name = names.at(-1) ?? located.place.name;
-    const place = { path: located.place.path, dir: folders.dir, name };
+    const place = { ...located.place, dir: folders.dir, name };
     const outcome = await putFile(world, place, step);
     if (!outcome.ok) folders.undo();
     return outcome.ok ? { ...outcome, made: madeEffects(located, folders) } : outcome;

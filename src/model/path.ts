@@ -36,6 +36,8 @@ export interface Place {
   readonly dir: PinnedDirectory;
   /** One path component, never `..`, never empty (`.` for a root itself). */
   readonly name: string;
+  /** A file of this user without read permission is opened all the same, to keep the bytes that a change replaces. */
+  readonly opensOwn?: true;
 }
 
 /** The argument for a system call on a place. */

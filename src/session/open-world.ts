@@ -84,6 +84,7 @@ async function assemble(
     protectFolders: [home],
     ...(options.readOnlyRoots === undefined ? {} : { readOnlyRoots: options.readOnlyRoots }),
     annexes: annexesOf(options.roots),
+    opensOwn: policy.verificationErrors === 'allow',
     releaseForCommands: [...GIT_FOLDERS, ...policy.commands.trust],
     ...(options.require === undefined ? {} : { require: options.require }),
   });

@@ -28,6 +28,8 @@ export interface WorkspaceOptions {
   readonly releaseForCommands?: readonly string[];
   /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
   readonly readOnlyRoots?: readonly string[];
+  /** Changes may look at files of this user that have no read permission; see Policy.verificationErrors. */
+  readonly opensOwn?: boolean;
   /** Refuse to open with anything weaker. */
   readonly require?: Guarantee;
   /** Use this guarantee although a stronger one may be had; for tests of the weaker tier. */
@@ -109,10 +111,13 @@ export class Workspace {
   readonly #readOnly: ReadOnlyFolders;
   readonly #standing = new StandingFolders();
 
+  readonly #opensOwn: boolean;
+
   private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceOptions) {
     this.#roots = roots;
     this.guarantee = guarantee;
     this.annexes = options.annexes ?? [];
+    this.#opensOwn = options.opensOwn === true;
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
     this.#protection = new Protection(options.protect ?? [], folders);
@@ -188,7 +193,9 @@ export class Workspace {
       const detail = { reason: 'root' };
       return refused({ code: 'READ_ONLY', action, path: input, next: 'ask_human', detail });
     }
-    return { ok: true, located: locatedOf(walked, path) };
+    const located = locatedOf(walked, path);
+    if (!this.#opensOwn || !(CHANGES.has(action) || action === 'undo')) return { ok: true, located };
+    return { ok: true, located: { ...located, place: { ...located.place, opensOwn: true } } };
   }
 
   /** True if a file may be read and not changed because of the folder it is in. */

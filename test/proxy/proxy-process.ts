@@ -9,7 +9,10 @@ import { LineClient } from './line-client.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 // Inside the project, so that the bundle finds its packages; per process, so that test files do not meet.
-const folder = join(project, `node_modules/.cache/lookfirst-proxy/${process.pid}`);
+const folder = join(
+  project,
+  `node_modules/.cache/lookfirst-proxy-${process.getuid?.() ?? ''}/${process.pid}`,
+);
 let bundle: Promise<string> | undefined;
 
 /** The proxy as a process of its own, run from the sources as they are now. */

@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { chmodSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { explain } from '../../src/report/explain.ts';
@@ -94,6 +94,22 @@ describe('001 File safety tools', () => {
     rmSync(join(t.root, 'a.txt'));
     await allowed(t.write('a.txt', 'two\n'));
   });
+
+  through(
+    '1.9 Testing: permissions; a file that may be written and not read is replaced, and comes back',
+    { ...B, user: 'ordinary', doors: ['server', 'proxy'] },
+    async (t) => {
+      t.put('a.txt', 'one\n');
+      await allowed(t.read('a.txt'));
+      chmodSync(join(t.root, 'a.txt'), 0o200);
+      await allowed(t.write('a.txt', 'two\n'));
+      expect(statSync(join(t.root, 'a.txt')).mode & 0o777).toBe(0o200);
+      if (t.door === 'proxy') return;
+      await allowed(t.call('undo_change', {}));
+      chmodSync(join(t.root, 'a.txt'), 0o600);
+      expect(t.text('a.txt')).toBe('one\n');
+    },
+  );
 
   through(
     '1.10 Testing: relative, absolute and linked forms meet',

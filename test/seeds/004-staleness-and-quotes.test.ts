@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rmSync, utimesSync } from 'node:fs';
+import { chmodSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../support/desk.ts';
@@ -59,6 +59,20 @@ describe('004 Staleness and quotes', () => {
     await allowed(t.read('b.txt'));
     expect(await allowed(t.edit('b.txt', 'hand', 'me'))).not.toMatch(/warning/i);
   });
+
+  through(
+    '4.8 Covered scenarios: an error during the check does not block',
+    { ...D, user: 'ordinary', doors: ['server', 'proxy'] },
+    async (t) => {
+      t.put('a.txt', 'one\n');
+      await allowed(t.read('a.txt'));
+      chmodSync(join(t.root, 'a.txt'), 0o200);
+      await allowed(t.write('a.txt', 'two\n'));
+      t.put('unread.txt', 'one\n');
+      chmodSync(join(t.root, 'unread.txt'), 0o200);
+      await allowed(t.write('unread.txt', 'two\n'));
+    },
+  );
 
   // An overwrite always hashes, because a stamp may lie: Kept. A question is answered by the stamp.
   it('4.9 2-step verification: equal time and size need no hash', async () => {

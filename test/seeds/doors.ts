@@ -9,6 +9,7 @@ import { noticeTexts } from '../../src/report/describe-notice.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession } from '../../src/session/open-session.ts';
+import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -62,6 +63,8 @@ export interface SceneOptions {
   /** Of the server; default: the default one. */
   readonly dialect?: DialectName;
   readonly policy?: Partial<Policy>;
+  /** `ordinary`: processes run without root's rights. Not for the library, which runs as the tests do. */
+  readonly user?: 'ordinary';
 }
 
 /** Plays a scene through each of the doors, one test each. */
@@ -93,6 +96,7 @@ export async function openScene(door: Door, options: SceneOptions): Promise<Scen
   const places = scratch();
   if (options.policy !== undefined)
     writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify(options.policy));
+  if (options.user === 'ordinary') giveAway(places.base, places.root, places.home, places.outside);
   const start = STARTS[door];
   const as = await start(places, options);
   return {
@@ -104,6 +108,7 @@ export async function openScene(door: Door, options: SceneOptions): Promise<Scen
     put: (path, content) => {
       mkdirSync(dirname(join(places.root, path)), { recursive: true });
       writeFileSync(join(places.root, path), content);
+      if (options.user === 'ordinary') giveAway(join(places.root, path));
     },
     text: (path) => readFileSync(join(places.root, path), 'utf8'),
     has: (path) => existsSync(join(places.root, path)),
@@ -127,14 +132,16 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
       return libraryAgent(opened, preset);
     };
   },
-  server: async (places, { preset, dialect = 'lookfirst' }) => {
-    const served = await Served.start(places, ['--preset', preset, '--dialect', dialect]);
+  server: async (places, { preset, user, dialect = 'lookfirst' }) => {
+    const args = ['serve', places.root, '--preset', preset, '--dialect', dialect];
+    const served = Served.launch(places, args, {}, user === undefined ? {} : ORDINARY);
+    await served.hello();
     return async (session) => callingAgent(served, SERVER_CALLS[dialect] ?? SERVER_CALLS.lookfirst, session);
   },
-  proxy: async (places, { preset }) => {
+  proxy: async (places, { preset, user }) => {
     const { root } = places;
     const args = ['proxy', '--root', root, '--preset', preset, '--', process.execPath, OFFICIAL, root];
-    const served = Served.launch(places, args);
+    const served = Served.launch(places, args, {}, user === undefined ? {} : ORDINARY);
     await served.hello();
     return async (session) => callingAgent(served, officialCalls(root), session);
   },

@@ -8,7 +8,10 @@ import { afterAll, onTestFinished } from 'vitest';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 // Inside the project, so that the bundles find its packages; per process, so that test files do not meet.
-const bundles = join(project, `node_modules/.cache/lookfirst-children/${process.pid}`);
+const bundles = join(
+  project,
+  `node_modules/.cache/lookfirst-children-${process.getuid?.() ?? ''}/${process.pid}`,
+);
 const ready = new Map<string, Promise<string>>();
 
 // With the test file that imports this; its process may be ended without an exit of its own.

@@ -1,4 +1,16 @@
+import { chownSync } from 'node:fs';
+
 const NOBODY = 65534;
+
+/** The user of processes that must not run as root, for `spawn`; empty where the tests do not run as root. */
+export const ORDINARY: { readonly uid?: number; readonly gid?: number } =
+  process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+
+/** Gives files to that user. */
+export function giveAway(...paths: readonly string[]): void {
+  const { uid, gid } = ORDINARY;
+  if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);
+}
 
 /** Runs something without root's rights, which no permission stops. Whoever is not root just runs it. */
 export function asNobody<T>(work: () => T): T {

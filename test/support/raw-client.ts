@@ -22,7 +22,10 @@ export class RawClient {
   #id = 0;
 
   /** Default: this process's own environment and folder. */
-  constructor(args: readonly string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}) {
+  constructor(
+    args: readonly string[],
+    options: { env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number } = {},
+  ) {
     this.child = spawn(process.execPath, [...args], { ...options, stdio: 'pipe' });
     this.#exit = once(this.child, 'close');
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));

@@ -35,10 +35,11 @@ export class Served {
     places: Scratch,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    user: { readonly uid?: number; readonly gid?: number } = {},
   ): Served {
     const [, ...program] = PROGRAM;
     return new Served(
-      new RawClient([...program, ...args], { env: environment(places, env), cwd: places.base }),
+      new RawClient([...program, ...args], { env: environment(places, env), cwd: places.base, ...user }),
     );
   }
 

@@ -41,7 +41,7 @@ export async function changedElsewhere(
 }
 
 async function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
-  const outcome = world.workspace.locate(key, 'status', 'parents');
+  const outcome = world.workspace.locate(key, 'overwrite', 'parents');
   if (!outcome.ok) return undefined;
   try {
     const snapshot = await readSnapshot(outcome.located.place, { clock: world.disk.clock });

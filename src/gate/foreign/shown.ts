@@ -36,12 +36,13 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    if (!located.exists) return await witnessGone(scene, event);
+    if (!located.exists) return await witnessText(scene, event);
     const { path } = located.place;
     const known = trusted(await ledger.recall(path.key));
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
     const snapshot = await readSnapshot(located.place, limits);
-    if ('problem' in snapshot) return { ok: true, notices: [] };
+    if ('problem' in snapshot)
+      return snapshot.problem === 'denied' ? await witnessText(scene, event) : { ok: true, notices: [] };
     const shown = shownOf(event, snapshot);
     const sighting = { ...shown.sighting, key: path.key, how: 'read' as const, atMs: world.now() };
     if (shown.bytes !== undefined && sighting.fingerprint !== undefined)
@@ -54,8 +55,8 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   }
 }
 
-/** The file was shown and is gone by now: the session has seen older bytes, and its next change says so. */
-async function witnessGone(scene: Scene, event: ReadEvent): Told {
+/** The file was shown and cannot be read any more: what was shown is all that is known of it. */
+async function witnessText(scene: Scene, event: ReadEvent): Told {
   const { content } = event;
   const resolved = scene.world.workspace.resolve(event.path);
   const isWhole = event.ranges === undefined && !('guessed' in event);

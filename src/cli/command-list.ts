@@ -120,6 +120,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/audit.ts')).defineAudit,
   },
   {
+    name: 'report',
+    usage: 'report',
+    summary: 'what hooks would have refused while the policy only observed',
+    load: async () => (await import('./commands/report.ts')).defineReport,
+  },
+  {
     name: 'completion',
     usage: 'completion SHELL',
     summary: 'completes commands and flags in bash, zsh, fish or pwsh',

@@ -27,6 +27,8 @@ export class Refusals {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
     readonly evidence?: Evidence;
+    /** The call passes all the same. */
+    readonly observed?: true;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
     const root = this.#world.workspace.roots[0] ?? '';
@@ -42,6 +44,7 @@ export class Refusals {
       ...textOf(refusal),
       ...diffBytesOf(refusal),
       ...item.evidence,
+      ...(item.observed === undefined ? {} : { observed: item.observed }),
     };
     const { credit } = item;
     if (credit !== undefined) {

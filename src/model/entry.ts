@@ -77,6 +77,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly seen?: SeenFile;
   /** On a refusal: hash of the refused content (a write), or of the refused edits as JSON. */
   readonly content?: string;
+  /** On a refusal: the call passed all the same, because the policy only observes. */
+  readonly observed?: true;
   /** On a refusal: the next step that it named. */
   readonly next?: NextStep;
   /** On a refusal or a change: size of the diff that showed the session what had changed since it saw the file. */

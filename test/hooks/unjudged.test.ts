@@ -67,6 +67,21 @@ describe('observe', () => {
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
   });
 
+  it('report says which refusals would have been right', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
+    const put = (name: string, text: string) => () => writeFileSync(join(places.root, name), text);
+    put('b.txt', 'keep\n')();
+    await agent.change('write', { path: 'a.txt', content: 'two\n' }, put('a.txt', 'two\n'));
+    await agent.change('write', { path: 'b.txt', content: 'keep\nmore\n' }, put('b.txt', 'keep\nmore\n'));
+    await agent.send({ event: 'before', action: 'delete', input: { path: 'lookfirst-none' }, call: 'x' });
+    const rows = objects(await lookfirst(places, ['report', '--json']));
+    const verdicts = rows.map(({ path, code, verdict }) => `${path} ${code} ${verdict}`);
+    expect(verdicts).toContain('a.txt NOT_READ right');
+    expect(verdicts).toContain('b.txt NOT_READ wrong');
+    const { stdout } = await lookfirst(places, ['report']);
+    expect(stdout).toMatch(/would have been refused: 1 right, 1 wrong/);
+  });
+
   it('a changed policy file holds for the next call', async () => {
     const blind = { event: 'before', action: 'write', input: { path: 'a.txt', content: 'x' } };
     expect((await agent.send({ ...blind, call: '1' })).verdict).toBe('deny');

@@ -68,7 +68,7 @@ export class Announcements {
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockable));
-    if (!keys.ok) return this.#refuse([keys]);
+    if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const release = await lockKeys(this.#scene.world, locked);
@@ -77,7 +77,7 @@ export class Announcements {
       if (!('needs' in outcome)) return outcome;
       locked = [...locked, ...outcome.needs];
     }
-    return this.#refuse([{ refusal: busy(intents) }]);
+    return this.#refuse([{ refusal: busy(intents) }], options);
   }
 
   /** A host is about to run a shell command: keeps the bytes that it may destroy. Nobody waits for it. */
@@ -151,7 +151,7 @@ export class Announcements {
     if (how === 'edit' && SETTLED_LATER.has(denied.refusal.code)) return { ok: true };
     const path = intent.kind === 'move' ? intent.destination : intent.path;
     if (how === 'replace' && (await isOwnWork(this.#scene, path))) return { ok: true };
-    return this.#refuse(judged.denied);
+    return this.#refuse(judged.denied, { hold: 'none' });
   }
 
   /** Releases the locks, unless the announced change is to hold them. */
@@ -166,7 +166,7 @@ export class Announcements {
       const judged = await asOf(ledger, options.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
         judgeAll(this.#scene, intents),
       );
-      if (!judged.ok) return await this.#refuse(judged.denied);
+      if (!judged.ok) return await this.#refuse(judged.denied, options);
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
@@ -226,9 +226,18 @@ export class Announcements {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
 
-  async #refuse(denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[]): Promise<Announced> {
+  async #refuse(
+    denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
+    { hold }: Pick<AnnounceOptions, 'hold'>,
+  ): Promise<Announced> {
+    // Only hooks announce without a lock, and only they observe. What they then do not say is not seen either.
+    const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
-    for (const each of denied) refusals.push((await this.#refusals.record(each)).refusal);
+    for (const { credit, ...each } of denied) {
+      const shown = credit === undefined || isObserved ? {} : { credit };
+      const observed = isObserved ? ({ observed: true } as const) : {};
+      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed })).refusal);
+    }
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });

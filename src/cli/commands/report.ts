@@ -1,0 +1,95 @@
+import { Command } from 'commander';
+import { type ObservedRefusal, observedRefusals } from '../../records/observed.ts';
+import { Records } from '../../records/records.ts';
+import { Scope } from '../../records/scope.ts';
+import { pathText } from '../../report/bounded.ts';
+import type { Column } from '../../report/human.ts';
+import { relativeTime } from '../../report/relative-time.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { shownPath } from '../entry-row.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
+import { count } from '../words.ts';
+
+interface Flags extends ScopeFlags, StateFlags {
+  readonly json?: boolean;
+  readonly session?: string;
+  readonly limit: number;
+}
+
+const DEFAULT_LIMIT = 20;
+
+/** `lookfirst report`: what observe mode would have refused. */
+export function defineReport(cli: Cli): Command {
+  const command = new Command('lookfirst report').description(
+    'What hooks would have refused while the policy only observed (mode: observe), and whether the bytes afterwards proved it right.',
+  );
+  return addCommonFlags(addScopeFlags(command))
+    .option('--session <id>', 'only calls of this session')
+    .addOption(limitOption(DEFAULT_LIMIT))
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: Flags) => cli.end(await report(cli, flags)));
+}
+
+const EXAMPLES = `
+right: the call destroyed something that its session had not seen. wrong: it destroyed nothing, so the refusal would
+have been a false alarm. unknown: no change followed, or its bytes are gone.
+
+Examples:
+  lookfirst report                 what would have been refused here
+  lookfirst report --json | jq 'select(.verdict == "wrong")'`;
+
+const COLUMNS: readonly Column[] = [
+  { title: 'CODE' },
+  { title: 'PATH', cut: 'front' },
+  { title: 'WHEN' },
+  { title: 'SESSION', cut: 'end' },
+  { title: 'VERDICT' },
+];
+
+async function report(cli: Cli, { json, session, limit, ...flags }: Flags): Promise<ExitCode> {
+  const records = await Records.open(placesOf(cli, flags));
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  try {
+    const found: ObservedRefusal[] = [];
+    const filter = { ...scope.filter, ...(session === undefined ? {} : { session }) };
+    for await (const each of observedRefusals(records, filter)) found.push(each);
+    const shown = limit === 0 ? found : found.slice(0, limit);
+    if (json === true) await printJson(cli, shown);
+    else await printTable(cli, found, shown);
+    return EXIT.done;
+  } finally {
+    await records.close();
+  }
+}
+
+async function printJson(cli: Cli, shown: readonly ObservedRefusal[]): Promise<void> {
+  for (const { refusal, verdict, change } of shown) {
+    const { atMs, session, turn, root, path, code, action } = refusal;
+    const at = new Date(atMs).toISOString();
+    await cli.terminal.printJson({ at, session, turn, root, path, code, action, verdict, change });
+  }
+}
+
+async function printTable(
+  cli: Cli,
+  found: readonly ObservedRefusal[],
+  shown: readonly ObservedRefusal[],
+): Promise<void> {
+  const counted = (verdict: ObservedRefusal['verdict']) =>
+    found.filter((each) => each.verdict === verdict).length;
+  const calls = count(found.length, 'call');
+  await cli.terminal.print(
+    `${calls} would have been refused: ${counted('right')} right, ${counted('wrong')} wrong, ${counted('unknown')} unknown`,
+  );
+  if (shown.length === 0) return;
+  const rows = shown.map(({ refusal, verdict }) => [
+    refusal.code ?? '',
+    pathText(shownPath(refusal, cli.cwd)),
+    relativeTime(refusal.atMs, cli.nowMs),
+    refusal.session,
+    verdict,
+  ]);
+  await cli.terminal.printTable(COLUMNS, rows);
+}

@@ -144,7 +144,7 @@ export class Announcements {
     const judged = await judgeAll(this.#scene, [intent]);
     if (judged.ok) {
       const told = await this.#claimsOn(judged);
-      return 'refusal' in told ? this.#refuse([told]) : { ok: true };
+      return 'refusal' in told ? this.#refuse([told], { hold: 'none' }) : { ok: true };
     }
     const [denied] = judged.denied;
     if (denied === undefined || denied.refusal.code === 'OUTSIDE_WORKSPACE') return { ok: true };
@@ -171,7 +171,7 @@ export class Announcements {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       const told = await this.#claimsOn(judged);
-      if ('refusal' in told) return await this.#refuse([told]);
+      if ('refusal' in told) return await this.#refuse([told], options);
       const notices = [...judged.notices, ...told.tellings.map(({ notice }) => notice)];
       const entries = told.tellings.map(({ entry }) => entry);
       const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);

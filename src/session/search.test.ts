@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
+import { strongestGuarantee } from '../workspace/guarantee.ts';
 import { Workspace, type WorkspaceOptions } from '../workspace/workspace.ts';
 import { searchText } from './search.ts';
 import type { SearchWorld } from './search-target.ts';
@@ -293,7 +294,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that gives up', () => {
     expect(processesIn(places.root)).toBe(0);
   });
 
-  it('keeps no file open', async () => {
+  it.skipIf(strongestGuarantee() !== 'walk')('keeps no file open', async () => {
     const places = scratch();
     makeTree(places, ['d/a: needle', 'd/e/b: needle']);
     const world = open(places);

@@ -1,11 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { atLeast, strongestGuarantee } from './guarantee.ts';
 import { Workspace } from './workspace.ts';
 
 describe('guarantee', () => {
-  it('is the walk on Linux, and best effort elsewhere', () => {
+  it('is the walk on Linux unless the weaker one is forced, and best effort elsewhere', () => {
+    vi.stubEnv('LOOKFIRST_GUARANTEE', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
     expect(strongestGuarantee()).toBe(process.platform === 'linux' ? 'walk' : 'best-effort');
+    vi.stubEnv('LOOKFIRST_GUARANTEE', 'best-effort');
+    expect(strongestGuarantee()).toBe('best-effort');
   });
 
   it.each([

@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonRecord } from '../model/record.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { type HttpOptions, newToken, serveHttp } from './http.ts';
+import { newToken } from '../wire/bearer.ts';
+import { type HttpOptions, serveHttp } from './http.ts';
 
 const TOKEN = 'token-for-tests';
 const ACCEPT = 'application/json, text/event-stream';

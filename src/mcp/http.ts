@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer,
@@ -34,7 +34,7 @@ const REQUEST_MS = 60_000;
 
 export interface HttpOptions {
   readonly host: ToolHost;
-  /** What clients must send as `Authorization: Bearer`; see `newToken`. */
+  /** What clients must send as `Authorization: Bearer`. */
   readonly token: string;
   /** Default 0: any free port. */
   readonly port?: number;
@@ -129,11 +129,6 @@ async function listening(server: Server, port: number): Promise<void> {
       reason: errno,
     });
   }
-}
-
-/** A token nobody can guess: 256 bits. */
-export function newToken(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 class Endpoint {

@@ -8,6 +8,7 @@ import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
 import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
+import { newToken } from '../wire/bearer.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { ClientRoots } from './client-roots.ts';
 import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
@@ -122,7 +123,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
     await workspace.open();
     const host = await hostFor(options, { env, nameless: 'call' }, workspace);
     // The protocol's SDK, which stdio does without.
-    const { newToken, serveHttp: listen } = await import('./http.ts');
+    const { serveHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
     const server = await listen({ host, token, log, ...(port === undefined ? {} : { port }) });
     const signals = new EndSignals(options.signals);

@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { Fault } from '../model/fault.ts';
+import { carriesToken } from '../wire/bearer.ts';
 import { ENDPOINT_PATH, namedIn } from './front-address.ts';
 import type { Endpoint } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
@@ -107,7 +107,7 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
   const originOk = localhostOriginValidation();
   return (req, res) => {
     if (!hostOk(req, res) || !originOk(req, res)) return false;
-    if (token === undefined || sameText(bearerOf(req), token)) return true;
+    if (token === undefined || carriesToken(req.headers.authorization, token)) return true;
     reject(
       res,
       { status: 401, code: -32001, message: 'Unauthorized' },
@@ -115,14 +115,4 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
     );
     return false;
   };
-}
-
-function bearerOf(req: IncomingMessage): string {
-  return /^Bearer +(.+)$/i.exec(req.headers.authorization ?? '')?.[1] ?? '';
-}
-
-/** Compares digests, so that neither content nor length shows in the time it takes. */
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

@@ -1,7 +1,8 @@
 // Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: one
-// file for each entry point, its types rolled up, and the chunks that entry points share.
+// file for each entry point, its types rolled up, and the chunks that entry points share. The viewer's page is bundled into
+// dist/viewer/page/ with everything it needs.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
@@ -33,6 +34,8 @@ await bundle({
 });
 chmodSync('dist/bin/lookfirst.js', 0o755);
 
+await bundlePage('dist/viewer/page');
+
 function files(extension) {
   return Object.fromEntries(entries.map((name) => [name, `build/${name}${extension}`]));
 }
@@ -46,4 +49,25 @@ async function bundle({ input, plugins, ...output }) {
 /** Dependencies stay what npm installed; only our own modules are bundled. */
 function isPackage(id) {
   return id.startsWith('node:') || packages.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+async function bundlePage(page) {
+  mkdirSync(page, { recursive: true });
+  const script = await rolldown({
+    input: 'src/viewer/page/main.ts',
+    platform: 'browser',
+    tsconfig: 'src/viewer/page/tsconfig.json',
+  });
+  await script.write({ file: `${page}/app.js`, format: 'iife', minify: true });
+  await script.close();
+  for (const name of ['index.html', 'icon.svg']) copyFileSync(`src/viewer/page/${name}`, `${page}/${name}`);
+  // Comments and indentation are for us.
+  const style = readFileSync('src/viewer/page/app.css', 'utf8');
+  writeFileSync(
+    `${page}/app.css`,
+    style
+      .replace(/\/\*[\s\S]*?\*\//g, '')
+      .replace(/\s*\n\s*/g, '\n')
+      .trimStart(),
+  );
 }

@@ -12,7 +12,7 @@ async function run(): Promise<number> {
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
-    return runServe({ args, process, servers: () => import('./mcp/serve.ts') });
+    return runServe({ args, process, servers: () => import('./mcp/serve.ts'), viewer });
   }
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version'].includes(flag))) return hook();
   const { runCli } = await import('./cli/run-cli.ts');
@@ -25,7 +25,16 @@ async function run(): Promise<number> {
     platform,
     self: [execPath, argv[1] ?? ''],
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
+    runViewer: async (plan) =>
+      (await import('./viewer/open-viewer.ts')).openViewer({ ...plan, signals: process }),
   });
+}
+
+/** The page for people, beside a server over HTTP. */
+async function viewer(
+  ...args: Parameters<typeof import('./viewer/open-viewer.ts').viewerBeside>
+): Promise<ReturnType<typeof import('./viewer/open-viewer.ts').viewerBeside>> {
+  return (await import('./viewer/open-viewer.ts')).viewerBeside(...args);
 }
 
 /** One hook call. Hosts wait for it, so it loads neither the argument parser nor the other commands. */

@@ -28,6 +28,8 @@ const FS_EXCEPTIONS = new Set<string>([
   'cli/clients/hook-files.ts',
   // Sockets in the state folder.
   'hooks/resident/resident.ts',
+  // The page that the build has bundled.
+  'viewer/page-files.ts',
   // Runs inside opencode, and only looks for its own script.
   'opencode.ts',
 ]);

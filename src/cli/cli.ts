@@ -1,3 +1,5 @@
+import type { Policy } from '../model/policy.ts';
+import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -15,4 +17,17 @@ export interface Cli {
   end(code: number): void;
   /** Another entry point, which the command line only prepares. */
   readonly runProxy: RunProxy;
+  readonly runViewer: RunViewer;
 }
+
+/** Serves the page of `lookfirst view` until a signal comes. */
+export type RunViewer = (plan: {
+  readonly place: { readonly home: string; readonly store: string };
+  readonly folders: readonly string[];
+  readonly secrets: Policy['secrets'];
+  readonly openWorkspace: (roots: readonly string[]) => Promise<Sessions>;
+  readonly readOnly: string | undefined;
+  readonly port: number;
+  readonly log: (line: string) => void;
+  readonly listening: (url: string) => void;
+}) => Promise<void>;

@@ -84,6 +84,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/rewind.ts')).defineRewind,
   },
   {
+    name: 'view',
+    usage: 'view [DIR]',
+    summary: 'the same as a page in your browser, with undo by click',
+    load: async () => (await import('./commands/view.ts')).defineView,
+  },
+  {
     name: 'allow',
     usage: 'allow PATH',
     summary: 'lets sessions change a path without having read it',

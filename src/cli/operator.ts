@@ -24,9 +24,7 @@ export async function refuseAgent(
   command: string,
   { json, ...flags }: StateFlags & { readonly json?: boolean },
 ): Promise<ExitCode | undefined> {
-  const { env, terminal } = cli;
-  if (env['LOOKFIRST_OPERATOR'] === '1' || terminal.isInteractive) return undefined;
-  const variable = AGENT_VARIABLES.find((name) => env[name] !== undefined && env[name] !== '');
+  const variable = startedByAgent(cli);
   if (variable === undefined) return undefined;
   const reason = `lookfirst ${command} is for the user, and an agent started it (${variable} is set)`;
   const records = await Records.openOrCreate(placesOf(cli, flags));
@@ -47,4 +45,10 @@ export async function refuseAgent(
     hint: 'Nothing was changed. Ask the user to run it in a terminal.',
   });
   return EXIT.refused;
+}
+
+/** The agent's variable that is set while no person is at a terminal; undefined if a person started the command. */
+export function startedByAgent({ env, terminal }: Cli): string | undefined {
+  if (env['LOOKFIRST_OPERATOR'] === '1' || terminal.isInteractive) return undefined;
+  return AGENT_VARIABLES.find((name) => env[name] !== undefined && env[name] !== '');
 }

@@ -1,7 +1,7 @@
 import { nearest } from '../config/nearest.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
-import type { Cli } from './cli.ts';
+import type { Cli, RunViewer } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { RunProxy } from './proxy-plan.ts';
@@ -18,6 +18,7 @@ export interface CliOptions {
   /** How this program is started: an executable and its first arguments. */
   readonly self: readonly string[];
   readonly runProxy: RunProxy;
+  readonly runViewer: RunViewer;
 }
 
 /** Runs one command to its end and returns the exit code. Throws nothing: whatever goes wrong is told on stderr. */

@@ -24,7 +24,12 @@ async function said(isTTY: boolean): Promise<string> {
     serveHttp: async () => expect.unreachable(),
   };
   // Only what a server uses of a process.
-  const ended = await runServe({ args: [], process: fake as never, servers: async () => servers });
+  const ended = await runServe({
+    args: [],
+    process: fake as never,
+    servers: async () => servers,
+    viewer: () => expect.fail('no viewer over stdio'),
+  });
   expect(ended).toBe(0);
   return String(stderr.read() ?? '');
 }

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import type { RequestListener } from 'node:http';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -20,6 +21,7 @@ export interface ServeProcess {
   readonly args: readonly string[];
   readonly process: NodeJS.Process;
   readonly servers: () => Promise<Servers>;
+  readonly viewer: ViewerBeside;
 }
 
 /** Nothing happens in a terminal where `lookfirst` alone was typed, and nobody knows why. */
@@ -43,6 +45,18 @@ interface ServePlan {
   readonly opened: (sessions: Sessions) => void;
 }
 
+/** The viewer beside a server: what answers its requests, and its address with its token. */
+interface ServedViewer {
+  readonly listener: RequestListener;
+  url(port: number): string;
+}
+
+/** Makes the viewer for an open workspace. `readOnly`: why nothing may be taken back through it. */
+type ViewerBeside = (
+  sessions: Sessions,
+  options: { readonly log: (line: string) => void; readonly readOnly: string | undefined },
+) => Promise<ServedViewer>;
+
 /** The servers, loaded only when one is to run. */
 export interface Servers {
   serveStdio(plan: ServePlan): Promise<unknown>;
@@ -50,13 +64,18 @@ export interface Servers {
     plan: ServePlan & {
       readonly port: number | undefined;
       readonly token: string | undefined;
-      readonly listening: (server: { readonly url: string; readonly token: string }) => void;
+      readonly viewer: (sessions: Sessions) => Promise<ServedViewer>;
+      readonly listening: (server: {
+        readonly url: string;
+        readonly token: string;
+        readonly viewer?: string | undefined;
+      }) => void;
     },
   ): Promise<unknown>;
 }
 
 /** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
-export async function runServe({ args, process, servers }: ServeProcess): Promise<ExitCode> {
+export async function runServe({ args, process, servers, viewer }: ServeProcess): Promise<ExitCode> {
   const request = parseServe(args);
   if ('help' in request) {
     process.stdout.write(`${SERVE_HELP}\n`);
@@ -74,7 +93,7 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);
   try {
-    await serve(await servers(), request, await planOf(request, process, log));
+    await serve({ ...(await servers()), viewer }, request, await planOf(request, process, log));
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -84,8 +103,8 @@ export async function runServe({ args, process, servers }: ServeProcess): Promis
 }
 
 async function serve(
-  { serveStdio, serveHttp }: Servers,
-  { http, showConfig }: ServeRequest,
+  { serveStdio, serveHttp, viewer }: Servers & Pick<ServeProcess, 'viewer'>,
+  { http, showConfig, allowUndo }: ServeRequest,
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
@@ -99,13 +118,25 @@ async function serve(
     ...plan,
     port: http.port,
     token: given,
-    listening: ({ url, token }) => {
+    viewer: (sessions) => viewer(sessions, { log, readOnly: whyReadOnly(sessions, allowUndo) }),
+    listening: ({ url, token, viewer: page }) => {
       log(`serving at ${url}`);
       log(tokenLine(token, given));
+      if (page !== undefined) log(`viewer: ${page}`);
       const dir = plan.workspace.roots[0] ?? '.';
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
     },
   });
+}
+
+/** Why nothing may be taken back through the viewer; undefined if it may. */
+function whyReadOnly(
+  { world: { policy, store } }: Sessions,
+  allowUndo: ServeRequest['allowUndo'],
+): string | undefined {
+  if (policy.readOnly) return 'the server is read-only';
+  if (allowUndo || /^(sqlite|memory):/.test(store.url)) return undefined;
+  return 'several machines share this store: --allow-undo allows undo';
 }
 
 async function planOf(

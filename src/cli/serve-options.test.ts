@@ -6,6 +6,7 @@ const DEFAULTS = {
   dialect: 'lookfirst',
   readOnly: false,
   allowCommands: false,
+  allowUndo: false,
   showConfig: false,
 };
 

@@ -18,6 +18,8 @@ export interface ServeRequest {
   /** As typed. */
   readonly readOnlyRoots?: readonly string[];
   readonly allowCommands: boolean;
+  /** With HTTP: undo in the viewer also on a store that several machines share. */
+  readonly allowUndo: boolean;
   /** Serve HTTP instead of stdio, on this port or any free one. */
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
@@ -44,7 +46,9 @@ MCP server on the given folders, over stdio (default: the roots of the client, e
   --read-only      offer no tool that changes files
   --read-only-root DIR  a folder that may be read and not changed (repeatable)
   --allow-commands offer the tool that runs commands, in a sandbox
-  --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed
+  --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed.
+                   The viewer is beside it, with a token of its own in the printed address
+  --allow-undo     with --http: undo in the viewer also on a store that several machines share
   --show-config    with --http: print what to paste into each client's configuration
   --help
 
@@ -85,9 +89,12 @@ const VALUED: Readonly<Record<string, Take>> = {
   },
 };
 
-const SWITCHES: Readonly<Record<string, 'readOnly' | 'allowCommands' | 'showConfig' | 'sharedWorkspace'>> = {
+const SWITCHES: Readonly<
+  Record<string, 'readOnly' | 'allowCommands' | 'allowUndo' | 'showConfig' | 'sharedWorkspace'>
+> = {
   '--read-only': 'readOnly',
   '--allow-commands': 'allowCommands',
+  '--allow-undo': 'allowUndo',
   '--show-config': 'showConfig',
   '--shared-workspace': 'sharedWorkspace',
 };
@@ -118,15 +125,16 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     dialect = 'lookfirst',
     readOnly = false,
     allowCommands = false,
+    allowUndo = false,
     showConfig = false,
     ...more
   } = values;
   // Only values that were set are members at all.
   const given = more as Omit<
     ServeRequest,
-    'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'showConfig'
+    'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'allowUndo' | 'showConfig'
   >;
-  return { folders, dialect, readOnly, allowCommands, showConfig, ...given };
+  return { folders, dialect, readOnly, allowCommands, allowUndo, showConfig, ...given };
 }
 
 function takeFlag(word: string, rest: string[], values: Values): string | undefined {

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import type { RequestListener } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DialectName } from '../dialect/dialect-name.ts';
@@ -109,8 +110,21 @@ export interface ServeHttpOptions extends ServeOptions {
   readonly token?: string | undefined;
   /** Default: any free port. */
   readonly port?: number | undefined;
+  /** What is served beside `/mcp`, with a token of its own. */
+  readonly viewer?: ((sessions: Sessions) => Promise<Viewer>) | undefined;
   /** Told once the server listens. */
-  readonly listening: (server: { readonly url: string; readonly token: string }) => void;
+  readonly listening: (server: {
+    readonly url: string;
+    readonly token: string;
+    readonly viewer?: string | undefined;
+  }) => void;
+}
+
+/** The viewer for people. */
+interface Viewer {
+  readonly listener: RequestListener;
+  /** Its address, with its token. */
+  url(port: number): string;
 }
 
 /** Serves a workspace over HTTP on 127.0.0.1 until a signal comes; then closes it. */
@@ -120,14 +134,21 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const workspace = new LateWorkspace(options);
   try {
-    await workspace.open();
+    const sessions = await workspace.open();
+    const viewer = await options.viewer?.(sessions);
     const host = await hostFor(options, { env, nameless: 'call' }, workspace);
     // The protocol's SDK, which stdio does without.
     const { serveHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
-    const server = await listen({ host, token, log, ...(port === undefined ? {} : { port }) });
+    const server = await listen({
+      host,
+      token,
+      log,
+      ...(port === undefined ? {} : { port }),
+      ...(viewer === undefined ? {} : { other: viewer.listener }),
+    });
     const signals = new EndSignals(options.signals);
-    options.listening({ url: server.url, token });
+    options.listening({ url: server.url, token, viewer: viewer?.url(server.port) });
     const end = await signals.first;
     await server.close();
     signals.close();

@@ -33,6 +33,11 @@ export class Records {
     return new Records(await openRecordedState(store, home, 'empty'));
   }
 
+  /** Reads what an open workspace writes to. Not to be closed: the workspace closes it. */
+  static over({ store, images }: { readonly store: Store; readonly images: Images }): Records {
+    return new Records(store, images);
+  }
+
   /** Creates a missing store. For a reader that waits for the first entry. */
   static async openOrCreate({ home, store }: RecordsPlace): Promise<Records> {
     return new Records(await openRecordedState(store, home, 'make'));

@@ -21,7 +21,7 @@ const WHO = 'command-line';
 
 /** Takes changes back for a person, who may undo anything without having read it; `preview` changes nothing. */
 export function takeBack(
-  sessions: Sessions,
+  sessions: Pick<Sessions, 'world'>,
   selection: UndoRequest,
   who: string = WHO,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
@@ -30,7 +30,7 @@ export function takeBack(
 
 /** Takes one hunk of a change back for a person. */
 export function takeBackPart(
-  sessions: Sessions,
+  sessions: Pick<Sessions, 'world'>,
   part: PartRequest,
   who: string = WHO,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
@@ -38,7 +38,7 @@ export function takeBackPart(
 }
 
 async function asPerson(
-  { world }: Sessions,
+  { world }: Pick<Sessions, 'world'>,
   who: string,
   act: (world: World, ledger: Ledger) => Promise<Outcome<UndoResult>>,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {

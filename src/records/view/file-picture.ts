@@ -176,7 +176,7 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
   const count = ranges.seen.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   if (coverage.kind === 'none') return { ...ranges, words: 'its context was summarised' };
   if (ranges.stale.length > 0)
-    return { ...ranges, words: `changed since it read it · knows ${count} of ${total} lines` };
+    return { ...ranges, words: `the file changed since it read it · knows ${count} of ${total} lines` };
   return { ...ranges, words: count >= total ? 'knows it as it is' : `knows ${count} of ${total} lines` };
 }
 

@@ -149,3 +149,33 @@ function lengthOf(words: readonly string[], from: number, to: number): number {
 function covered(marks: readonly Mark[]): number {
   return marks.reduce((sum, [start, end]) => sum + end - start, 0);
 }
+
+/**
+ * The rows of a unified diff as the gate gives it for previews and conflicts. `show` gives a line as people may see it.
+ */
+export function unifiedRows(
+  unified: string,
+  show: (line: string) => string = (line) => line,
+): Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut'> {
+  const groups: DiffRow[][] = [];
+  const count = { '-': 0, '+': 0, ' ': 0 };
+  const at = { before: 0, after: 0 };
+  for (const line of unified.split('\n')) {
+    const [, before, after] = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line) ?? [];
+    if (before !== undefined) {
+      at.before = Math.max(1, Number(before));
+      at.after = Math.max(1, Number(after));
+      groups.push([]);
+    } else {
+      const sign = line[0];
+      if (sign !== ' ' && sign !== '-' && sign !== '+') continue;
+      count[sign] += 1;
+      const numbers = {
+        ...(sign === '+' ? {} : { before: at.before++ }),
+        ...(sign === '-' ? {} : { after: at.after++ }),
+      };
+      groups.at(-1)?.push({ sign, ...numbers, text: show(line.slice(1)) });
+    }
+  }
+  return { added: count['+'], removed: count['-'], groups, cut: 0 };
+}

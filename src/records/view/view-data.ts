@@ -1,5 +1,6 @@
 import type { LineRange } from '../../model/coverage.ts';
 import type { EntryKind } from '../../model/entry.ts';
+import type { UndoneFile } from '../../model/results.ts';
 import type { RefusalCode } from '../../model/verdict.ts';
 
 /** What people are shown of the journal, as plain JSON: the viewer's page and `--json` answers have these shapes. */
@@ -174,6 +175,51 @@ export interface TurnDetail {
   readonly row: TurnRow;
   readonly files: readonly FileDiff[];
   readonly more: number;
+}
+
+/** What an undo did or would do, or why it does nothing. */
+export type UndoView =
+  | {
+      readonly ok: true;
+      /** The undo's own change; absent in a preview. */
+      readonly change?: string;
+      readonly files: readonly UndoneFile[];
+      readonly diffs: readonly FileDiff[];
+    }
+  | {
+      readonly ok: false;
+      readonly code: RefusalCode;
+      readonly path: string;
+      readonly reason: string;
+      /** Merging may carry the later changes over. */
+      readonly canMerge: boolean;
+      readonly diffs: readonly FileDiff[];
+    };
+
+/** What the page is shown first. */
+export interface StartView {
+  readonly folders: readonly string[];
+  readonly canUndo: boolean;
+  /** Why nothing can be taken back here. */
+  readonly readOnly?: string;
+  readonly newest: number;
+  readonly feed: FeedPage;
+  readonly sessions: readonly SessionRow[];
+  readonly turns: readonly TurnRow[];
+  readonly files: readonly FileRow[];
+}
+
+/** What has come since the page asked last. */
+export interface LiveView {
+  readonly newest: number;
+  /** Newest first. */
+  readonly rows: readonly FeedRow[];
+}
+
+export interface StateView {
+  readonly entries: number;
+  readonly storeBytes: number;
+  readonly images: { readonly count: number; readonly bytes: number };
 }
 
 export interface Numbers {

@@ -1,0 +1,233 @@
+import type { EntryKind } from '../model/entry.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { stateSize } from '../records/state-size.ts';
+import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
+import type { UndoJob } from '../records/undo-jobs.ts';
+import { entryView, type Viewing } from '../records/view/entry-views.ts';
+import { feedPage, feedRow } from '../records/view/feed.ts';
+import { filePicture } from '../records/view/file-picture.ts';
+import { numbers, recentFiles, sessionRows, turnDetail, turnRows } from '../records/view/overview.ts';
+import { conflictView, rewindJobFor, takenView, turnAt, undoJobFor } from '../records/view/undo-views.ts';
+import type { FeedFilter, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
+import type { Sessions } from '../session/sessions.ts';
+
+/** Rows of one page of the feed. */
+const PAGE = 200;
+/** Rows that are sent at once when the page was away for long. */
+const MAX_LIVE = 500;
+const KINDS: ReadonlySet<string> = new Set<EntryKind>([
+  'read',
+  'change',
+  'refusal',
+  'notice',
+  'session',
+  'bypass',
+  'turn',
+  'grant',
+]);
+
+export interface ApiOptions {
+  readonly viewing: Viewing;
+  /** The folders that are looked at, for the page's head. */
+  readonly folders: readonly string[];
+  /** Opens the workspaces in which something is taken back. */
+  readonly openWorkspace: (roots: readonly string[]) => Promise<OpenWorkspace>;
+  /** Why nothing may be taken back here; undefined: it may. */
+  readonly readOnly?: string | undefined;
+  /** The session under which undos are journalled. */
+  readonly who: string;
+}
+
+/** A workspace in which something is taken back. */
+type OpenWorkspace = Pick<Sessions, 'world' | 'close'>;
+
+/** An answer to the page. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+type Query = URLSearchParams;
+type Body = Readonly<Record<string, unknown>>;
+
+/** What the page asks, answered from the records. Undo goes through the gate. */
+export class Api {
+  readonly #options: ApiOptions;
+  readonly #viewing: Viewing;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+    this.#viewing = options.viewing;
+  }
+
+  /** The answer to a GET; undefined if there is nothing under that name. */
+  async get(name: string, query: Query): Promise<ApiAnswer | undefined> {
+    const viewing = this.#viewing;
+    switch (name) {
+      case 'start':
+        return ok(await this.#start());
+      case 'live':
+        return ok(await this.#live(numberOf(query, 'after') ?? 0));
+      case 'feed':
+        return ok(await this.#feed(query));
+      case 'sessions':
+        return ok(await sessionRows(viewing));
+      case 'turns':
+        return ok(await turnRows(viewing));
+      case 'files':
+        return ok(await recentFiles(viewing));
+      case 'entry':
+        return found(await entryView(viewing, numberOf(query, 'seq') ?? 0));
+      case 'turn':
+        return found(await this.#turn(numberOf(query, 'seq') ?? 0));
+      case 'file':
+        return this.#file(query.get('root') ?? '', query.get('path') ?? '');
+      case 'numbers':
+        return ok({ numbers: await numbers(viewing), state: await stateSize(viewing.records) });
+      case 'verify':
+        return ok(await viewing.records.verify());
+      default:
+        return undefined;
+    }
+  }
+
+  /** The answer to a POST; undefined if there is nothing under that name. */
+  async post(name: string, body: Body): Promise<ApiAnswer | undefined> {
+    if (name !== 'undo' && name !== 'rewind') return undefined;
+    const { readOnly } = this.#options;
+    if (readOnly !== undefined) return { status: 403, body: { error: readOnly } };
+    return name === 'undo' ? this.#undo(body) : this.#rewind(body);
+  }
+
+  async #start(): Promise<StartView> {
+    const { folders, readOnly } = this.#options;
+    const viewing = this.#viewing;
+    const newest = await viewing.records.newestSeq();
+    return {
+      folders,
+      canUndo: readOnly === undefined,
+      ...(readOnly === undefined ? {} : { readOnly }),
+      newest,
+      feed: await feedPage(viewing.records.store, {
+        near: viewing.scope.filter,
+        filter: {},
+        limit: 2 * PAGE,
+      }),
+      sessions: await sessionRows(viewing),
+      turns: await turnRows(viewing),
+      files: await recentFiles(viewing),
+    };
+  }
+
+  async #live(after: number): Promise<LiveView> {
+    const { records, scope } = this.#viewing;
+    const newest = await records.newestSeq();
+    if (newest <= after) return { newest, rows: [] };
+    const entries = await records.store.entries({ ...scope.filter, afterSeq: after, limit: MAX_LIVE });
+    return { newest, rows: entries.map(feedRow) };
+  }
+
+  #feed(query: Query): ReturnType<typeof feedPage> {
+    const { records, scope } = this.#viewing;
+    const before = numberOf(query, 'before');
+    return feedPage(records.store, { near: scope.filter, filter: filterOf(query), before, limit: PAGE });
+  }
+
+  async #turn(seq: number): Promise<unknown> {
+    const turn = await turnAt(this.#viewing, seq);
+    return turn && turnDetail(this.#viewing, turn);
+  }
+
+  async #file(root: string, path: string): Promise<ApiAnswer> {
+    if (!this.#viewing.scope.includes(root)) return NOT_FOUND;
+    return ok(await filePicture(this.#viewing, { root, path }));
+  }
+
+  async #undo(body: Body): Promise<ApiAnswer> {
+    const { change, root, path, hunk } = body;
+    if (typeof change !== 'string' || !areTexts([root, path])) return INVALID;
+    if (hunk !== undefined && (typeof hunk !== 'number' || typeof path !== 'string')) return INVALID;
+    const named = { change, root: textOf(root), path: textOf(path) };
+    const job = await undoJobFor(this.#viewing, named);
+    if (job === undefined) return NOT_FOUND;
+    const preview = body['preview'] === true;
+    const merge = body['merge'] === true ? { merge: true } : {};
+    return this.#takeBack(job, (sessions) => {
+      const { who } = this.#options;
+      if (typeof hunk !== 'number') return takeBack(sessions, { ...job.selection, ...merge, preview }, who);
+      return takeBackPart(sessions, { change, key: job.selection.path ?? '', hunk, preview }, who);
+    });
+  }
+
+  async #rewind(body: Body): Promise<ApiAnswer> {
+    const { seq } = body;
+    const turn = typeof seq === 'number' ? await turnAt(this.#viewing, seq) : undefined;
+    if (turn === undefined) return NOT_FOUND;
+    const job = await rewindJobFor(this.#viewing, turn, body['everyone'] === true ? 'everyone' : 'session');
+    if (job === undefined) return ok({ ok: true, files: [], diffs: [] } satisfies UndoView);
+    const preview = body['preview'] === true;
+    const merge = body['merge'] === true ? { merge: true } : {};
+    return this.#takeBack(job, (sessions) =>
+      takeBack(sessions, { ...job.selection, ...merge, preview }, this.#options.who),
+    );
+  }
+
+  /** A refusal is 409 with what is in the way. */
+  async #takeBack(
+    { roots }: UndoJob,
+    act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,
+  ): Promise<ApiAnswer> {
+    const sessions = await this.#options.openWorkspace(roots);
+    try {
+      const outcome = sessions.world.policy.readOnly ? refused(READ_ONLY) : await act(sessions);
+      if (outcome.ok) return ok(takenView(this.#viewing, outcome.taken));
+      return { status: 409, body: conflictView(this.#viewing, outcome.refusal, roots[0] ?? '') };
+    } finally {
+      await sessions.close();
+    }
+  }
+}
+
+const READ_ONLY = {
+  code: 'READ_ONLY',
+  action: 'undo',
+  path: '',
+  next: 'ask_human',
+  detail: { reason: 'the policy is read-only' },
+} as const;
+const NOT_FOUND: ApiAnswer = { status: 404, body: { error: 'there is nothing like that here' } };
+const INVALID: ApiAnswer = { status: 400, body: { error: 'the request is not valid' } };
+
+function ok(body: unknown): ApiAnswer {
+  return { status: 200, body };
+}
+
+function found(body: unknown): ApiAnswer {
+  return body === undefined ? NOT_FOUND : ok(body);
+}
+
+function numberOf(query: Query, name: string): number | undefined {
+  const text = query.get(name) ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function areTexts(values: readonly unknown[]): boolean {
+  return values.every((value) => value === undefined || typeof value === 'string');
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function filterOf(query: Query): FeedFilter {
+  const text = (name: string): string | undefined => query.get(name) || undefined;
+  // Names that are no kinds find nothing, so they are left out.
+  const kinds = query.getAll('kind').filter((kind) => KINDS.has(kind)) as EntryKind[];
+  return {
+    session: text('session'),
+    kinds: kinds.length === 0 ? undefined : kinds,
+    path: text('path'),
+    code: text('code'),
+    turn: text('turn'),
+  };
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { isMissing } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
+
+/** A file of the page, as the build has bundled it. */
+export interface PageFile {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+const TYPES = {
+  'index.html': 'text/html; charset=utf-8',
+  'app.js': 'text/javascript; charset=utf-8',
+  'app.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+} as const;
+
+export type PageFileName = keyof typeof TYPES;
+
+/** Seen from the bundled package, and from sources or compiled sources in a checkout. */
+const FOLDERS = ['../viewer/page/', '../../dist/viewer/page/'];
+
+/** Reads the page's files, which are part of this package. */
+export function pageFiles(): Readonly<Record<PageFileName, PageFile>> {
+  const read = (name: PageFileName): PageFile => ({ type: TYPES[name], bytes: bytesOf(name) });
+  return {
+    'index.html': read('index.html'),
+    'app.js': read('app.js'),
+    'app.css': read('app.css'),
+    'icon.svg': read('icon.svg'),
+  };
+}
+
+function bytesOf(name: PageFileName): Uint8Array {
+  for (const folder of FOLDERS) {
+    // The sources have the style sheet, and not the script: all files come from one folder.
+    const script = new URL(`${folder}app.js`, import.meta.url);
+    try {
+      readFileSync(script);
+      return readFileSync(new URL(`${folder}${name}`, import.meta.url));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  throw new Fault('IO_FAILED', `the page of the viewer is not built: ${name} is missing`);
+}

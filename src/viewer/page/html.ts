@@ -1,0 +1,98 @@
+import htm from 'htm';
+import { type ComponentChildren, h, type VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { harmless } from '../../report/bounded.ts';
+import { hueOf } from './state.ts';
+
+/** Markup without a compiler. Values become text nodes or attributes, never markup. */
+export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never;
+
+/** Text of files, paths and agents, with control and direction characters spelt out. */
+export function safe(text: string): string {
+  return harmless(text);
+}
+
+/** The style of everything that belongs to a session. */
+export function tint(session: string): Record<string, string> {
+  const hue = hueOf(session);
+  return hue === undefined ? { '--h': '220', '--s': '8%' } : { '--h': String(hue), '--s': '62%' };
+}
+
+export function Who({ id }: { readonly id: string }): VNode {
+  return html`<span class="who" style=${tint(id)}>${safe(id)}</span>`;
+}
+
+export function clock(ms: number): string {
+  const date = new Date(ms);
+  const time = date.toLocaleTimeString([], {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hour12: false,
+  });
+  if (Date.now() - ms < 12 * 3_600_000) return time;
+  return `${date.toLocaleDateString([], { month: 'short', day: 'numeric' })}, ${time}`;
+}
+
+export function Time({ ms }: { readonly ms: number }): VNode {
+  return html`<time datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${clock(ms)}</time>`;
+}
+
+/** The folder of a path dimmed, its name not. */
+export function Path({ path }: { readonly path: string }): VNode {
+  const text = safe(path);
+  const slash = text.lastIndexOf('/') + 1;
+  return html`<span class="path"><span class="dir">${text.slice(0, slash)}</span><span class="base">${text.slice(slash)}</span></span>`;
+}
+
+interface WindowedProps {
+  readonly count: number;
+  readonly rowHeight: number;
+  readonly row: (index: number) => ComponentChildren;
+  readonly label: string;
+  readonly onEnd?: () => void;
+  /** Row to bring into view. */
+  readonly at?: number | undefined;
+  readonly class?: string;
+}
+
+const OVERSCAN = 12;
+
+/** A list of which only the visible rows exist: each row has the same height. */
+export function Windowed({
+  count,
+  rowHeight,
+  row,
+  label,
+  onEnd,
+  at,
+  class: name = '',
+}: WindowedProps): VNode {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const node = box.current;
+    if (node === null) return undefined;
+    const observer = new ResizeObserver(() => setHeight(node.clientHeight));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const node = box.current;
+    if (node === null || at === undefined) return;
+    const place = at * rowHeight;
+    if (place < node.scrollTop || place > node.scrollTop + node.clientHeight - rowHeight)
+      node.scrollTop = Math.max(0, place - node.clientHeight / 3);
+  }, [at]);
+  const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN);
+  useEffect(() => {
+    if (last >= count - OVERSCAN) onEnd?.();
+  }, [last, count]);
+  const shown: ComponentChildren[] = [];
+  for (let i = first; i < last; i += 1) shown.push(row(i));
+  return html`<div class=${`windowed ${name}`} ref=${box} tabindex="-1" onScroll=${(event: Event) => setTop((event.currentTarget as HTMLElement).scrollTop)}>
+    <ol aria-label=${label} style=${{ height: `${count * rowHeight}px` }}><li aria-hidden="true" role="presentation" style=${{ height: `${first * rowHeight}px` }}></li>${shown}</ol>
+  </div>`;
+}

@@ -1,0 +1,83 @@
+import { render, type VNode } from 'preact';
+import { DetailPane } from './detail.ts';
+import { Feed, Files, keys, Sessions, Turns } from './feed.ts';
+import { html, safe } from './html.ts';
+import { Lanes } from './lanes.ts';
+import { NumbersPane } from './numbers.ts';
+import {
+  begin,
+  files,
+  followAddress,
+  live,
+  problem,
+  selected,
+  start,
+  type Tab,
+  tab,
+  takeToken,
+  turns,
+} from './state.ts';
+import { told, UndoDialog } from './undo.ts';
+
+const TABS: readonly (readonly [Tab, string])[] = [
+  ['activity', 'Activity'],
+  ['turns', 'Turns'],
+  ['files', 'Files'],
+  ['numbers', 'Numbers'],
+];
+
+function App(): VNode {
+  if (problem.value !== undefined) return html`<${Problem} />`;
+  if (start.value === undefined) return html`<p class="loading" role="status">Opening the journal…</p>`;
+  const now = tab.value;
+  return html`<header class="top">
+      <h1><img src="/icon.svg" alt="" width="26" height="26" />Lookfirst</h1>
+      <span class="folder" title=${safe(start.value.folders.join(', '))}><bdi dir="ltr">${safe(start.value.folders.join(', '))}</bdi></span>
+      <span class=${`live${live.value ? ' on' : ''}`} role="status">${live.value ? 'live' : 'not connected'}</span>
+      <nav aria-label="Views">${TABS.map(
+        ([name, word]) =>
+          html`<button type="button" aria-current=${now === name ? 'page' : undefined} onClick=${() => {
+            tab.value = name;
+          }}>${word}${badge(name)}</button>`,
+      )}</nav>
+    </header>
+    ${
+      now === 'numbers'
+        ? html`<main class="wide"><${NumbersPane} /></main>`
+        : html`<div class="strip-bar"><${Sessions} /><${Lanes} /></div>
+    <main class=${selected.value === undefined ? '' : 'has-detail'}><section class="list" aria-label=${now}>${now === 'activity' ? html`<${Feed} />` : now === 'turns' ? html`<${Turns} />` : html`<${Files} />`}</section><${DetailPane} /></main>`
+    }
+    <${UndoDialog} />
+    <div class="told" role="status">${told.value === undefined ? null : html`<p>${safe(told.value)}</p>`}</div>`;
+}
+
+function badge(name: Tab): VNode | null {
+  const size = name === 'turns' ? turns.value.length : name === 'files' ? files.value.length : 0;
+  return size === 0 ? null : html`<span class="badge">${size}</span>`;
+}
+
+function Problem(): VNode {
+  return html`<main class="problem"><h1><img src="/icon.svg" alt="" width="32" height="32" />Lookfirst</h1>${
+    problem.value === 'no-token'
+      ? html`<p>This page needs the address that <code>lookfirst view</code> printed: it carries the token that opens it.</p>`
+      : html`<p>${safe(problem.value ?? '')}</p>`
+  }</main>`;
+}
+
+const app = document.getElementById('app');
+if (app !== null) {
+  render(html`<${App} />`, app);
+  addEventListener('hashchange', () => {
+    // A new address from the terminal carries a new token.
+    if (/^#[\w-]{43}$/.test(location.hash)) location.reload();
+    else void followAddress();
+  });
+  addEventListener('keydown', keys);
+  if (takeToken())
+    begin()
+      .then(followAddress)
+      .catch((error: Error) => {
+        problem.value ??= error.message;
+      });
+  else problem.value = 'no-token';
+}

@@ -1,0 +1,255 @@
+import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type {
+  EntryView,
+  FeedFilter,
+  FeedPage,
+  FeedRow,
+  FilePicture,
+  FileRow,
+  LiveView,
+  Numbers,
+  SessionRow,
+  StartView,
+  StateView,
+  TurnDetail,
+  TurnRow,
+} from '../../records/view/view-data.ts';
+
+/** How often the page asks for new entries. */
+const POLL_MS = 1000;
+/** Rows kept in memory. Older ones are fetched again when they are scrolled to. */
+const MAX_ROWS = 20_000;
+const TOKEN = /^[\w-]{43}$/;
+
+export type Tab = 'activity' | 'turns' | 'files' | 'numbers';
+export type Selected =
+  | { readonly kind: 'entry'; readonly seq: number }
+  | { readonly kind: 'turn'; readonly seq: number }
+  | { readonly kind: 'file'; readonly root: string; readonly path: string };
+
+export interface NumbersView {
+  readonly numbers: Numbers;
+  readonly state: StateView;
+}
+
+/** What the right side shows. */
+export type Detail =
+  | { readonly kind: 'entry'; readonly view: EntryView }
+  | { readonly kind: 'turn'; readonly view: TurnDetail }
+  | { readonly kind: 'file'; readonly view: FilePicture }
+  | { readonly kind: 'failed'; readonly text: string };
+
+export const start: Signal<StartView | undefined> = signal(undefined);
+export const problem: Signal<string | undefined> = signal(undefined);
+export const live: Signal<boolean> = signal(false);
+export const tab: Signal<Tab> = signal('activity');
+export const rows: Signal<readonly FeedRow[]> = signal([]);
+/** Where older rows begin; undefined: there are none. */
+export const older: Signal<number | undefined> = signal(undefined);
+export const searching: Signal<boolean> = signal(false);
+export const filter: Signal<FeedFilter> = signal({});
+export const sessions: Signal<readonly SessionRow[]> = signal([]);
+export const turns: Signal<readonly TurnRow[]> = signal([]);
+export const files: Signal<readonly FileRow[]> = signal([]);
+export const selected: Signal<Selected | undefined> = signal(undefined);
+export const detail: Signal<Detail | undefined> = signal(undefined);
+export const counted: Signal<NumbersView | undefined> = signal(undefined);
+
+const HUES = [221, 158, 28, 276, 338, 190, 52, 300, 8, 120];
+const places = new Map<string, number>();
+
+/** A session keeps its colour while the page is open. People's undos are grey. */
+export function hueOf(session: string): number | undefined {
+  if (session === 'command-line' || session.startsWith('viewer')) return undefined;
+  const place = places.get(session) ?? places.size;
+  places.set(session, place);
+  return HUES[place % HUES.length];
+}
+
+export const isFiltered: ReadonlySignal<boolean> = computed(() =>
+  Object.values(filter.value).some((value) => value !== undefined && value.length > 0),
+);
+
+let token = '';
+
+/** Takes the token out of the address, so that it is in no history and no bookmark. */
+export function takeToken(): boolean {
+  const given = location.hash.slice(1);
+  if (TOKEN.test(given)) {
+    sessionStorage.setItem('token', given);
+    history.replaceState(null, '', '/');
+  }
+  token = sessionStorage.getItem('token') ?? '';
+  return token !== '';
+}
+
+export async function ask<T>(path: string, body?: object): Promise<T> {
+  const init: RequestInit =
+    body === undefined
+      ? {}
+      : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const answer = await fetch(`/api/${path}`, {
+    ...init,
+    headers: { ...init.headers, authorization: `Bearer ${token}` },
+  });
+  const value: unknown = await answer.json();
+  // 409 is an answer: an undo that does not fit, with what is in the way.
+  if (answer.ok || answer.status === 409) return value as T;
+  if (answer.status === 401) problem.value = 'no-token';
+  const { error } = value as { readonly error?: string };
+  throw new Error(error ?? `the server answered ${answer.status}`);
+}
+
+export async function begin(): Promise<void> {
+  const first = await ask<StartView>('start');
+  for (const { id } of [...first.sessions].sort((a, b) => a.id.localeCompare(b.id))) hueOf(id);
+  batch(() => {
+    start.value = first;
+    rows.value = first.feed.rows;
+    older.value = first.feed.next;
+    sessions.value = first.sessions;
+    turns.value = first.turns;
+    files.value = first.files;
+    live.value = true;
+  });
+  void follow(first.newest);
+}
+
+async function follow(newest: number): Promise<void> {
+  for (let after = newest; ; ) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    try {
+      const came = await ask<LiveView>(`live?after=${after}`);
+      after = came.newest;
+      live.value = true;
+      if (came.rows.length > 0) await take(came.rows);
+    } catch {
+      live.value = false;
+    }
+  }
+}
+
+async function take(came: readonly FeedRow[]): Promise<void> {
+  const fitting = came.filter((row) => fits(row, filter.value));
+  const isKnown = new Set(rows.value.slice(0, came.length).map(({ seq }) => seq));
+  rows.value = [...fitting.filter(({ seq }) => !isKnown.has(seq)), ...rows.value].slice(0, MAX_ROWS);
+  const has = (...kinds: readonly FeedRow['kind'][]): boolean =>
+    came.some(({ kind }) => kinds.includes(kind));
+  if (has('session') || came.some(({ session }) => sessions.value.every(({ id }) => id !== session)))
+    sessions.value = await ask('sessions');
+  if (has('turn', 'change')) turns.value = await ask('turns');
+  if (has('change', 'refusal')) {
+    files.value = await ask('files');
+    if (tab.value === 'numbers') await count();
+  }
+  const shown = detail.value;
+  if (shown?.kind === 'file' && has('change', 'read', 'refusal')) await show();
+  if (shown?.kind === 'entry' && shown.view.kind !== 'plain' && has('change', 'refusal')) await show();
+}
+
+function fits(row: FeedRow, { session, kinds, path, code, turn }: FeedFilter): boolean {
+  return (
+    (session === undefined || row.session === session) &&
+    (kinds === undefined || kinds.includes(row.kind)) &&
+    (path === undefined || (row.path ?? '').toLowerCase().includes(path.toLowerCase())) &&
+    (code === undefined || row.code === code) &&
+    (turn === undefined || row.turn === turn)
+  );
+}
+
+let request = 0;
+
+/** Shows only the entries that fit. Every part of the filter that is not named stays. */
+export async function narrow(part: FeedFilter): Promise<void> {
+  filter.value = Object.fromEntries(
+    Object.entries({ ...filter.value, ...part }).filter(
+      ([, value]) => value !== undefined && value.length > 0,
+    ),
+  );
+  rows.value = [];
+  older.value = undefined;
+  await load(undefined);
+}
+
+/** Fetches older rows, until a page is full or the beginning is reached. */
+export async function loadOlder(): Promise<void> {
+  if (!searching.value && older.value !== undefined && rows.value.length < MAX_ROWS) await load(older.value);
+}
+
+async function load(before: number | undefined): Promise<void> {
+  request += 1;
+  const mine = request;
+  searching.value = true;
+  try {
+    const wanted = rows.value.length + 100;
+    for (let next = before; ; ) {
+      const page = await ask<FeedPage>(`feed?${queryOf(filter.value, next)}`);
+      if (mine !== request) return;
+      rows.value = [...rows.value, ...page.rows];
+      older.value = page.next;
+      next = page.next;
+      if (next === undefined || rows.value.length >= wanted) return;
+    }
+  } finally {
+    if (mine === request) searching.value = false;
+  }
+}
+
+function queryOf({ kinds, ...rest }: FeedFilter, before: number | undefined): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(rest)) if (typeof value === 'string') query.set(name, value);
+  for (const kind of kinds ?? []) query.append('kind', kind);
+  if (before !== undefined) query.set('before', String(before));
+  return query.toString();
+}
+
+/** Opens something on the right side. The address names it, so that the browser's back button works. */
+export function open(what: Selected): void {
+  location.hash = addressOf(what);
+}
+
+export function closeDetail(): void {
+  location.hash = '#/';
+}
+
+export function addressOf(what: Selected): string {
+  if (what.kind === 'file') return `#/file/${encodeURIComponent(what.root)}/${encodeURIComponent(what.path)}`;
+  return `#/${what.kind}/${what.seq}`;
+}
+
+/** Follows the address. */
+export async function followAddress(): Promise<void> {
+  selected.value = selectedIn(location.hash);
+  detail.value = undefined;
+  await show();
+}
+
+function selectedIn(hash: string): Selected | undefined {
+  const [, kind, first = '', second = ''] = hash.split('/');
+  if (kind === 'file') return { kind, root: decodeURIComponent(first), path: decodeURIComponent(second) };
+  if ((kind === 'entry' || kind === 'turn') && /^\d+$/.test(first)) return { kind, seq: Number(first) };
+  return undefined;
+}
+
+/** Fetches what is selected, once more if it is shown already. */
+export async function show(): Promise<void> {
+  const what = selected.value;
+  if (what === undefined) return;
+  try {
+    const found = await fetchDetail(what);
+    if (selected.value === what) detail.value = found;
+  } catch (error) {
+    if (selected.value === what) detail.value = { kind: 'failed', text: String((error as Error).message) };
+  }
+}
+
+async function fetchDetail(what: Selected): Promise<Detail> {
+  if (what.kind === 'entry') return { kind: 'entry', view: await ask(`entry?seq=${what.seq}`) };
+  if (what.kind === 'turn') return { kind: 'turn', view: await ask(`turn?seq=${what.seq}`) };
+  const query = new URLSearchParams({ root: what.root, path: what.path });
+  return { kind: 'file', view: await ask(`file?${query}`) };
+}
+
+export async function count(): Promise<void> {
+  counted.value = await ask('numbers');
+}

@@ -1,0 +1,94 @@
+import { type Signal, signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { UndoView } from '../../records/view/view-data.ts';
+import { Counts, Diff } from './diff.ts';
+import { html, Path, safe } from './html.ts';
+import { ask, show } from './state.ts';
+
+/** An undo that is being previewed or done. */
+interface Undoing {
+  readonly title: string;
+  readonly path: 'undo' | 'rewind';
+  readonly body: object;
+  readonly preview?: UndoView;
+  readonly error?: string;
+  readonly busy: boolean;
+}
+
+const undoing: Signal<Undoing | undefined> = signal(undefined);
+export const told: Signal<string | undefined> = signal(undefined);
+const TOLD_MS = 8000;
+
+/** Shows what an undo would do, and asks. */
+export async function offerUndo(title: string, path: Undoing['path'], body: object): Promise<void> {
+  undoing.value = { title, path, body, busy: true };
+  const next = await attempt(path, { ...body, preview: true });
+  undoing.value = { title, path, body, busy: false, ...next };
+}
+
+async function attempt(path: string, body: object): Promise<{ preview: UndoView } | { error: string }> {
+  try {
+    return { preview: await ask<UndoView>(path, body) };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+async function carryOut(now: Undoing): Promise<void> {
+  undoing.value = { ...now, busy: true };
+  const done = await attempt(now.path, now.body);
+  if ('error' in done || !done.preview.ok) {
+    undoing.value = { ...now, busy: false, ...done };
+    return;
+  }
+  const { change, files } = done.preview;
+  undoing.value = undefined;
+  told.value = `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`;
+  setTimeout(() => {
+    told.value = undefined;
+  }, TOLD_MS);
+  await show();
+}
+
+export function UndoDialog(): VNode | null {
+  const now = undoing.value;
+  const box = useRef<HTMLDialogElement>(null);
+  const isOpen = now !== undefined;
+  useEffect(() => {
+    if (isOpen) box.current?.showModal();
+  }, [isOpen]);
+  if (now === undefined) return null;
+  const close = (): void => {
+    undoing.value = undefined;
+  };
+  return html`<dialog ref=${box} aria-labelledby="undo-title" onClose=${close}>
+    <h2 id="undo-title">${safe(now.title)}</h2>
+    <div class="body" tabindex="0" role="region" aria-label="What it would do">${now.error === undefined ? html`<${Preview} now=${now} />` : html`<p class="bad">${safe(now.error)}</p>`}</div>
+    <footer><${Actions} now=${now} close=${close} /></footer>
+  </dialog>`;
+}
+
+function Preview({ now }: { readonly now: Undoing }): VNode {
+  const { preview } = now;
+  if (preview === undefined) return html`<p class="hint" role="status">looking at what it would do…</p>`;
+  if (!preview.ok)
+    return html`<p class="conflict"><b>Not taken back: <span class="code">${preview.code}</span></b> ${preview.path === '' ? null : html`<${Path} path=${preview.path} />`} ${safe(preview.reason)}.</p>
+      ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => html`<${Diff} file=${file} />`)}`;
+  if (preview.files.length === 0) return html`<p>There is nothing to take back.</p>`;
+  return html`<p>This would change ${preview.files.length} ${preview.files.length === 1 ? 'file' : 'files'}:</p>
+    ${preview.files.map(({ path, did }) => {
+      const file = preview.diffs.find((each) => each.path === path);
+      return html`<section class="file"><h3><${Path} path=${path} /> <span class="note">${did}</span> ${file === undefined ? null : html`<${Counts} file=${file} />`}</h3>${file === undefined ? null : html`<${Diff} file=${file} />`}</section>`;
+    })}`;
+}
+
+function Actions({ now, close }: { readonly now: Undoing; readonly close: () => void }): VNode {
+  const { preview } = now;
+  const canMerge =
+    preview?.ok === false && preview.canMerge && !('hunk' in now.body) && !('merge' in now.body);
+  const isReady = preview?.ok === true && preview.files.length > 0;
+  return html`<button type="button" onClick=${close}>Cancel</button>
+    ${canMerge ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void offerUndo(now.title, now.path, { ...now.body, merge: true })}>Keep both: merge</button>` : null}
+    ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void carryOut(now)}>Take back</button>` : null}`;
+}

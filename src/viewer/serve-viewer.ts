@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
+import { carriesToken } from '../wire/bearer.ts';
+import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
+import { type PageFileName, pageFiles } from './page-files.ts';
+
+/** More than any request of the page needs. */
+const MAX_BODY_BYTES = 64 << 10;
+const MAX_TARGET_CHARS = 8 << 10;
+
+/** Nothing but our own script and style, nothing from another host, no frame around us. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+} as const;
+
+const PAGE: Readonly<Record<string, PageFileName>> = {
+  '/': 'index.html',
+  '/app.js': 'app.js',
+  '/app.css': 'app.css',
+  '/icon.svg': 'icon.svg',
+};
+
+export interface ViewerOptions extends ApiOptions {
+  /** What the page must send as `Authorization: Bearer`. */
+  readonly token: string;
+  /** For people. */
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does. Requests
+ * that name another host, or come from another site, get 403: a foreign page cannot reach us through a name of its own.
+ */
+export function viewerListener(options: ViewerOptions): RequestListener {
+  const api = new Api(options);
+  const files = pageFiles();
+  return (req, res) => {
+    const file = PAGE[pathOf(req)];
+    if (!isFromHere(req)) send(res, { status: 403, body: { error: 'this page is for this machine only' } });
+    else if (file !== undefined && (req.method === 'GET' || req.method === 'HEAD')) {
+      res.writeHead(200, { ...HEADERS, 'content-type': files[file].type }).end(files[file].bytes);
+    } else
+      answer(api, req, options).then(
+        (given) => send(res, given),
+        (error: unknown) => {
+          options.log(`the viewer could not answer: ${String(error)}`);
+          send(res, { status: 500, body: { error: faultText(error) } });
+        },
+      );
+  };
+}
+
+async function answer(api: Api, req: IncomingMessage, { token }: ViewerOptions): Promise<ApiAnswer> {
+  const target = req.url ?? '/';
+  const [, name] = /^\/api\/([a-z]+)(?:\?|$)/.exec(target) ?? [];
+  if (name === undefined || target.length > MAX_TARGET_CHARS)
+    return { status: 404, body: { error: 'there is nothing under that address' } };
+  if (!carriesToken(req.headers.authorization, token))
+    return { status: 401, body: { error: 'open the address that lookfirst printed: it carries the token' } };
+  const found = await asked(api, req, { name, target });
+  return found ?? { status: 404, body: { error: 'there is nothing under that address' } };
+}
+
+async function asked(
+  api: Api,
+  req: IncomingMessage,
+  { name, target }: { readonly name: string; readonly target: string },
+): Promise<ApiAnswer | undefined> {
+  if (req.method === 'GET') return api.get(name, new URLSearchParams(target.slice(target.indexOf('?') + 1)));
+  if (req.method !== 'POST') return { status: 405, body: { error: 'use GET or POST' } };
+  const body = await bodyOf(req);
+  return body === undefined
+    ? { status: 400, body: { error: 'send a small JSON object' } }
+    : api.post(name, body);
+}
+
+/** The JSON object in a body; undefined if there is none. */
+async function bodyOf(req: IncomingMessage): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (!/^application\/json *(;|$)/i.test(req.headers['content-type'] ?? '')) return undefined;
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of req) {
+    // Chunks of a request without an encoding are buffers.
+    const chunk = part as Buffer;
+    bytes += chunk.byteLength;
+    if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
+  }
+  if (bytes > MAX_BODY_BYTES) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(parts).toString('utf8'));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    // Any object of JSON has this shape.
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a request names this machine and port, and was not sent by the page of another site. */
+function isFromHere({ headers, socket }: IncomingMessage): boolean {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${socket.localPort ?? 0}`);
+  const host = headers.host?.toLowerCase() ?? '';
+  if (!hosts.includes(host)) return false;
+  if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${host}`) return false;
+  const site = headers['sec-fetch-site'];
+  // `none`: typed by a person. A link on another page may open ours, which shows nothing without the token.
+  return (
+    site === undefined ||
+    site === 'same-origin' ||
+    site === 'none' ||
+    headers['sec-fetch-mode'] === 'navigate'
+  );
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '/';
+}
+
+function send(res: ServerResponse, { status, body }: ApiAnswer): void {
+  const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+  res.writeHead(status, { ...HEADERS, ...challenge, 'content-type': 'application/json; charset=utf-8' });
+  res.end(JSON.stringify(body));
+}
+
+/** A fault's code without its message, which may name paths. */
+function faultText(error: unknown): string {
+  return error instanceof Fault ? `lookfirst failed (${error.code}); its log says more` : 'lookfirst failed';
+}
+
+export interface ViewerServer {
+  /** With the token in the fragment, which no server and no log ever sees. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves the viewer alone, on 127.0.0.1. */
+export async function serveViewer(options: ViewerOptions & { readonly port: number }): Promise<ViewerServer> {
+  const server = createServer(viewerListener(options));
+  server.listen(options.port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const errno = errnoOf(error) ?? String(error);
+    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
+    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${options.port}: ${why}`, {
+      cause: error,
+      reason: errno,
+    });
+  }
+  // A TCP server's address is never a string.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: viewerUrl(port, options.token),
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export function viewerUrl(port: number, token: string): string {
+  return `http://127.0.0.1:${port}/#${token}`;
+}

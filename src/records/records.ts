@@ -3,7 +3,7 @@ import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/ve
 import type { Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
 import { openRecordedState, type RecordedState } from '../store/open-existing.ts';
-import type { Store } from '../store/store.ts';
+import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
 import { diffOf, type PathDiff, type PathDiffOptions } from './path-diff.ts';
@@ -34,8 +34,8 @@ export class Records {
   }
 
   /** Reads what an open workspace writes to. Not to be closed: the workspace closes it. */
-  static over({ store, images }: { readonly store: Store; readonly images: Images }): Records {
-    return new Records(store, images);
+  static over(state: RecordedState): Records {
+    return new Records(state);
   }
 
   /** Creates a missing store. For a reader that waits for the first entry. */
@@ -51,6 +51,26 @@ export class Records {
   /** Number of the newest entry; 0 when there is none. */
   async newestSeq(): Promise<number> {
     return (await this.store.state()).head.seq;
+  }
+
+  /** A place in the journal from which `newSince` goes on. Opaque. */
+  async cursor(): Promise<string> {
+    const { snapshot } = this.store;
+    return snapshot === undefined ? String(await this.newestSeq()) : await snapshot();
+  }
+
+  /** Entries written since a cursor, newest first, and the next cursor. Costs one small query if there are none. */
+  async newSince(
+    cursor: string,
+    filter: Pick<EntryFilter, 'near' | 'limit'>,
+  ): Promise<{ readonly entries: readonly Entry[]; readonly cursor: string }> {
+    const now = await this.cursor();
+    if (now === cursor) return { entries: [], cursor };
+    const since =
+      this.store.snapshot === undefined
+        ? { afterSeq: Number(cursor) }
+        : { committed: { from: cursor, to: now } };
+    return { entries: await this.store.entries({ ...filter, ...since }), cursor: now };
   }
 
   /** Entries written after a number, oldest first, as they come. Ends only with its caller. */

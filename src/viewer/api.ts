@@ -67,7 +67,7 @@ export class Api {
       case 'start':
         return ok(await this.#start());
       case 'live':
-        return ok(await this.#live(numberOf(query, 'after') ?? 0));
+        return ok(await this.#live(query.get('after') ?? ''));
       case 'feed':
         return ok(await this.#feed(query));
       case 'sessions':
@@ -102,12 +102,12 @@ export class Api {
   async #start(): Promise<StartView> {
     const { folders, readOnly } = this.#options;
     const viewing = this.#viewing;
-    const newest = await viewing.records.newestSeq();
+    const cursor = await viewing.records.cursor();
     return {
       folders,
       canUndo: readOnly === undefined,
       ...(readOnly === undefined ? {} : { readOnly }),
-      newest,
+      cursor,
       feed: await feedPage(viewing.records.store, {
         near: viewing.scope.filter,
         filter: {},
@@ -119,12 +119,10 @@ export class Api {
     };
   }
 
-  async #live(after: number): Promise<LiveView> {
+  async #live(after: string): Promise<LiveView> {
     const { records, scope } = this.#viewing;
-    const newest = await records.newestSeq();
-    if (newest <= after) return { newest, rows: [] };
-    const entries = await records.store.entries({ ...scope.filter, afterSeq: after, limit: MAX_LIVE });
-    return { newest, rows: entries.map(feedRow) };
+    const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: MAX_LIVE });
+    return { cursor, rows: entries.map(feedRow) };
   }
 
   #feed(query: Query): ReturnType<typeof feedPage> {

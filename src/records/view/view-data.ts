@@ -202,7 +202,8 @@ export interface StartView {
   readonly canUndo: boolean;
   /** Why nothing can be taken back here. */
   readonly readOnly?: string;
-  readonly newest: number;
+  /** From here on entries are new. */
+  readonly cursor: string;
   readonly feed: FeedPage;
   readonly sessions: readonly SessionRow[];
   readonly turns: readonly TurnRow[];
@@ -211,7 +212,7 @@ export interface StartView {
 
 /** What has come since the page asked last. */
 export interface LiveView {
-  readonly newest: number;
+  readonly cursor: string;
   /** Newest first. */
   readonly rows: readonly FeedRow[];
 }

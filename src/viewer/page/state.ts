@@ -112,15 +112,15 @@ export async function begin(): Promise<void> {
     files.value = first.files;
     live.value = true;
   });
-  void follow(first.newest);
+  void follow(first.cursor);
 }
 
-async function follow(newest: number): Promise<void> {
-  for (let after = newest; ; ) {
+async function follow(cursor: string): Promise<void> {
+  for (let after = cursor; ; ) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     try {
-      const came = await ask<LiveView>(`live?after=${after}`);
-      after = came.newest;
+      const came = await ask<LiveView>(`live?after=${encodeURIComponent(after)}`);
+      after = came.cursor;
       live.value = true;
       if (came.rows.length > 0) await take(came.rows);
     } catch {

@@ -1,9 +1,46 @@
 /**
- * The few values that adapters take from frameworks while they run, so that this project compiles without the frameworks.
+ * The few values and types that adapters take from frameworks, so that this project compiles without the frameworks.
  * `test/adapters` checks the adapters against the real types.
  */
 declare module '@anthropic-ai/sdk/lib/tools/ToolError' {
   export class ToolError extends Error {
     constructor(content: string);
+  }
+}
+
+declare module '@langchain/core/messages' {
+  export class ToolMessage {
+    constructor(fields: {
+      content: string | object[];
+      tool_call_id: string;
+      name: string;
+      status: 'success' | 'error';
+      artifact: unknown;
+    });
+  }
+}
+
+declare module '@langchain/core/tools' {
+  export interface StructuredToolInterface {
+    name: string;
+  }
+  export function tool<Config>(
+    run: (args: unknown, config: Config) => Promise<unknown>,
+    fields: { name: string; description: string; schema: object },
+  ): StructuredToolInterface;
+}
+
+declare module 'langchain' {
+  interface ModelRequest {
+    messages: readonly unknown[];
+  }
+  export interface AgentMiddleware {
+    name: string;
+    tools?: unknown[];
+    wrapModelCall?: (
+      request: ModelRequest,
+      handler: (request: ModelRequest) => Promise<unknown>,
+    ) => Promise<unknown>;
+    [brand: symbol]: true;
   }
 }

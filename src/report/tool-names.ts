@@ -26,6 +26,8 @@ export interface ToolNames {
     readonly path: string;
     /** First line of a range. */
     readonly from?: string;
+    /** The same, counted from 0; with `count`. */
+    readonly fromZero?: string;
     /** Number of lines, or `to`: the last line. */
     readonly count?: string;
     readonly to?: string;
@@ -71,8 +73,10 @@ export function readCall(tools: ToolNames, path: string, range?: LineRange): str
 }
 
 function linesOf(tools: ToolNames, range: LineRange | undefined): Readonly<Record<string, unknown>> {
-  const { from, count, to, range: pair } = tools.arguments;
+  const { from, fromZero, count, to, range: pair } = tools.arguments;
   if (range === undefined) return {};
+  if (fromZero !== undefined && count !== undefined)
+    return { [fromZero]: range.from - 1, [count]: range.to - range.from + 1 };
   if (pair !== undefined) return { [pair]: [range.from, range.to] };
   if (from === undefined) return {};
   if (count !== undefined) return { [from]: range.from, [count]: range.to - range.from + 1 };

@@ -1,12 +1,16 @@
 /** Compiled, never run: every entry point fits where its framework expects it. */
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { CallModelInputFilter, Editor, Shell, Tool } from '@openai/agents';
 import type { SandboxSession } from '@openai/agents/sandbox';
 import type { Experimental_SandboxSession, ToolSet } from 'ai';
 import type { ToolSet as ToolSet6 } from 'ai6';
+import type { BackendProtocolV2 } from 'deepagents';
+import type { AgentMiddleware } from 'langchain';
 import { currentSession, openSession } from 'lookfirst';
 import { lookfirstTools as aiTools, lookfirstSandbox } from 'lookfirst/ai-sdk';
 import { lookfirstTools as anthropicTools } from 'lookfirst/anthropic';
+import { LookfirstBackend, lookfirstTools as langchainTools, lookfirstMiddleware } from 'lookfirst/langchain';
 import {
   guardSandbox,
   lookfirstEditor,
@@ -30,3 +34,6 @@ export const editor: Editor = lookfirstEditor(session);
 export const guardedShell: Shell = lookfirstShell(session, shell);
 export const guarded: SandboxSession = guardSandbox(sandboxSession, session);
 export const filter: CallModelInputFilter = seenFrom(session);
+export const langchain: StructuredToolInterface[] = langchainTools(session);
+export const middleware: AgentMiddleware = lookfirstMiddleware(session);
+export const backend: BackendProtocolV2 = new LookfirstBackend(session);

@@ -1,0 +1,159 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from '@langchain/core/messages';
+import type { ChatResult } from '@langchain/core/outputs';
+import { type BackendProtocolV2, createDeepAgent } from 'deepagents';
+import { ClearToolUsesEdit, contextEditingMiddleware, createAgent } from 'langchain';
+import type { Session } from 'lookfirst';
+import { LookfirstBackend, lookfirstMiddleware, lookfirstTools } from 'lookfirst/langchain';
+import { describe, expect, it } from 'vitest';
+import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
+import { LOOKFIRST_CALLS } from './calls.ts';
+
+/** A model that makes the calls of a script, and keeps what it got last. */
+class ScriptedModel extends BaseChatModel {
+  readonly #left: Run['steps'][number][];
+  #calls = 0;
+  got: readonly BaseMessage[] = [];
+
+  constructor(steps: Run['steps']) {
+    super({});
+    this.#left = [...steps];
+  }
+
+  override _llmType(): string {
+    return 'scripted';
+  }
+
+  override bindTools(): this {
+    return this;
+  }
+
+  override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
+    this.got = messages;
+    let step = this.#left.shift();
+    while (typeof step === 'function') {
+      step();
+      step = this.#left.shift();
+    }
+    const tool_calls = (step ?? []).map(({ tool: name, args }) => {
+      this.#calls += 1;
+      return { name, args: { ...args }, id: `c${this.#calls}`, type: 'tool_call' as const };
+    });
+    const message = new AIMessage({ content: tool_calls.length === 0 ? 'done' : '', tool_calls });
+    return { generations: [{ text: '', message }] };
+  }
+}
+
+function shownIn(messages: readonly BaseMessage[]): Shown[] {
+  const results = messages.filter((message): message is ToolMessage => message.getType() === 'tool');
+  return results.map(({ content, status }) => {
+    const flagged = status === 'error';
+    if (typeof content === 'string') return { text: content, flagged };
+    const texts = content.map((block) => ('text' in block ? String(block.text) : ''));
+    const media = content.flatMap((block) => ('mimeType' in block ? [String(block['mimeType'])] : []));
+    return { text: texts.join(''), flagged, media };
+  });
+}
+
+/** Clears all tool results but the last from the fifth message on. */
+const clearing = () =>
+  contextEditingMiddleware({
+    edits: [new ClearToolUsesEdit({ trigger: { messages: 5 }, keep: { messages: 1 } })],
+  });
+
+const GO = { messages: [new HumanMessage('go')] };
+
+export const LANGCHAIN: Door = {
+  name: 'LangChain',
+  calls: LOOKFIRST_CALLS,
+  run: async ({ session, steps, signal }) => {
+    const model = new ScriptedModel(steps);
+    const agent = createAgent({ model, middleware: [lookfirstMiddleware(session)] });
+    await agent.invoke(GO, { recursionLimit: 100, ...(signal === undefined ? {} : { signal }) });
+    return shownIn(model.got);
+  },
+  tools: (session: Session) => lookfirstTools(session).map(({ name }) => name),
+  compacts: async ({ session }) => {
+    const { read, write } = LOOKFIRST_CALLS;
+    const middleware = [clearing(), lookfirstMiddleware(session)];
+    const steps = [[read('a.txt')], [read('b.txt')], [write('a.txt', 'two\n')]];
+    const model = new ScriptedModel(steps);
+    await createAgent({ model, middleware }).invoke(GO);
+    return shownIn(model.got).at(-1);
+  },
+  flags: true,
+  images: true,
+};
+
+const call = (tool: string, path: string, args: object = {}): Call => ({
+  tool,
+  args: { file_path: `/${path}`, ...args },
+});
+
+export const DEEPAGENTS: Door = {
+  name: 'the backend of deepagents',
+  calls: {
+    read: (path) => call('read_file', path),
+    write: (path, content) => call('write_file', path, { content }),
+    edit: (path, from, to) => call('edit_file', path, { old_string: from, new_string: to }),
+  },
+  run: async ({ session, steps, signal }) => {
+    const model = new ScriptedModel(steps);
+    const agent = createDeepAgent({ model, backend: new LookfirstBackend(session) });
+    await agent.invoke(GO, { recursionLimit: 100, ...(signal === undefined ? {} : { signal }) });
+    return shownIn(model.got);
+  },
+  tools: () => ['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'],
+  compacts: async ({ session }) => {
+    const model = new ScriptedModel([
+      [call('read_file', 'a.txt')],
+      [call('read_file', 'b.txt')],
+      [call('write_file', 'a.txt', { content: 'two\n' })],
+    ]);
+    // The tools are those of the backend; the middleware only watches.
+    const middleware = [clearing(), lookfirstMiddleware(session, { only: [] })] as const;
+    await createDeepAgent({ model, backend: new LookfirstBackend(session), middleware }).invoke(GO);
+    return shownIn(model.got).at(-1);
+  },
+  flags: false,
+  images: true,
+  merges: 'refused',
+};
+
+export function backendSuite(): void {
+  describe('the backend of deepagents', () => {
+    it('lists, finds and searches below its own root', async () => {
+      const { session, root, put } = await workspace();
+      mkdirSync(join(root, 'src'));
+      put('src/a.ts', 'a.b\naxb\n');
+      const backend: BackendProtocolV2 = new LookfirstBackend(session);
+      expect(await backend.ls('/')).toMatchObject({ files: [{ path: '/src/', is_dir: true }] });
+      expect(await backend.glob('**/*.ts')).toMatchObject({ files: [{ path: '/src/a.ts' }] });
+      const hit = { path: '/src/a.ts', line: 1, text: 'a.b' };
+      expect(await backend.grep('a.b', '/src')).toMatchObject({ matches: [hit], truncated: false });
+      expect(await backend.read('/../../etc/passwd')).toMatchObject({
+        error: expect.stringMatching(/OUTSIDE_WORKSPACE|NOT_FOUND/),
+      });
+    });
+
+    it('counts as read only what deepagents shows', async () => {
+      const { session, put } = await workspace();
+      const line = `${'x'.repeat(99)}\n`;
+      put('large.txt', line.repeat(2000));
+      const backend = new LookfirstBackend(session);
+      expect(await backend.readRaw('/large.txt')).toMatchObject({ data: { content: line.repeat(2000) } });
+      expect(await backend.write('/large.txt', '')).toMatchObject({
+        error: expect.stringContaining('NOT_READ'),
+      });
+      const page = await backend.read('/large.txt', 0, 2000);
+      expect(page.endLine).toBeLessThan(700);
+      const refused = await backend.write('/large.txt', '');
+      expect(refused.error).toContain('PARTIALLY_READ');
+      // The next step counts lines from 0, as the tool does.
+      expect(refused.error).toContain(`"offset":${page.endLine}`);
+      expect(page.nextOffset).toBe(page.endLine);
+    });
+  });
+}

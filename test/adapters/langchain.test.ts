@@ -1,0 +1,9 @@
+import { prepare } from './prepare.ts';
+
+await prepare();
+const { conformance } = await import('./conformance.ts');
+const { backendSuite, DEEPAGENTS, LANGCHAIN } = await import('./doors/langchain.ts');
+
+conformance(LANGCHAIN);
+conformance(DEEPAGENTS);
+backendSuite();

@@ -2,7 +2,7 @@ import type { ClaimMark } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
-import type { TurnMark } from './turn.ts';
+import type { GitPosition, TurnMark } from './turn.ts';
 import type { Action, NextStep, RefusalCode } from './verdict.ts';
 
 export type EntryKind =
@@ -95,6 +95,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly rewindTo?: string;
   /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
   readonly grant?: Grant;
+  /** On an entry of kind `turn`: where git was. */
+  readonly git?: GitPosition;
   /** The host's own id of the call that made the change. */
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
@@ -202,6 +204,8 @@ export interface TreeSnapshot {
   readonly loose: readonly string[];
   /** Nested repositories and submodules. */
   readonly uncovered: readonly string[];
+  /** When it was taken. */
+  readonly atMs: number;
 }
 
 /**

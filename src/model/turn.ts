@@ -13,6 +13,18 @@ export interface TurnMark {
   readonly promptNumber?: number | undefined;
 }
 
+/** Where HEAD, branches and index of a repository are at one moment. */
+export interface GitPosition {
+  /** The branch that HEAD names, in full; absent: HEAD is detached. */
+  readonly branch?: string;
+  /** The commit of HEAD; absent before the first one. */
+  readonly commit?: string;
+  /** A digest of all branches with their commits. */
+  readonly branches: string;
+  /** A digest of what is staged. */
+  readonly index: string;
+}
+
 /** Longer labels and prompts are cut: the journal is no copy of the conversation. */
 const MAX_WORDS_CHARS = 120;
 

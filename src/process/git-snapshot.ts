@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, unlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing } from '../model/errno.ts';
@@ -33,6 +33,7 @@ export async function takeSnapshot(
   root: string,
   { folder, name, signal }: SnapshotOptions,
 ): Promise<TreeSnapshot | Unavailable> {
+  const atMs = Date.now();
   const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
   if (!place.ok) return { unavailable: place.reason };
   const given = place.stdout.toString('utf8').trimEnd();
@@ -46,12 +47,12 @@ export async function takeSnapshot(
   }
   const found = await looseFiles(root, index, signal);
   if ('unavailable' in found) dropSnapshot({ index });
-  return 'unavailable' in found ? found : { root, index, ...found };
+  return 'unavailable' in found ? found : { root, index, atMs, ...found };
 }
 
 /** Lists paths that may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
 export async function candidatesSince(
-  { root, index, loose }: TreeSnapshot,
+  { root, index, loose, atMs }: TreeSnapshot,
   signal: AbortSignal,
 ): Promise<readonly Candidate[] | Unavailable> {
   // Git takes a missing index for an empty one, and every file would look new.
@@ -62,8 +63,20 @@ export async function candidatesSince(
   if ('unavailable' in untracked) return untracked;
   const known = new Set(loose);
   const tracked = changed.files.filter(({ path }) => !known.has(path));
-  const created = untracked.files.filter((path) => !known.has(path)).map((path) => ({ path }));
-  return [...tracked, ...loose.map((path) => ({ path })), ...created];
+  const found = untracked.files.filter((path) => !known.has(path));
+  const hasNewRules = [...tracked, ...found.map((path) => ({ path }))].some(({ path }) =>
+    IGNORE_RULES.test(path),
+  );
+  // Files that were ignored before look new once the rules have changed. They are no files of the command's.
+  const created = found.filter((path) => !hasNewRules || bornAfter(join(root, path), atMs));
+  return [...tracked, ...[...loose, ...created].map((path) => ({ path }))];
+}
+
+const IGNORE_RULES = /(^|\/)\.gitignore$/;
+
+function bornAfter(path: string, ms: number): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && stats.birthtimeMs >= ms;
 }
 
 /** The bytes of blobs, in order; undefined for one that git does not have. */

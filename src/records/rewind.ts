@@ -2,6 +2,8 @@ import { walkEntries } from '../journal/journal.ts';
 import { UndoHistory } from '../journal/undo-history.ts';
 import { selectChanges } from '../journal/undo-selection.ts';
 import type { Entry } from '../model/entry.ts';
+import type { GitPosition } from '../model/turn.ts';
+import { gitPosition } from '../process/git-position.ts';
 import { netEffects } from './net-effects.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
@@ -52,4 +54,31 @@ function isOf(
   return (
     named.some((mark) => mark.session === session) && !named.some((mark) => mark.session === entry.session)
   );
+}
+
+/**
+ * What a rewind has left as it is: HEAD, branches and index, where they moved since the turn began. Each line ends in the
+ * command that moves it back. Empty if nothing moved, or if the turn did not note where git was.
+ */
+export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>): readonly string[] {
+  const now = gitPosition(root);
+  if (then === undefined || now === undefined) return [];
+  const lines: string[] = [];
+  if (then.branch !== now.branch) lines.push(`HEAD left ${nameOf(then)}: ${headCommand(then)}`);
+  if (then.commit !== now.commit && then.commit !== undefined)
+    lines.push(`HEAD was at ${then.commit.slice(0, 12)}: git reset ${then.commit.slice(0, 12)}`);
+  else if (then.index !== now.index) lines.push('the index has changed: git reset');
+  if (lines.length === 0 && then.branches !== now.branches)
+    lines.push('branches have moved: git reflog show --all');
+  return lines;
+}
+
+function nameOf({ branch, commit = '' }: GitPosition): string {
+  return branch?.replace('refs/heads/', '') ?? commit.slice(0, 12);
+}
+
+function headCommand({ branch, commit = '' }: GitPosition): string {
+  return branch === undefined
+    ? `git update-ref --no-deref HEAD ${commit.slice(0, 12)}`
+    : `git symbolic-ref HEAD ${branch}`;
 }

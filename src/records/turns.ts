@@ -2,7 +2,7 @@ import { walkEntries } from '../journal/journal.ts';
 import { UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { SessionRecord } from '../model/session-record.ts';
-import type { TurnMark } from '../model/turn.ts';
+import type { GitPosition, TurnMark } from '../model/turn.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
@@ -19,6 +19,8 @@ export interface TurnView extends TurnMark {
   readonly changes: readonly string[];
   /** False when every change was taken back since, or there was none. */
   readonly stands: boolean;
+  /** Where git was when it began. */
+  readonly git?: GitPosition;
 }
 
 export interface TurnRequest {
@@ -112,12 +114,13 @@ function turnOf(change: Entry, marks: readonly Entry[], families: Families): Ent
 }
 
 function viewOf(mark: Entry, changes: readonly Entry[], history: UndoHistory): TurnView {
-  const { turn = '', label, prompt, promptNumber, session, root, atMs, seq } = mark;
+  const { turn = '', label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
   return {
     turn,
     ...(label === undefined ? {} : { label }),
     ...(prompt === undefined ? {} : { prompt }),
     ...(promptNumber === undefined ? {} : { promptNumber }),
+    ...(git === undefined ? {} : { git }),
     session,
     root,
     atMs,

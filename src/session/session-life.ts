@@ -14,6 +14,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { gitPosition } from '../process/git-position.ts';
 import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
@@ -305,7 +306,10 @@ class Conversation {
     const { session } = this.#ledger;
     if (!(await this.#isKnown(mark.turn))) {
       const root = workspace.roots[0] ?? '';
-      await store.record({ entries: [{ kind: 'turn', atMs: this.#world.now(), session, root, ...mark }] });
+      const git = gitPosition(root);
+      const where = git === undefined ? {} : { git };
+      const entry = { kind: 'turn', atMs: this.#world.now(), session, root, ...mark, ...where } as const;
+      await store.record({ entries: [entry] });
     }
     this.#ledger.turn = mark.turn;
   }

@@ -1,10 +1,11 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newestCut } from '../../src/history/client-rewind.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { subAgentChoice } from '../../src/tools/session-choice.ts';
-import { Hooked } from '../support/hooked.ts';
+import { lookfirst } from '../support/command-line.ts';
+import { Hooked, outputOf } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -193,5 +194,49 @@ describe("calls of our own server by Claude Code's sub-agents", () => {
     expect(await of('toolu_1')).toEqual(chosen);
     expect(await sessions.world.store.entries({ kinds: ['change'] })).toEqual([]);
     await sessions.close();
+  });
+});
+
+describe('lookfirst rewind and git', () => {
+  const commit = 'git -c user.name=a -c user.email=a@b.c commit -qam';
+
+  it('leaves HEAD and index alone, says so, and prints the command', async () => {
+    await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
+    const head = (await outputOf('git rev-parse HEAD', places.root)).trim();
+    await agent.prompt('go', { turn: 'turn-1' });
+    await agent.shell(`echo two > c.txt; git add c.txt; ${commit} two; git switch -qc other`);
+    const moved = await outputOf('git rev-parse HEAD', places.root);
+    const ran = await lookfirst(places, ['rewind', 'turn-1']);
+    expect(ran.code).toBe(0);
+    expect(existsSync(join(places.root, 'c.txt'))).toBe(false);
+    expect(ran.stderr).toContain('git is left as it is');
+    expect(ran.stderr).toContain('git symbolic-ref HEAD refs/heads/main');
+    expect(ran.stderr).toContain(`git reset ${head.slice(0, 12)}`);
+    expect(await outputOf('git rev-parse HEAD', places.root)).toBe(moved);
+  });
+
+  it('says nothing if git has only renewed what it knows of the files', async () => {
+    await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
+    await agent.prompt('go', { turn: 'turn-1' });
+    await agent.shell('echo two > c.txt; touch a.txt; git status');
+    expect((await lookfirst(places, ['rewind', 'turn-1'])).stderr).toBe('');
+  });
+
+  it('keeps files that were ignored or untracked before', async () => {
+    put('.gitignore', 'secret.txt\n');
+    await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
+    put('secret.txt', 'mine\n');
+    put('untracked.txt', 'mine too\n');
+    await agent.prompt('go', { turn: 'turn-1' });
+    await agent.shell(
+      `python3 -c "open('.gitignore','w'); open('untracked.txt','a').write('x'); open('n','w')"`,
+    );
+    expect((await lookfirst(places, ['rewind', 'turn-1'])).code).toBe(0);
+    expect(readFileSync(join(places.root, 'secret.txt'), 'utf8')).toBe('mine\n');
+    expect(readFileSync(join(places.root, 'untracked.txt'), 'utf8')).toBe('mine too\n');
+    expect([
+      existsSync(join(places.root, 'n')),
+      readFileSync(join(places.root, '.gitignore'), 'utf8'),
+    ]).toEqual([false, 'secret.txt\n']);
   });
 });

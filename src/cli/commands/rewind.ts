@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Refusal } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
-import { rewindJob } from '../../records/rewind.ts';
+import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
 import { Scope } from '../../records/scope.ts';
 import type { TakenBack } from '../../records/take-back.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
@@ -93,7 +93,11 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
   if (job === undefined) return tellNothing(cli, turn, flags);
   const text = (taken: TakenBack): string => rewoundText(cli, taken, turn.label ?? turn.turn);
   const fields = { turn: turn.turn, session: turn.session };
-  return runUndoJob(cli, job, { flags, manner: { askFrom: 1, fields, text } });
+  const code = await runUndoJob(cli, job, { flags, manner: { askFrom: 1, fields, text } });
+  const left = code === EXIT.done && flags.dryRun !== true ? gitLeftAlone(turn) : [];
+  if (left.length > 0)
+    cli.terminal.tell(['git is left as it is:', ...left.map((line) => `  ${line}`)].join('\n'));
+  return code;
 }
 
 async function find(

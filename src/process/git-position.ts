@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
+import type { GitPosition } from '../model/turn.ts';
+import { repositoryAround } from './git.ts';
+
+/** Where HEAD, branches and index of the repository around a folder are; undefined if there is none. Runs no program. */
+export function gitPosition(folder: string): GitPosition | undefined {
+  const top = repositoryAround(folder);
+  if (top === undefined) return undefined;
+  const own = gitFolder(top);
+  const common = resolve(own, textAt(join(own, 'commondir')) ?? '.');
+  const head = textAt(join(own, 'HEAD'));
+  if (head === undefined) return undefined;
+  const refs = branchesOf(common);
+  const branch = head.startsWith('ref: ') ? head.slice('ref: '.length) : undefined;
+  const commit = branch === undefined ? head : refs.get(branch);
+  return {
+    ...(branch === undefined ? {} : { branch }),
+    ...(commit === undefined ? {} : { commit }),
+    branches: digest(
+      [...refs]
+        .sort()
+        .map((ref) => ref.join(' '))
+        .join('\n'),
+    ),
+    index: stagedDigest(join(own, 'index')),
+  };
+}
+
+function gitFolder(top: string): string {
+  const pointer = /^gitdir: (.+)$/.exec(textAt(join(top, '.git')) ?? '')?.[1];
+  return pointer === undefined ? join(top, '.git') : resolve(top, pointer);
+}
+
+/** Branches by their full names, packed or not. */
+function branchesOf(common: string): Map<string, string> {
+  const refs = new Map<string, string>();
+  for (const line of (textAt(join(common, 'packed-refs')) ?? '').split('\n')) {
+    const [commit = '', name = ''] = line.split(' ');
+    if (name.startsWith('refs/heads/')) refs.set(name, commit);
+  }
+  for (const name of filesBelow(join(common, 'refs/heads'), 'refs/heads')) {
+    const commit = textAt(join(common, name));
+    if (commit !== undefined) refs.set(name, commit);
+  }
+  return refs;
+}
+
+function filesBelow(folder: string, name: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory()
+        ? filesBelow(join(folder, entry.name), `${name}/${entry.name}`)
+        : [`${name}/${entry.name}`],
+    );
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
+}
+
+const HEADER_BYTES = 12;
+/** Stat fields before the mode of an entry, which a mere `git status` renews. */
+const STAT_BYTES = 24;
+/** From the mode to the flags: mode, owner, group, size, hash. */
+const OBJECT_BYTES = 20;
+
+/** A digest of what is staged, without the stat fields. Indexes in version 4 are compressed, and are taken as they are. */
+function stagedDigest(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return '';
+  }
+  const isPlain =
+    bytes.length >= HEADER_BYTES && bytes.toString('latin1', 0, 4) === 'DIRC' && bytes.readUInt32BE(4) < 4;
+  if (!isPlain) return digest(bytes);
+  const hash = createHash('sha256');
+  const count = bytes.readUInt32BE(8);
+  for (let at = HEADER_BYTES, seen = 0; seen < count && at + 62 < bytes.length; seen += 1) {
+    const flagsAt = at + STAT_BYTES + 4 + 12 + OBJECT_BYTES;
+    const isExtended = (bytes.readUInt16BE(flagsAt) & 0x4000) !== 0;
+    const nameAt = flagsAt + (isExtended ? 4 : 2);
+    const end = bytes.indexOf(0, nameAt);
+    hash.update(bytes.subarray(at + STAT_BYTES, at + STAT_BYTES + 4));
+    hash.update(bytes.subarray(flagsAt - OBJECT_BYTES, end + 1));
+    // Entries are padded with 1 to 8 zero bytes to a multiple of 8.
+    at += (end - at + 8) & ~7;
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+function digest(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 16);
+}
+
+function textAt(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}

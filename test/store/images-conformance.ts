@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Awaitable } from '../../src/model/awaitable.ts';
 import type { Fingerprint } from '../../src/model/fingerprint.ts';
 import type { Images, KeptImage } from '../../src/store/images.ts';
 import { scratch } from '../support/tree.ts';
@@ -27,10 +28,10 @@ const CONTENTS = [
 ] as const;
 
 /** What images must do wherever they are. */
-export function imagesConformance(name: string, open: (home: string) => Images): void {
+export function imagesConformance(name: string, open: (home: string) => Awaitable<Images>): void {
   describe(`${name} keep the contract of images:`, () => {
     it.each(CONTENTS)('bytes come back exactly: %s', async (_what, bytes) => {
-      const images = open(scratch().home);
+      const images = await open(scratch().home);
       const print = fingerprintOf(bytes);
       expect(await images.has(print.sha256)).toBe(false);
       await images.keepBytes(bytes, print);
@@ -42,7 +43,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
     it.each(CONTENTS)('a file comes back exactly, whichever way it was kept: %s', async (_what, bytes) => {
       for (const way of ['keepLink', 'adopt'] as const) {
         const { home, root } = scratch();
-        const images = open(home);
+        const images = await open(home);
         const [from, to] = [join(root, 'from'), join(root, 'to')];
         writeFileSync(from, bytes);
         await images[way](from, fingerprintOf(bytes));
@@ -56,7 +57,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
     });
 
     it('what the caller does with bytes afterwards does not reach the image', async () => {
-      const images = open(scratch().home);
+      const images = await open(scratch().home);
       const bytes = Buffer.from('before');
       const print = fingerprintOf(bytes);
       await images.keepBytes(bytes, print);
@@ -67,7 +68,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
 
     it('equal contents are kept once', async () => {
       const { home, root } = scratch();
-      const images = open(home);
+      const images = await open(home);
       const print = fingerprintOf('same');
       writeFileSync(join(root, 'a'), 'same');
       await images.keepBytes(Buffer.from('same'), print);
@@ -82,7 +83,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
 
     it('what is not kept is a fault, never empty', async () => {
       const { home, root } = scratch();
-      const images = open(home);
+      const images = await open(home);
       await expect(images.read(fingerprintOf('x'))).rejects.toMatchObject({ code: 'STORE_FAILED' });
       await expect(images.copyTo(fingerprintOf('x'), join(root, 'to'))).rejects.toThrow(/not kept/);
       expect(existsSync(join(root, 'to'))).toBe(false);
@@ -91,7 +92,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
 
     it('a taken name is not written over', async () => {
       const { home, root } = scratch();
-      const images = open(home);
+      const images = await open(home);
       writeFileSync(join(root, 'to'), 'mine');
       await images.keepBytes(Buffer.from('x'), fingerprintOf('x'));
       await expect(images.copyTo(fingerprintOf('x'), join(root, 'to'))).rejects.toThrow();
@@ -99,7 +100,7 @@ export function imagesConformance(name: string, open: (home: string) => Images):
     });
 
     it('images are removed unless someone has come to need them', async () => {
-      const images = open(scratch().home);
+      const images = await open(scratch().home);
       for (const text of ['a', 'bb', 'ccc']) await images.keepBytes(Buffer.from(text), fingerprintOf(text));
       const hashes = ['a', 'bb', 'never kept'].map((text) => fingerprintOf(text).sha256);
       const removed = await images.remove(hashes, async () => new Set([fingerprintOf('bb').sha256]));

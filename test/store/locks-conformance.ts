@@ -1,12 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Locks } from '../../src/lock/locks.ts';
+import type { Awaitable } from '../../src/model/awaitable.ts';
 import { scratch } from '../support/tree.ts';
 
 /** What locks must do wherever they are kept. `open` gives another holder on the same state each time. */
-export function locksConformance(name: string, open: (home: string, holder: string) => Locks): void {
-  const holders = (): readonly [Locks, Locks] => {
+export function locksConformance(
+  name: string,
+  open: (home: string, holder: string) => Awaitable<Locks>,
+): void {
+  const holders = async (): Promise<readonly [Locks, Locks]> => {
     const { home } = scratch();
-    const both = [open(home, 'one'), open(home, 'two')] as const;
+    const both = [await open(home, 'one'), await open(home, 'two')] as const;
     onTestFinished(() => {
       for (const locks of both) locks.close();
     });
@@ -15,7 +19,7 @@ export function locksConformance(name: string, open: (home: string, holder: stri
 
   describe(`${name} keep the contract of locks:`, () => {
     it('a key has one holder at a time, and is free once it is released', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       const release = await one.acquire(['/w/a'], 0);
       expect(await two.acquire(['/w/a'], 0)).toBeUndefined();
       (await two.acquire(['/w/b'], 0))?.();
@@ -24,7 +28,7 @@ export function locksConformance(name: string, open: (home: string, holder: stri
     });
 
     it('a waiting holder gets the key when it is released', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       const release = await one.acquire(['/w/a'], 0);
       const waiting = two.acquire(['/w/a'], 30_000);
       release?.();
@@ -32,14 +36,14 @@ export function locksConformance(name: string, open: (home: string, holder: stri
     });
 
     it('keys that cannot all be had leave none taken', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       await one.acquire(['/w/b'], 0);
       expect(await two.acquire(['/w/a', '/w/b', '/w/c'], 0)).toBeUndefined();
       expect(await one.acquire(['/w/a', '/w/c'], 0)).toBeTypeOf('function');
     });
 
     it('a folder is had alone only when nothing in it is, and then nothing in it can be', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       const files = [await one.acquire(['/w/d/a'], 0), await two.acquire(['/w/d/b'], 0)];
       expect(files, 'two files of one folder').toEqual([expect.any(Function), expect.any(Function)]);
       expect([await one.acquire(['/w/d'], 0), await two.acquire(['/w'], 0)]).toEqual([undefined, undefined]);
@@ -53,7 +57,7 @@ export function locksConformance(name: string, open: (home: string, holder: stri
     });
 
     it('several changes of one holder share a folder, and free it with the last of them', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       const first = await one.acquire(['/w/a'], 0);
       const second = await one.acquire(['/w/b'], 0);
       first?.();
@@ -63,7 +67,7 @@ export function locksConformance(name: string, open: (home: string, holder: stri
     });
 
     it('batches that name the same keys in another order cannot deadlock', async () => {
-      const [one, two] = holders();
+      const [one, two] = await holders();
       const batches = Array.from({ length: 20 }, (_, index) =>
         index % 2 === 0 ? (['a', 'b', 'c'] as const) : (['c', 'b', 'a'] as const),
       );

@@ -34,6 +34,7 @@ export class PostgresConnection {
   #idle: NodeJS.Timeout | undefined;
   #running = 0;
   #closed = false;
+  #away = false;
 
   private constructor(
     url: string,
@@ -87,8 +88,9 @@ export class PostgresConnection {
     await this.#disconnect();
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  /** True from the first query that was lost until the next one that is answered. */
+  get isAway(): boolean {
+    return this.#away;
   }
 
   async #send(text: string, values: readonly PgValue[]): Promise<readonly Row[]> {
@@ -97,9 +99,14 @@ export class PostgresConnection {
     this.#running += 1;
     this.#onQuery(text);
     try {
-      return (await client.query(text, values)).rows;
+      const { rows } = await client.query(text, values);
+      this.#away = false;
+      return rows;
     } catch (error) {
-      if (!isServerError(error)) this.#drop(client);
+      if (!isServerError(error)) {
+        this.#away = true;
+        this.#drop(client);
+      }
       throw faultOf(error, 'unanswered');
     } finally {
       this.#running -= 1;
@@ -129,6 +136,7 @@ export class PostgresConnection {
       return client;
     } catch (cause) {
       const error = faultOf(cause, 'unsent');
+      this.#away = true;
       this.#failure = { error, atMs: Date.now() };
       void client.end().catch(() => undefined);
       throw error;

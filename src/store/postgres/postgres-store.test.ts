@@ -1,7 +1,262 @@
+import { hash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
-import { describePostgres } from '../../../test/support/postgres.ts';
+import { fingerprintOf, imagesConformance, NOTHING_NEEDED } from '../../../test/store/images-conformance.ts';
+import { locksConformance } from '../../../test/store/locks-conformance.ts';
+import { changeEntry, effect, file, pendingChange, readEntry } from '../../../test/store/samples.ts';
+import { describePostgres, type PostgresServer } from '../../../test/support/postgres.ts';
+import { scratch } from '../../../test/support/tree.ts';
+import { verifyChain } from '../../journal/verify.ts';
+import type { Locks } from '../../lock/locks.ts';
+import { LocalLocks } from '../../lock/locks.ts';
+import { FileImages } from '../images/file-images.ts';
+import { localOwner } from '../owner.ts';
+import type { Store } from '../store.ts';
+import { PostgresConnection } from './connection.ts';
+import { Heart } from './heart.ts';
+import { LeasedLocks } from './leased-locks.ts';
+import { Names } from './names.ts';
 import { openPostgresStore } from './open.ts';
+import { PostgresImages } from './postgres-images.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { makePartitions, migrate } from './schema.ts';
+
+const DAY_MS = 86_400_000;
 
 await describePostgres('PostgreSQL', (server) => {
+  const connect = async (url = server.url()): Promise<PostgresConnection> => {
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await migrate(db);
+    return db;
+  };
+
   storeConformance('PostgreSQL', () => openPostgresStore(server.url()));
+
+  imagesConformance('images in PostgreSQL', async (home) => {
+    const local = new FileImages(home, { durability: 'none' });
+    return new PostgresImages({ local, db: await connect(), machine: 'm', secrets: 'here' });
+  });
+
+  // One connection for both holders: what one gives back is then free for the other at once, as the suite expects of locks.
+  const shared = new Map<string, PostgresConnection>();
+  locksConformance('leases in PostgreSQL', async (home, holder) => {
+    const db = shared.get(home) ?? (await connect());
+    shared.set(home, db);
+    return leases(db, join(home, holder));
+  });
+
+  describe('a lease', () => leaseTests(connect));
+  describe('the schema', () => schemaTests(server, connect));
+  describe('the journal', () => journalTests(server, connect));
+  describe('images', () => imageTests(connect));
 });
+
+type Connect = (url?: string) => Promise<PostgresConnection>;
+
+function leases(
+  db: PostgresConnection,
+  home: string,
+  heart = new Heart(db, { owner: 'o', machine: 'm' }),
+): Locks {
+  mkdirSync(home, { recursive: true });
+  const { tag, isTagAlive } = localOwner();
+  const local = new LocalLocks({ home, owner: tag, isAlive: isTagAlive });
+  const sharedRoots = ['/w', 'a', 'b', 'c'];
+  return new LeasedLocks({ local, db, names: new Names(), heart, owner: home, sharedRoots });
+}
+
+function leaseTests(connect: Connect): void {
+  it('that expired goes to another holder, and its fence no longer counts', async () => {
+    const db = await connect();
+    const { home } = scratch();
+    const heart = new Heart(db, { owner: 'o', machine: 'm' });
+    const [one, two] = [leases(db, join(home, '1'), heart), leases(db, join(home, '2'))];
+    const store = new PostgresStore(db, { names: new Names(), owner: 'o', sharedRoots: [], heart });
+    await one.acquire(['/w/a'], 0);
+    await store.record({ announce: { ...pendingChange('c1'), locked: ['/w/a'] } });
+    await store.record({ announce: { ...pendingChange('c2'), locked: ['/w/a'] } });
+    await store.record({ settle: ['c1'], entries: [changeEntry('c1', [])] });
+    await db.query(`update ${db.schema}.leases set until = clock_timestamp() - interval '1 second'`);
+    expect(await two.acquire(['/w/a'], 0)).toBeTypeOf('function');
+    const late = store.record({ settle: ['c2'], entries: [changeEntry('c2', [])] });
+    await expect(late).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'lease' });
+    expect(await store.entries({})).toHaveLength(1);
+    expect(await store.pending()).toHaveLength(1);
+    for (const locks of [one, two]) locks.close();
+    heart.stop();
+  });
+}
+
+function schemaTests(server: PostgresServer, connect: Connect): void {
+  it('is made once, however many processes start at the same time', async () => {
+    const url = server.url();
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgresStore(url)));
+    for (const store of stores) await store.record({ entries: [readEntry()] });
+    expect(await stores[0]?.entries({})).toHaveLength(6);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('of a newer version is refused', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    await db.query(`update ${db.schema}.meta set version = 99`);
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'newer' });
+  });
+
+  it('has a table for the entries of each day, which a clean-up drops whole', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const [old, now] = [Date.now() - 3 * DAY_MS, Date.now()];
+    await makePartitions(db, old);
+    const store = await openPostgresStore(url);
+    const effects = [effect('a.ts', file('x'), file('y'))];
+    await store.record({
+      entries: [changeEntry('c1', effects, { atMs: old }), changeEntry('c2', effects, { atMs: now })],
+    });
+    const tables = async (): Promise<number> => {
+      const name = `entries_${Math.floor(old / DAY_MS)}`;
+      return (
+        await db.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
+          db.schema.slice(1, -1),
+          name,
+        ])
+      ).length;
+    };
+    expect(await tables()).toBe(1);
+    expect(await store.prune(1)).toBe(1);
+    expect(await tables()).toBe(0);
+    expect((await store.lastChange(`${changeEntry('c', []).root}/a.ts`))?.change).toBe('c2');
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 1 });
+    await store.close();
+  });
+
+  it('cannot be opened by a user name that the server does not know', async () => {
+    const url = server.url().replace('lookfirst@', 'nobody-knows-me@');
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'refused' });
+  });
+}
+
+function journalTests(server: PostgresServer, connect: Connect): void {
+  const two = async (url: string): Promise<readonly [Store, Store]> => {
+    const both = [await openPostgresStore(url), await openPostgresStore(url)] as const;
+    onTestFinished(async () => {
+      for (const store of both) await store.close();
+    });
+    return both;
+  };
+
+  it.each([
+    [
+      'an entry was altered',
+      `update S.entries set path = 'other' where n = 1 and chain = (select min(chain) from S.chains)`,
+    ],
+    [
+      'an entry was removed',
+      `delete from S.entries where n = 1 and chain = (select min(chain) from S.chains)`,
+    ],
+    [
+      'a whole chain was removed',
+      `with gone as (delete from S.chains where known = '[]' returning chain) delete from S.entries using gone where entries.chain = gone.chain`,
+    ],
+    [
+      'the end of a chain was cut off',
+      `with cut as (update S.chains c set n = 1, hash = e.hash from S.entries e where c.known = '[]' and e.chain = c.chain and e.n = 1 returning c.chain)
+       delete from S.entries using cut where entries.chain = cut.chain and n > 1`,
+    ],
+  ])('notices that %s', async (_what, harm) => {
+    const url = server.url();
+    const db = await connect(url);
+    const [one, other] = await two(url);
+    await one.record({ entries: [readEntry(), readEntry()] });
+    await other.record({ entries: [readEntry(), readEntry()] });
+    expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 4 });
+    await db.query(harm.replaceAll('S.', `${db.schema}.`));
+    expect(await verifyChain(one)).toMatchObject({ ok: false });
+  });
+
+  it('notices that the database went back in time while in use', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const [one] = await two(url);
+    for (const _ of [1, 2]) await one.record({ entries: [readEntry()] });
+    await db.query(`update ${db.schema}.chains set n = 1`);
+    await expect(one.record({ entries: [readEntry()] })).rejects.toMatchObject({ reason: 'lost' });
+  });
+
+  it('is followed without missing entries whose transaction ended later than the next one', async () => {
+    const url = server.url();
+    const [db, slow] = [await connect(url), await connect(url)];
+    const [one, other] = await two(url);
+    await one.record({ entries: [readEntry()] });
+    const from = (await other.snapshot?.()) ?? '';
+    await slow.query('begin');
+    const body = {
+      chain: 'slow',
+      machine: 'm',
+      record: 1,
+      acknowledged: 0,
+      now: 1,
+      entries: [row('slow.ts')],
+    };
+    await slow.query(`select ${slow.schema}.lf_record($1::text::json, null, null)`, [JSON.stringify(body)]);
+    await one.record({ entries: [readEntry({ path: 'fast.ts' })] });
+    const middle = (await other.snapshot?.()) ?? '';
+    const paths = async (committed: { from: string; to: string }): Promise<unknown[]> =>
+      (await other.entries({ committed, order: 'oldest' })).map(({ path }) => path);
+    expect(await paths({ from, to: middle })).toEqual([]);
+    await slow.query('commit');
+    const to = (await other.snapshot?.()) ?? '';
+    expect((await paths({ from: middle, to })).sort()).toEqual(['fast.ts', 'slow.ts']);
+    expect((await db.query(`select 1 from ${db.schema}.entries`)).length).toBe(3);
+  });
+}
+
+function row(path: string): object {
+  return { a: 1, k: 'read', s: 's', r: '/w', p: path, c: null, t: '{}', j: '{}', o: [] };
+}
+
+function imageTests(connect: Connect): void {
+  const at = async (db: PostgresConnection, machine: string): Promise<PostgresImages> => {
+    const local = new FileImages(scratch().home, { durability: 'none' });
+    return new PostgresImages({ local, db, machine, secrets: 'here' });
+  };
+
+  it('are found by other machines, unless they are large or secret', async () => {
+    const db = await connect();
+    const [one, two] = [await at(db, 'one'), await at(db, 'two')];
+    const [small, large, secret] = [Buffer.from('small'), Buffer.alloc(2 << 20, 'l'), Buffer.from('secret')];
+    expect(one.placeOf(fingerprintOf(secret), 'secret')).toBe('here');
+    for (const bytes of [small, large, secret]) await one.keepBytes(bytes, fingerprintOf(bytes));
+    expect(Buffer.from(await two.read(fingerprintOf(small))).toString()).toBe('small');
+    for (const bytes of [large, secret]) {
+      expect(await two.has(hash('sha256', bytes))).toBe(false);
+      await expect(two.read(fingerprintOf(bytes))).rejects.toThrow('on the machine one only');
+      expect(Buffer.from(await one.read(fingerprintOf(bytes))).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('that a change announces while they are being removed stay', async () => {
+    const db = await connect();
+    const [images, store] = [
+      await at(db, 'one'),
+      new PostgresStore(db, { names: new Names(), owner: 'o', sharedRoots: [] }),
+    ];
+    const bytes = Buffer.from('needed');
+    const fingerprint = fingerprintOf(bytes);
+    await images.keepBytes(bytes, fingerprint);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await images.remove([fingerprint.sha256], async () => {
+      await store.record({
+        announce: pendingChange('c1'),
+        images: { shared: [{ fingerprint, bytes }], here: [] },
+      });
+      return new Set();
+    });
+    expect(await images.has(fingerprint.sha256)).toBe(true);
+    await images.remove([fingerprint.sha256], NOTHING_NEEDED);
+    expect(await images.has(fingerprint.sha256)).toBe(false);
+  });
+}

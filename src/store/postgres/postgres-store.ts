@@ -66,7 +66,8 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    const known = this.#seen.recall(session, key, 'checked');
+    // A read destroys nothing, so it does not wait for a server that is away.
+    const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
 

@@ -55,9 +55,12 @@ export class SeenCache {
       this.#sessions.get(session)?.sightings.set(sighting.key, sighting);
   }
 
-  /** What was written may or may not be there. */
+  /** What was written may or may not be there: it is asked for again as soon as the server answers. */
   doubt({ sightings = [], forget = [] }: Writes): void {
-    for (const { session } of [...sightings, ...forget]) this.#sessions.delete(session);
+    for (const { session } of [...sightings, ...forget]) {
+      const known = this.#sessions.get(session);
+      if (known !== undefined) known.checkedMs = 0;
+    }
   }
 
   /** Sessions whose writer must be asked for, after those that nobody uses were dropped. */

@@ -32,6 +32,7 @@ export async function announce(
       ...(entries.length === 0 ? {} : { entries }),
       ...(images === undefined ? {} : { images }),
     });
+    if (images !== undefined) world.images.announced?.(images);
     return true;
   } catch (error) {
     return goOnUnrecorded(world, nothingChanged(error));

@@ -8,9 +8,16 @@ const FIRST_PAGE = 100;
 /** The entries planUndo() needs for a target: all changes, of everyone, since the oldest one it may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
+  if (target.kind === 'last') {
+    // In one round trip: the first page nearly always holds it, and without any there is nothing to look for.
+    const [[any], page] = await Promise.all([
+      store.entries(firstOf(target)),
+      store.entries({ kinds: ['change'], limit: FIRST_PAGE }),
+    ]);
+    return any === undefined ? [] : pagesBackTo(store, target, page);
+  }
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
-  if (target.kind === 'last') return pagesBackTo(store, target);
   return store.entries({ kinds: ['change'], afterSeq: oldest.seq - 1 });
 }
 
@@ -32,16 +39,18 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
 }
 
 /** Back from the newest change, in growing pages, until the target is among them: it mostly is among the first. */
-async function pagesBackTo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for (let limit = FIRST_PAGE; ; limit *= 2) {
+async function pagesBackTo(
+  store: Store,
+  target: UndoTarget,
+  firstPage: readonly Entry[],
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = [...firstPage];
+  for (let [page, limit] = [firstPage, FIRST_PAGE]; ; ) {
     const last = entries.at(-1);
-    const page = await store.entries({
-      kinds: ['change'],
-      limit,
-      ...(last === undefined ? {} : { beforeSeq: last.seq }),
-    });
+    const isEnough = page.length < limit || selectChanges(new UndoHistory(entries), target).length > 0;
+    if (isEnough || last === undefined) return entries;
+    limit *= 2;
+    page = await store.entries({ kinds: ['change'], limit, beforeSeq: last.seq });
     entries.push(...page);
-    if (page.length < limit || selectChanges(new UndoHistory(entries), target).length > 0) return entries;
   }
 }

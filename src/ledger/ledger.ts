@@ -5,6 +5,7 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
+import { EarlierSightings } from './earlier-sightings.ts';
 import { evict } from './evict.ts';
 import { FetchedSightings } from './fetched-sightings.ts';
 import { joinWrites } from './join-writes.ts';
@@ -27,10 +28,6 @@ export interface Checked {
   readonly kept: number;
   readonly dropped: number;
 }
-
-const MAX_KEPT = 1000;
-/** Events of a session after which it no longer knows what it knew; another process may have reported them. */
-const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
 
 /** So much earlier a file may count as the one seen longest ago. */
 export const SAME_MOMENT_MS = 1000;
@@ -301,67 +298,6 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
   const kept: Sighting[] = [];
   for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
   return kept;
-}
-
-/**
- * Whole views of files and folders that a session's own changes have replaced: an undo may bring them back. Holds what this
- * process recorded, up to a bound; anything else has to be read again.
- */
-class EarlierSightings {
-  readonly #store: Store;
-  readonly #session: string;
-  readonly #kept = new Map<string, Sighting>();
-  /** The newest listing of each folder, by key: an undo knows a folder by its path alone. */
-  readonly #listings = new Map<string, Sighting>();
-
-  constructor(store: Store, session: string) {
-    this.#store = store;
-    this.#session = session;
-  }
-
-  /** Keeps a sighting that is about to be replaced, if it covers the whole file or folder. */
-  keep(sighting: Sighting | undefined): void {
-    if (sighting?.fingerprint === undefined || sighting.coverage.kind !== 'whole') return;
-    if (sighting.how === 'listing') keepNewest(this.#listings, sighting.key, sighting);
-    else keepNewest(this.#kept, nameOf(sighting.key, sighting.fingerprint), sighting);
-  }
-
-  /** What the session had seen of a file when it held these bytes, unless it has forgotten anything since. */
-  file(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
-    return this.#unlessForgotten(this.#kept.get(nameOf(key, fingerprint)));
-  }
-
-  /** The newest full listing of a folder that the session has deleted, unless it has forgotten anything since. */
-  listing(key: string): Promise<Sighting | undefined> {
-    return this.#unlessForgotten(this.#listings.get(key));
-  }
-
-  clear(): void {
-    this.#kept.clear();
-    this.#listings.clear();
-  }
-
-  async #unlessForgotten(seen: Sighting | undefined): Promise<Sighting | undefined> {
-    if (seen === undefined) return undefined;
-    const events = await this.#store.entries({
-      session: this.#session,
-      kinds: ['session'],
-      sinceMs: seen.atMs,
-    });
-    return events.some(({ text = '' }) => FORGETTING.has(text)) ? undefined : seen;
-  }
-}
-
-function keepNewest(kept: Map<string, Sighting>, name: string, sighting: Sighting): void {
-  kept.delete(name);
-  kept.set(name, sighting);
-  if (kept.size <= MAX_KEPT) return;
-  const [oldest] = kept.keys();
-  if (oldest !== undefined) kept.delete(oldest);
-}
-
-function nameOf(key: string, { sha256 }: Fingerprint): string {
-  return `${sha256} ${key}`;
 }
 
 /** Does a whole view only repeat what was known less than so long ago? Then it need not be stored again; most second reads are such. */

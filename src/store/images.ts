@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
+import type { AnnouncedImages } from './store.ts';
 
 /**
  * The bytes of files as they were, by content. Equal contents are kept once, whoever keeps them.
@@ -13,6 +14,8 @@ export interface Images {
    * the state folder. Absent: there is only one machine, and images are kept after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
+  /** These images are in the store, together with their announcement. */
+  announced?(images: AnnouncedImages): void;
   /** Keeps bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**

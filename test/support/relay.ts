@@ -8,6 +8,8 @@ export interface Relay {
   delayMs: number;
   /** Passes nothing on and ends no connection, as a network does whose cable was pulled. */
   frozen: boolean;
+  /** How often a client has sent something after an answer: queries that are sent together are one round trip. */
+  trips: number;
   /** Ends every connection. */
   cut(): void;
   close(): Promise<void>;
@@ -22,6 +24,14 @@ export async function startRelay(socket: string, delayMs = 0): Promise<Relay> {
       each.on('error', () => undefined);
       each.on('close', () => open.delete(each));
     }
+    let last: 'asked' | 'answered' = 'answered';
+    client.on('data', () => {
+      if (last === 'answered') relay.trips += 1;
+      last = 'asked';
+    });
+    upstream.on('data', () => {
+      last = 'answered';
+    });
     pass(client, upstream, relay);
     pass(upstream, client, relay);
   });
@@ -32,6 +42,7 @@ export async function startRelay(socket: string, delayMs = 0): Promise<Relay> {
     port: (server.address() as AddressInfo).port,
     delayMs,
     frozen: false,
+    trips: 0,
     cut: () => {
       for (const each of open) each.destroy();
     },

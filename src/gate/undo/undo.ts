@@ -64,9 +64,10 @@ export async function undo(
   for (;;) {
     if (!planned.ok) return planned;
     const keys = keysOf(world, planned);
-    const release = await lockKeys(world, keys);
+    const release = await lockKeys(world, keys, ledger);
     if (release === undefined)
       return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+    const fetched = ledger.earlier.prefetch();
     try {
       // Once more, now that nobody can change these files: someone may have, or may have taken back the same.
       const again = await plan(world, ledger, selection);
@@ -75,6 +76,7 @@ export async function undo(
         return await undoLocked(world, ledger, { plans: again, selection, locked: keys });
       planned = again;
     } finally {
+      fetched();
       release();
     }
   }

@@ -6,10 +6,13 @@ import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts';
 import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
+import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
 
 /** Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small. */
 const MAX_SHARED_BYTES = 1 << 20;
+/** Beyond this, displaced files are looked for in the database. */
+const MAX_SENT = 10_000;
 
 export interface ImageOptions {
   /** Images as files of this machine. */
@@ -32,6 +35,8 @@ export class PostgresImages implements Images {
   readonly #secrets: ImageOptions['secrets'];
   /** Bytes that stay here because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
+  /** Bytes that went with the announcement of a change that is being made. */
+  readonly #sent = new Set<string>();
 
   constructor({ local, db, machine, secrets }: ImageOptions) {
     this.#local = local;
@@ -54,6 +59,11 @@ export class PostgresImages implements Images {
     return size > MAX_SHARED_BYTES || this.#onlyHere.has(sha256) ? 'here' : 'shared';
   }
 
+  announced({ shared }: AnnouncedImages): void {
+    if (this.#sent.size > MAX_SENT) this.#sent.clear();
+    for (const { fingerprint } of shared) this.#sent.add(fingerprint.sha256);
+  }
+
   async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
     if (this.placeOf(fingerprint, 'plain') === 'here') return this.#keepHere(bytes, fingerprint, durability);
     const known = await this.#isShared(fingerprint.sha256);
@@ -69,7 +79,9 @@ export class PostgresImages implements Images {
 
   /** The bytes went with the announcement, unless another program changed the file in between. */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
-    if (this.placeOf(fingerprint, 'plain') === 'shared' && !(await this.#isShared(fingerprint.sha256)))
+    const { sha256 } = fingerprint;
+    const isSent = this.#sent.delete(sha256) || this.placeOf(fingerprint, 'plain') === 'here';
+    if (!isSent && !(await this.#isShared(sha256)))
       await this.#share(fingerprint, how.bytes ?? readFileSync(fromPath));
     return this.#local.adopt(fromPath, fingerprint, how);
   }

@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
+import { startRelay } from '../support/relay.ts';
+import { scratch } from '../support/tree.ts';
+
+const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
+const EDIT = [{ oldString: 'two', newString: 'zwei' }];
+/** Notes that nobody waits for are sent by then. */
+const QUIET_MS = 300;
+
+await describePostgres('round trips to PostgreSQL', (server) => {
+  it.each<[string, number, (session: GatedSession) => Promise<unknown>]>([
+    ['a read', 0, (session) => ok(session.read('f0.txt'))],
+    ['a first read', 0, (session) => ok(session.read('unread.txt'))],
+    ['an edit', 3, (session) => ok(session.edit('f0.txt', EDIT))],
+    [
+      'an edit right after a read',
+      3,
+      async (session) => {
+        await ok(session.read('f1.txt'));
+        await ok(session.edit('f1.txt', EDIT));
+      },
+    ],
+    ['a creation', 3, (session) => ok(session.write('new.txt', 'new\n'))],
+    [
+      'a batch of ten edits',
+      3,
+      (session) => ok(session.apply(TEN.map((path) => ({ kind: 'edit', path, edits: EDIT })))),
+    ],
+    ['an undo', 5, (session) => ok(session.undo())],
+  ])('that %s waits for are at most %i', async (_what, most, run) => {
+    const { root, home } = scratch();
+    for (const name of [...TEN, 'unread.txt', 'undone.txt'])
+      writeFileSync(join(root, name), `one\ntwo ${name}\nthree\n`);
+    const relay = await startRelay(server.socket);
+    onTestFinished(() => relay.close());
+    const schema = new URL(server.url()).searchParams.get('schema');
+    const store = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
+    const sessions = await Sessions.open({ roots: [root], home, store });
+    onTestFinished(() => sessions.close());
+    const session = await sessions.session('agent');
+    for (const path of [...TEN, 'undone.txt']) await ok(session.read(path));
+    await ok(session.edit('undone.txt', EDIT));
+    await setTimeout(QUIET_MS);
+    const before = relay.trips;
+    await run(session);
+    expect(relay.trips - before).toBeLessThanOrEqual(most);
+  });
+});

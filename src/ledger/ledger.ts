@@ -1,7 +1,7 @@
 import { isStub } from '../judge/knowledge.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';

@@ -2,7 +2,8 @@ import { posix } from 'node:path';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import { isRecord } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
-import { isOutputPath } from './read-output.ts';
+
+const OUTPUT_SCHEME = 'lookfirst-output:';
 
 /** How a caller writes paths, where that is not relative to the first root. */
 export interface PathNames {
@@ -20,6 +21,19 @@ export interface Placement {
   readonly cwd?: string | undefined;
   /** This path stands for the root, and results are shown below it. */
   readonly virtualRoot?: string | undefined;
+}
+
+/** The path under which a session reads all that one of its commands has printed. */
+export function outputPath(id: string): string {
+  return `${OUTPUT_SCHEME}${id}`;
+}
+
+export function isOutputPath(path: unknown): path is string {
+  return typeof path === 'string' && path.startsWith(OUTPUT_SCHEME);
+}
+
+export function outputId(path: string): string {
+  return path.slice(OUTPUT_SCHEME.length);
 }
 
 /** The names of one call: keep them until its result is renamed, and use them for no other. */

@@ -15,8 +15,9 @@ import { sniffMedia } from '../text/media.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { type VisibleText, visibleText } from './masked-text.ts';
+import { isOutputPath } from './path-names.ts';
 import { readHuge } from './read-huge.ts';
-import { isOutputPath, readOutput } from './read-output.ts';
+import { readOutput } from './read-output.ts';
 import { entryOf, type Reading, rangeOf, readResult, type Shown, withClaims } from './reading.ts';
 import {
   EAGER_BYTES,

@@ -4,17 +4,7 @@ import type { ReadOptions } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { splitLines } from '../text/lines.ts';
 import { outputMask } from './masked-text.ts';
-
-const SCHEME = 'lookfirst-output:';
-
-/** The path under which a session reads all that one of its commands has printed. */
-export function outputPath(id: string): string {
-  return `${SCHEME}${id}`;
-}
-
-export function isOutputPath(path: unknown): path is string {
-  return typeof path === 'string' && path.startsWith(SCHEME);
-}
+import { outputId } from './path-names.ts';
 
 /** Shows a page of a command's output. It is no file of the workspace: nothing is recorded as seen. */
 export async function readOutput(
@@ -22,7 +12,7 @@ export async function readOutput(
   session: string,
   { path, options }: { readonly path: string; readonly options: ReadOptions },
 ): Promise<Outcome<ReadResult>> {
-  const bytes = world.processes.output(path.slice(SCHEME.length), session);
+  const bytes = world.processes.output(outputId(path), session);
   if (bytes === undefined) {
     const detail = { reason: 'no output of this session is kept under that name' };
     return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'none', detail });

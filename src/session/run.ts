@@ -14,7 +14,7 @@ import type { Profile } from '../process/sandbox.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { whyNoCommand, whyNoOptions } from './check-options.ts';
 import { outputMask } from './masked-text.ts';
-import { outputPath } from './read-output.ts';
+import { outputPath } from './path-names.ts';
 
 /**
  * Runs a command on a layer over the workspace and commits what it did as one change. A command that was ended changes

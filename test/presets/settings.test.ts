@@ -1,53 +1,93 @@
 import { describe, expect, it } from 'vitest';
+import { PRESETS } from '../../src/config/presets.ts';
 import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
-import type { Outcome } from '../../src/model/verdict.ts';
-import { type Desk, desk, ok } from '../support/desk.ts';
+import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
-/** What each looser setting of the default does under each preset, through the library. */
-const ROWS: readonly [string, (t: Desk) => Promise<Outcome<unknown>>, readonly PresetName[]][] = [
-  ['append to an unread file', (t) => t.session.append('unread', 'x'), ['default', 'staleness']],
-  [
-    'write over an unread empty file',
-    (t) => t.session.write('empty', 'x'),
-    ['default', 'strict', 'staleness'],
-  ],
-  [
-    'edit with another indentation',
-    async (t) => {
-      await ok(t.session.read('code'));
-      return t.session.edit('code', [{ oldString: 'a {\n  b\n}', newString: 'a {\n  c\n}' }]);
+/** A setting in which the default is looser than a seed: what shows it, and under which presets it is allowed. */
+interface Row {
+  readonly setting: string;
+  readonly allowed: readonly PresetName[];
+  /** Elsewhere another program shows or writes the text, in its own way. */
+  readonly doors: readonly Door[];
+  play(t: Scene): Promise<boolean>;
+}
+
+const SEEDS: readonly PresetName[] = ['sandbox', 'file-time', 'thread-history', 'staleness'];
+const OWN: readonly Door[] = ['library', 'server'];
+const ALL: readonly Door[] = [...OWN, 'proxy', 'hooks'];
+const TOKEN = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+
+const allows = async (answer: Promise<Said>): Promise<boolean> => (await answer).ok;
+
+const ROWS: readonly Row[] = [
+  {
+    setting: 'append: free',
+    allowed: ['default', 'staleness'],
+    doors: OWN,
+    play: (t) => allows(t.insert('unread.txt', 'x\n')),
+  },
+  {
+    setting: 'empty: exempt',
+    allowed: ['default', 'strict', 'staleness'],
+    doors: ALL,
+    play: (t) => allows(t.write('empty.txt', 'x\n')),
+  },
+  {
+    setting: 'matching: safe',
+    allowed: ['default', 'strict'],
+    doors: OWN,
+    play: async (t) => {
+      await t.read('code.txt');
+      return allows(t.edit('code.txt', 'a {\n  b\n}', 'a {\n  c\n}'));
     },
-    ['default', 'strict'],
-  ],
+  },
+  {
+    setting: 'form: keep',
+    allowed: ['default', 'strict'],
+    doors: OWN,
+    play: async (t) => {
+      await t.read('crlf.txt');
+      await t.write('crlf.txt', 'two\n');
+      return t.text('crlf.txt') === 'two\r\n';
+    },
+  },
+  {
+    setting: 'secrets: mask',
+    allowed: ['default', 'strict', 'sandbox'],
+    doors: OWN,
+    play: async (t) => !(await t.read('token.txt')).text.includes(TOKEN),
+  },
+  {
+    // A and C write over what changed, with a note; D after the same call again. B wants another read.
+    setting: 'cure: diff',
+    allowed: ['default', 'strict', 'sandbox', 'thread-history', 'staleness'],
+    doors: ALL,
+    play: async (t) => {
+      await t.read('stale.txt');
+      t.put('stale.txt', 'theirs\n');
+      await t.write('stale.txt', 'mine\n');
+      await t.write('stale.txt', 'mine and theirs\n');
+      return allows(t.write('stale.txt', 'mine and theirs\n'));
+    },
+  },
 ];
 
-describe.each(ROWS)('%s', (_what, call, allowed) => {
+describe.each(ALL)('%s', (door) => {
   it.each(PRESET_NAMES)('%s', async (preset) => {
-    const t = await desk({ preset });
-    await t.put('unread', 'one\n');
-    await t.put('empty', '');
-    await t.put('code', 'x\n    a {\n      b\n    }\n');
-    expect((await call(t)).ok).toBe(allowed.includes(preset));
+    const t = await openScene(door, { preset });
+    t.put('unread.txt', 'one\n');
+    t.put('empty.txt', '');
+    t.put('code.txt', 'x\n    a {\n      b\n    }\n');
+    t.put('crlf.txt', 'one\r\n');
+    t.put('token.txt', `token ${TOKEN}\n`);
+    t.put('stale.txt', 'one\n');
+    const rows = ROWS.filter(({ doors }) => doors.includes(door));
+    const found: [string, boolean][] = [];
+    for (const { setting, play } of rows) found.push([setting, await play(t)]);
+    expect(found).toEqual(rows.map(({ setting, allowed }) => [setting, allowed.includes(preset)]));
   });
 });
 
-describe('a whole write over CRLF', () => {
-  it.each(PRESET_NAMES)('%s', async (preset) => {
-    const t = await desk({ preset });
-    await t.put('a', 'one\r\n');
-    await ok(t.session.read('a'));
-    await ok(t.session.write('a', 'two\n'));
-    expect(t.text('a')).toBe(preset === 'default' || preset === 'strict' ? 'two\r\n' : 'two\n');
-  });
-});
-
-it('after STALE, file-time asks for a new read, which is enough', async () => {
-  const t = await desk({ preset: 'file-time' });
-  await t.put('a', 'one\n');
-  await ok(t.session.read('a'));
-  await t.put('a', 'other\n');
-  expect((await t.session.write('a', 'mine\n')).ok).toBe(false);
-  expect((await t.session.write('a', 'mine too\n')).ok).toBe(false);
-  await ok(t.session.read('a'));
-  await ok(t.session.write('a', 'mine too\n'));
+it('no seed forgets a file because it saw many', () => {
+  expect(SEEDS.map((seed) => PRESETS[seed].maxSightings)).toEqual([0, 0, 0, 0]);
 });

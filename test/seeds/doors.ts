@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
+import { GENERIC } from '../../src/hooks/hosts/generic.ts';
 import type { Policy, PresetName } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { noticeTexts } from '../../src/report/describe-notice.ts';
@@ -15,7 +17,8 @@ import { type Scratch, scratch } from '../support/tree.ts';
 
 /** The ways in which a scene can be played. */
 export const DOORS = ['library', 'server', 'proxy'] as const;
-export type Door = (typeof DOORS)[number];
+/** `hooks`: a program with file tools of its own that asks before and reports after. */
+export type Door = (typeof DOORS)[number] | 'hooks';
 
 const OFFICIAL = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
@@ -132,6 +135,12 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
       return libraryAgent(opened, preset);
     };
   },
+  hooks: async (places, { preset }) => {
+    const around = { env: { LOOKFIRST_HOME: places.home }, platform: process.platform, cwd: places.root };
+    const door = new HookDoor(around, { preset });
+    onTestFinished(() => door.close());
+    return async (session = 'hooked') => hookedAgent(door, places.root, session);
+  },
   server: async (places, { preset, user, dialect = 'lookfirst' }) => {
     const args = ['serve', places.root, '--preset', preset, '--dialect', dialect];
     const served = Served.launch(places, args, {}, user === undefined ? {} : ORDINARY);
@@ -178,6 +187,59 @@ function noticesIn(wording: PresetName): (result: object) => string {
     'notices' in result && Array.isArray(result.notices)
       ? noticeTexts(result.notices, '', { wording }).join('\n')
       : '';
+}
+
+/** A program with its own file tools: it asks before each change, makes it, and reports what it did. */
+function hookedAgent(door: HookDoor, root: string, session: string): Agent {
+  const send = (event: 'before' | 'after', tool: string, call: { input: object; output?: unknown }) => {
+    const { input, output } = call;
+    const payload = {
+      event,
+      action: tool,
+      session,
+      cwd: root,
+      input,
+      ...(output === undefined ? {} : { output }),
+    };
+    const understood = GENERIC.understand(payload);
+    if (understood.kind === 'malformed') return expect.fail(understood.reason);
+    return door.respond({ host: GENERIC, cwd: root, roots: [root], state: {} }, understood);
+  };
+  const change = async (tool: string, input: { readonly path: string }, text: (old: string) => string) => {
+    const asked = await send('before', tool, { input });
+    if (asked.verdict === 'deny') return denied(asked.reason);
+    const path = join(root, input.path);
+    writeFileSync(path, text(existsSync(path) ? readFileSync(path, 'utf8') : ''));
+    const told = await send('after', tool, { input });
+    const context = told.verdict === 'pass' ? (told.context ?? '') : '';
+    return { ok: true, text: `${asked.context ?? ''}${context}`, code: undefined };
+  };
+  const none = (): never => expect.fail('not with hooks');
+  return {
+    read: async (path) => {
+      const output = readFileSync(join(root, path), 'utf8');
+      await send('after', 'read', { input: { path }, output });
+      return { ok: true, text: output, code: undefined };
+    },
+    write: (path, content) => change('write', { path, content } as { path: string }, () => content),
+    edit: (path, from, to) => {
+      const input = { path, old_string: from, new_string: to };
+      return change('edit', input, (old) => old.replace(from, () => to));
+    },
+    insert: none,
+    list: none,
+    search: none,
+    call: none,
+    compacted: async () =>
+      void (await door.respond(
+        { host: GENERIC, cwd: root, roots: [root], state: {} },
+        { kind: 'compacted', session, cwd: root },
+      )),
+  };
+}
+
+function denied(reason: string): Said {
+  return { ok: false, text: reason, code: /\[([A-Z_]+)\]/.exec(reason)?.[1] };
 }
 
 type Call = readonly [tool: string, args: object];

@@ -1,6 +1,7 @@
-import { rmSync, symlinkSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { asRoot, CONTAINER, startContainer } from '../support/container.ts';
 import { desk, ok } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
@@ -122,6 +123,28 @@ describe('000 Read tracker', () => {
       expect.arrayContaining(['Read', 'Write', 'Edit', 'Bash']),
     );
   });
+
+  it.skipIf(CONTAINER === 'none' && process.env['CI'] !== 'true')(
+    `0.15 Lifetime: one container per agent session, as an ordinary user on a mounted workspace (${CONTAINER})`,
+    async () => {
+      const places = scratch();
+      writeFileSync(join(places.root, 'a.txt'), 'one\n');
+      const first = await startContainer(places);
+      const content = 'two\n';
+      expect((await first.call('write_file', { path: 'a.txt', content })).outcome['code']).toBe('NOT_READ');
+      await first.call('read_file', { path: 'a.txt' });
+      const second = await startContainer(places);
+      expect((await second.call('write_file', { path: 'a.txt', content })).outcome['code']).toBe('NOT_READ');
+      expect((await first.call('write_file', { path: 'a.txt', content })).text).toContain('wrote 4 bytes');
+      expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('two\n');
+      const outside = await first.call('read_file', { path: '/etc/passwd' });
+      expect(outside.outcome['code']).toBe('OUTSIDE_WORKSPACE');
+      expect(asRoot(places)).toMatchObject({
+        status: 64,
+        stderr: expect.stringContaining('must not run as root'),
+      });
+    },
+  );
 
   through('0.16 Not security: a file that was deleted is a new one', A, async (t) => {
     t.put('a.txt', 'one\n');

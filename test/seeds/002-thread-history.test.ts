@@ -1,9 +1,11 @@
-import { symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HistoryIndex } from '../../src/index.ts';
+import { openSession } from '../../src/session/open-session.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 type Options = ConstructorParameters<typeof HistoryIndex>[0];
@@ -152,6 +154,17 @@ describe('002 Read-before-write from thread history', () => {
     expect(schemas).not.toMatch(/force|bypass|skip/i);
     const forced = await served.call('file_write', { path: 'a.txt', content: 'x', force: true });
     expect(forced.outcome['code']).toBe('INVALID_ARGUMENT');
+  });
+
+  it('2.12 ToolContext: workingDirectory, toolTempDir and the agent of a call', async () => {
+    const places = scratch();
+    mkdirSync(join(places.root, 'deep'));
+    const session = await openSession({ roots: [places.root], home: places.home, cwd: 'deep' });
+    onTestFinished(() => session.close());
+    await ok(session.write('a.txt', 'one\n'));
+    expect(readFileSync(join(places.root, 'deep/a.txt'), 'utf8')).toBe('one\n');
+    // toolTempDir: the whole output of a command stays in the state folder; test/session/run.test.ts reads it back.
+    await refusal(session.read('lookfirst-output:none'), 'NOT_FOUND');
   });
 
   it('2.14 Future 1: an index of reads, fed as events come', () => {

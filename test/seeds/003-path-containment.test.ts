@@ -92,6 +92,16 @@ describe('003 Path containment', () => {
     },
   );
 
+  it('3.7 ReadTracker: MarkRead and HasBeenRead, by canonical paths', async () => {
+    const t = await desk({ preset: 'sandbox' });
+    await t.put('real.txt', 'one\n');
+    symlinkSync('real.txt', join(t.root, 'link.txt'));
+    expect(await t.session.hasBeenRead('real.txt')).toBe(false);
+    await ok(t.session.markRead('link.txt'));
+    expect(await t.session.hasBeenRead('real.txt')).toBe(true);
+    await ok(t.session.write('real.txt', 'two\n'));
+  });
+
   through('3.8 Not covered: what a policy protects is refused all the same', A, async (t) => {
     t.put('.git/config', '[core]\n');
     await refused(t.write('.git/hooks/pre-commit', 'x'), 'PROTECTED');

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
-import { chmodSync, rmSync, utimesSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { detectCurlyQuotes, hasSuspiciousUnicode, straightenQuotes } from '../../src/index.ts';
+import { PRESET_NAMES } from '../../src/model/policy.ts';
 import { desk, ok } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
@@ -10,6 +12,33 @@ import { allowed, openScene, refused, type SceneOptions, through } from './doors
 /** Document 004 (system D): warns of changed files, straightens quotes in code. Numbers are rows of the audit. */
 describe('004 Staleness and quotes', () => {
   const D: SceneOptions = { preset: 'staleness' };
+
+  it('4.1 Read (RecordRead): time, SHA-256, size and moment of the read', async () => {
+    const t = await desk({ preset: 'staleness' });
+    await t.put('a.txt', 'one\n');
+    utimesSync(join(t.root, 'a.txt'), 1000, 1000);
+    await ok(t.session.read('a.txt'));
+    const { seen } = await ok(t.session.checkStaleness('a.txt'));
+    const sha256 = hash('sha256', 'one\n', 'hex');
+    expect(seen).toEqual({ sha256, size: 4, mtimeMs: 1_000_000, at: expect.any(Number) });
+  });
+
+  it('4.2 Verification (CheckStaleness): the answer, its reason, and both states', async () => {
+    const t = await desk({ preset: 'staleness' });
+    const check = async () => await ok(t.session.checkStaleness('a.txt'));
+    expect(await check()).toMatchObject({ stale: false });
+    await t.put('a.txt', 'one\n');
+    expect(await check(), 'never read').toMatchObject({
+      stale: false,
+      reason: expect.stringContaining('not'),
+    });
+    await ok(t.session.read('a.txt'));
+    expect(await check()).toMatchObject({ stale: false });
+    await t.put('a.txt', 'by hand\n');
+    expect(await check()).toMatchObject({ stale: true, seen: { size: 4 }, now: { size: 8 } });
+    rmSync(join(t.root, 'a.txt'));
+    expect(await check()).toMatchObject({ stale: true, reason: expect.stringContaining('deleted') });
+  });
 
   through('4.3 Covered scenarios: unmodified and touched files are not stale', D, async (t) => {
     t.put('a.txt', 'one\n');
@@ -99,6 +128,17 @@ describe('004 Staleness and quotes', () => {
       await allowed(t.write(name, QUOTES));
       expect([name, t.text(name)]).toEqual([name, QUOTES]);
     }
+  });
+
+  it('4.18 Quote normalization: the functions', () => {
+    expect(straightenQuotes(QUOTES)).toBe(STRAIGHT);
+    expect(detectCurlyQuotes(QUOTES)).toMatchObject({ count: 8 });
+    expect(['plain', 'a\u2014b'].map(hasSuspiciousUnicode)).toEqual([false, true]);
+  });
+
+  it('4.19 Docs: each preset says what it does and from which document', () => {
+    const text = readFileSync(new URL('../../docs/presets.md', import.meta.url), 'utf8');
+    for (const preset of PRESET_NAMES) expect(text).toContain(`## \`${preset}\``);
   });
 
   through(

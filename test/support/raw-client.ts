@@ -21,12 +21,13 @@ export class RawClient {
   #errors = '';
   #id = 0;
 
-  /** Default: this process's own environment and folder. */
+  /** Default: Node, this process's own environment and folder. */
   constructor(
     args: readonly string[],
-    options: { env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number } = {},
+    options: { program?: string; env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number } = {},
   ) {
-    this.child = spawn(process.execPath, [...args], { ...options, stdio: 'pipe' });
+    const { program = process.execPath, ...rest } = options;
+    this.child = spawn(program, [...args], { ...rest, stdio: 'pipe' });
     this.#exit = once(this.child, 'close');
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
     this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {

@@ -30,6 +30,11 @@ export class Served {
     return served;
   }
 
+  /** A server that another program starts. */
+  static through(program: string, args: readonly string[]): Served {
+    return new Served(new RawClient(args, { program }));
+  }
+
   /** Starts the program with any arguments. */
   static launch(
     places: Scratch,

@@ -3,6 +3,7 @@ import type { Action, Refusal } from '../model/verdict.ts';
 import {
   ANYTHING,
   CONTENT,
+  type Field,
   type Fields,
   FLAG,
   fieldsOf,
@@ -25,6 +26,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   mkdir: 'mkdir',
 };
 
+const MODE: Field = { is: isMode, must: 'permission bits, from 0 to 0o777' };
 /** Paths are checked where they are resolved. */
 const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
 const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
@@ -35,10 +37,17 @@ const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
       expectedRevision: TEXT,
       makeParents: FLAG,
       overwrite: FLAG,
-      mode: { is: isMode, must: 'permission bits, from 0 to 0o777' },
+      mode: MODE,
       seen: { is: isCoverage, must: 'a coverage' },
     }),
-    edit: fieldsOf({ ...AT_A_PATH, edits: required(LIST), expectedRevision: TEXT, withDiff: FLAG }),
+    edit: fieldsOf({
+      ...AT_A_PATH,
+      edits: required(LIST),
+      expectedRevision: TEXT,
+      withDiff: FLAG,
+      moveTo: ANYTHING,
+      executable: FLAG,
+    }),
     insert: fieldsOf({
       ...AT_A_PATH,
       content: required(TEXT),

@@ -19,6 +19,7 @@ import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
 import { prepare, prepareAll } from './prepare.ts';
+import { isRelocation, trafficOf } from './prepare-relocation.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
@@ -88,8 +89,11 @@ export class Gate {
     if (!keys.ok) return this.#refuse(keys.refusal);
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
+    const traffic = trafficOf(this.#world, intent.changes);
     for (const change of intent.changes) {
-      const outcome = await vetOne(this.#world, this.#ledger, change);
+      const outcome = isRelocation(this.#world, change, traffic)
+        ? await vetInFull(this.#world, this.#ledger, change, intent.changes)
+        : await vetOne(this.#world, this.#ledger, change);
       if (outcome.ok) notices.push(...outcome.notices);
       else refusals.push((await this.#refuse(outcome.refusal, evidenceIn(outcome))).refusal);
     }
@@ -366,14 +370,19 @@ function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vet
 }
 
 /** Whether nothing in the text could speak against writing it, nor in what the caller asks for. */
-function isPlain({ content, expectedRevision, makeParents }: WriteIntent): boolean {
-  if (expectedRevision !== undefined || makeParents === false) return false;
+function isPlain({ content, expectedRevision, makeParents, overwrite }: WriteIntent): boolean {
+  if (expectedRevision !== undefined || makeParents === false || overwrite === false) return false;
   if (typeof content !== 'string') return true;
   return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
 }
 
-async function vetInFull(world: World, ledger: Ledger, change: FileIntent): Promise<Vetted> {
-  const prepared = await prepare(world, ledger, change);
+async function vetInFull(
+  world: World,
+  ledger: Ledger,
+  change: FileIntent,
+  batch: readonly FileIntent[] = [change],
+): Promise<Vetted> {
+  const prepared = await prepare(world, ledger, change, batch);
   if (!prepared.ok) return prepared;
   prepared.step.close();
   return { ok: true, notices: prepared.step.notices ?? [] };

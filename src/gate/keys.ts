@@ -1,6 +1,7 @@
 import type { FileIntent } from '../model/intent.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { routeOf } from './prepare-relocation.ts';
 import type { World } from './world.ts';
 
 /**
@@ -10,22 +11,23 @@ import type { World } from './world.ts';
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
-  if (only !== undefined && changes.length === 1 && only.kind !== 'move') {
+  if (only !== undefined && changes.length === 1 && only.kind !== 'move' && routeOf(only) === undefined) {
     // Nearly always the name says it all. Whatever a link or a missing folder adds is asked for once it is known.
     const key = world.workspace.keyOf(only.path);
     return { ok: true, keys: key === undefined ? [] : [key] };
   }
   const touched = changes.flatMap((change) =>
-    pathsOf(change).flatMap((path) => {
+    pathsOf(change).flatMap((path, index) => {
       const found = keyOf(world, path, change);
-      return found === undefined ? [] : [{ ...found, path, change }];
+      return found === undefined ? [] : [{ ...found, path, change, role: roleOf(change, index) }];
     }),
   );
   if (changes.length > 1) {
-    const keys = new Set<string>();
+    const roles = new Map<string, Role[]>();
     for (const each of touched) {
-      if (keys.has(each.key)) return refused(twice(each, TWICE));
-      keys.add(each.key);
+      const known = roles.get(each.key) ?? [];
+      if (!maySharePlace(known, each.role)) return refused(twice(each, TWICE));
+      roles.set(each.key, [...known, each.role]);
     }
     const inside = insideAnother(touched);
     if (inside !== undefined) return refused(inside);
@@ -35,6 +37,20 @@ export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ 
 
 function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly string[] {
   return folder === undefined ? [key] : [key, folder];
+}
+
+/** What a change does at a path: the file leaves it, another comes, or it changes in its place. */
+type Role = 'leaves' | 'comes' | 'changes';
+
+function roleOf(change: FileIntent, index: number): Role {
+  if (routeOf(change) === undefined) return 'changes';
+  return index === 0 ? 'leaves' : 'comes';
+}
+
+/** One file may come to where another one leaves. */
+function maySharePlace(known: readonly Role[], role: Role): boolean {
+  if (known.length === 0) return true;
+  return known.length === 1 && role !== 'changes' && !known.includes('changes') && !known.includes(role);
 }
 
 interface Touched {
@@ -70,12 +86,14 @@ const INSIDE: Readonly<Record<Exclude<FileIntent['kind'], 'mkdir'>, string>> = {
 };
 
 export function pathsOf(change: FileIntent): readonly string[] {
-  return change.kind === 'move' ? [change.source, change.destination] : [change.path];
+  const route = routeOf(change);
+  if (route !== undefined) return [route.from, route.to];
+  return 'path' in change ? [change.path] : [];
 }
 
 /** A link that is deleted or moved is locked under its own name, one that is written through under its target's. */
 function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'key' | 'folder'> | undefined {
-  const links = change.kind === 'delete' || change.kind === 'move' ? 'parents' : 'all';
+  const links = change.kind === 'delete' || routeOf(change) !== undefined ? 'parents' : 'all';
   const outcome = world.workspace.locate(path, 'status', links);
   if (!outcome.ok) return undefined;
   outcome.located.place.dir.close();

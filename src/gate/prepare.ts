@@ -8,6 +8,7 @@ import { pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
+import { isRelocation, prepareRelocation, type Traffic, trafficOf } from './prepare-relocation.ts';
 import { prepareWrite } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
@@ -30,27 +31,42 @@ export function prepareAll(
   ledger: Ledger,
   changes: readonly FileIntent[],
 ): Promise<Prepared[]> {
-  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, change);
+  const traffic = trafficOf(world, changes);
+  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, { change, traffic });
   return prepareWithSiblings(world, ledger, { changes, judge });
 }
 
 /** The same for one change. */
-export async function prepare(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
-  const [prepared] = await prepareAll(world, ledger, [change]);
-  return prepared ?? prepareOnce(world, ledger, change);
+export async function prepare(
+  world: World,
+  ledger: Ledger,
+  change: FileIntent,
+  batch: readonly FileIntent[] = [change],
+): Promise<Prepared> {
+  const traffic = trafficOf(world, batch);
+  const judge = (one: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, { change: one, traffic });
+  const [prepared] = await prepareWithSiblings(world, ledger, { changes: [change], judge });
+  return prepared ?? judge(change);
 }
 
 /**
  * What the system does not let us look at (a folder without read permission in a tree, say) is UNVERIFIABLE: nothing was
  * changed yet.
  */
-async function prepareOnce(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
+async function prepareOnce(
+  world: World,
+  ledger: Ledger,
+  { change, traffic }: { readonly change: FileIntent; readonly traffic: Traffic },
+): Promise<Prepared> {
   if (world.policy.readOnly)
     return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
   try {
     return await judgeGranted(world, ledger, {
       change,
-      judge: (under) => prepareAs(under, ledger, change),
+      judge: (under) =>
+        isRelocation(under, change, traffic)
+          ? prepareRelocation(under, ledger, { change, traffic })
+          : prepareAs(under, ledger, change),
     });
   } catch (error) {
     const errno = errnoOf(error);

@@ -13,6 +13,8 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** The file's bytes afterwards, if it writes one file. */
   readonly bytes?: Uint8Array;
+  /** What the session will have seen of them. */
+  readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** What its caller is told already now; part of the result, too. */
   readonly notices?: readonly Notice[];
   /** What it will do to a text, with a bounded diff, for dry runs. */

@@ -69,6 +69,7 @@ export function writeStep(world: World, change: NewBytes): Step {
     path,
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     bytes: change.bytes,
+    seen: change.sighting,
     notices: change.notices,
     preview: () => ({
       ...change.more,

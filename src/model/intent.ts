@@ -14,6 +14,8 @@ export interface Edit {
     | {
         /** It is at the end of the file. */
         readonly atEnd?: boolean | undefined;
+        /** It is at the end of the file, and its last new line gets no ending. */
+        readonly unended?: boolean | undefined;
         /** It begins at this line, counted from 1. */
         readonly near?: number | undefined;
         /** It comes after the first line that holds this text. */
@@ -46,6 +48,10 @@ export type FileIntent =
       readonly edits: readonly Edit[];
       readonly expectedRevision?: string | undefined;
       readonly withDiff?: boolean | undefined;
+      /** Where the file goes, in the same step. A file that is there is overwritten as by a move. */
+      readonly moveTo?: string | undefined;
+      /** Whether the file can be run afterwards; default: as before. */
+      readonly executable?: boolean | undefined;
     }
   | {
       readonly kind: 'insert';

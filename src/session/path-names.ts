@@ -97,7 +97,7 @@ function withoutSlash(path: string): string {
 }
 
 /** The members of results and refusals that are a path, a list of paths, or hold such members. */
-const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'absolute']);
+const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo', 'absolute']);
 const LISTS: ReadonlySet<string> = new Set(['paths', 'merged', 'leftOut', 'droppedBits', 'scratch']);
 const HOLDERS: ReadonlySet<string> = new Set([
   'refusal',

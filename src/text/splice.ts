@@ -127,7 +127,8 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
 function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failure {
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
-  const spans = edit.lines?.atEnd === true ? whole.filter(({ end }) => end === text.length) : whole;
+  const atEnd = edit.lines?.atEnd === true || edit.lines?.unended === true;
+  const spans = atEnd ? whole.filter(({ end }) => end === text.length) : whole;
   if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
   if (spans.length === 0) return { kind: 'no-match' };
   const chosen = spans.length === 1 ? spans : spans.filter((span) => isAtHunk(text, span, edit.lines));
@@ -187,10 +188,19 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | 
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
   const found = findAnchor(text, oldString, { loosest: 'line-endings' });
-  const spans = found?.spans.filter((span) => span.end === text.length) ?? [];
+  const isPlace = (span: Span): boolean =>
+    span.end === text.length && (edit.lines === undefined || isWholeLines(text, span));
+  const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
-  const newString = edit.newString.replace(/\r?\n$/, '');
+  const unended = edit.newString.replace(/\r?\n$/, '');
+  // A hunk that changes the last line gives it an ending, as the programs do that models learnt patches from.
+  const newString =
+    edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1);
 }
 
 function fillEmpty(text: string, edit: Edit): Step | Failure {

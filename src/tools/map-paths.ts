@@ -2,7 +2,7 @@ import type { Call } from '../dialect/tool.ts';
 import type { FileIntent } from '../model/intent.ts';
 
 /** The members of operations and intents that are paths. */
-const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination']);
+const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo']);
 
 /** A call with every path that its arguments named replaced. */
 export function withPaths(call: Call, map: (path: string) => string): Call {

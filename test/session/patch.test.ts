@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -86,6 +86,121 @@ describe('a V4A patch', () => {
   ] as const)('is INVALID_ARGUMENT with %s', async (_what, patch) => {
     const t = await open();
     await refusal(t.session.patch(patch), 'INVALID_ARGUMENT');
+  });
+});
+
+describe('a patch that moves', () => {
+  it.each([
+    ['V4A', v4a('*** Update File: a.txt', '*** Move to: d/e.txt', '@@', '-two', '+TWO')],
+    [
+      'unified',
+      unified(
+        'diff --git a/a.txt b/d/e.txt',
+        'similarity index 60%',
+        'rename from a.txt',
+        'rename to d/e.txt',
+        '--- a/a.txt',
+        '+++ b/d/e.txt',
+        '@@ -1,3 +1,3 @@',
+        ' one',
+        '-two',
+        '+TWO',
+        ' three',
+      ),
+    ],
+  ])('updates in the same step: %s', async (_format, patch) => {
+    const t = await open();
+    await ok(t.session.patch(patch));
+    expect(t.text('d/e.txt')).toBe('one\nTWO\nthree\n');
+    expect(existsSync(join(t.root, 'a.txt'))).toBe(false);
+    await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('may swap two files', async () => {
+    const t = await open();
+    const swap = [
+      '*** Update File: a.txt',
+      '*** Move to: b.txt',
+      '*** Update File: b.txt',
+      '*** Move to: a.txt',
+    ];
+    await ok(t.session.patch(v4a(...swap)));
+    expect(t.text('b.txt')).toBe('one\ntwo\nthree\n');
+    expect(t.text('a.txt')).toBe('x\ny\nx\ny\n');
+  });
+});
+
+describe('the executable bit', () => {
+  const mode = (t: Desk, name: string) => statSync(join(t.root, name)).mode & 0o777;
+
+  it('is applied by unified diffs, to new and to existing files', async () => {
+    const t = await open();
+    chmodSync(join(t.root, 'b.txt'), 0o640);
+    await ok(t.session.patch(unified('diff --git a/b.txt b/b.txt', 'old mode 100644', 'new mode 100755')));
+    expect(mode(t, 'b.txt')).toBe(0o750);
+    expect(t.text('b.txt')).toBe('x\ny\nx\ny\n');
+    const created = ['new file mode 100755', '--- /dev/null', '+++ b/run.sh', '@@ -0,0 +1 @@', '+#!/bin/sh'];
+    await ok(t.session.patch(unified('diff --git a/run.sh b/run.sh', ...created)));
+    expect(mode(t, 'run.sh') & 0o100).toBe(0o100);
+    const edited = [
+      'old mode 100644',
+      'new mode 100755',
+      '--- a/a.txt',
+      '+++ b/a.txt',
+      '@@ -2 +2 @@',
+      '-two',
+      '+2',
+    ];
+    await ok(t.session.patch(unified('diff --git a/a.txt b/a.txt', ...edited)));
+    expect(mode(t, 'a.txt') & 0o111).toBe(0o111);
+    expect(t.text('a.txt')).toBe('one\n2\nthree\n');
+    await ok(t.session.undo({}));
+    expect(mode(t, 'a.txt') & 0o111).toBe(0);
+    expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
+    await refusal(
+      t.session.patch(unified('diff --git a/a.txt b/a.txt', 'old mode 100644', 'new mode 100777')),
+      'INVALID_ARGUMENT',
+    );
+  });
+});
+
+describe('a last line without a newline', () => {
+  it.each([
+    ['changed', ['@@', ' one', '-two', '+TWO'], 'one\nTWO\n'],
+    ['kept', ['@@', '-one', '+ONE', ' two'], 'ONE\ntwo'],
+    ['followed by a new one', ['@@', ' two', '+three'], 'one\ntwo\nthree\n'],
+  ])('of a V4A patch, %s', async (_what, hunk, expected) => {
+    const t = await desk();
+    await t.put('a.txt', 'one\ntwo');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.patch(v4a('*** Update File: a.txt', ...hunk)));
+    expect(t.text('a.txt')).toBe(expected);
+  });
+});
+
+describe('the row about a missing newline', () => {
+  const NONE = '\\ No newline at end of file';
+  it.each([
+    ['kept without', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO', NONE], 'one\nTWO'],
+    ['added', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO'], 'one\nTWO\n'],
+    ['removed', 'one\ntwo\n', ['@@ -1,2 +1,2 @@', ' one', '-two', '+two', NONE], 'one\ntwo'],
+    ['in unchanged lines', 'one\ntwo', ['@@ -1,2 +1,2 @@', '-one', '+ONE', ' two', NONE], 'ONE\ntwo'],
+  ])('decides about the end of the file: %s', async (_what, before, hunk, after) => {
+    const t = await desk();
+    await t.put('a.txt', before);
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.patch(unified('--- a/a.txt', '+++ b/a.txt', ...hunk)));
+    expect(t.text('a.txt')).toBe(after);
+    await ok(t.session.patch(unified('--- /dev/null', '+++ b/n.txt', '@@ -0,0 +1 @@', '+n', NONE)));
+    expect(t.text('n.txt')).toBe('n');
+  });
+
+  it('does not let part of a last line match', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'about');
+    await ok(t.session.read('a.txt'));
+    await refusal(t.session.patch(v4a('*** Update File: a.txt', '@@', '-out', '+in')), 'NO_MATCH');
   });
 });
 

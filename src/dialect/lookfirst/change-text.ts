@@ -85,8 +85,10 @@ function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
   if (intent?.kind === 'move') return `moved ${pathText(intent.source)} to ${pathText(intent.destination)}`;
   if (intent?.kind === 'delete') return `deleted ${path}`;
   if (!result.changed) return `unchanged ${path}${revision}`;
-  if (intent?.kind === 'edit' && result.replaced !== undefined)
-    return `replaced ${result.replaced} occurrence(s) in ${path}${revision}`;
+  if (intent?.kind === 'edit' && result.replaced !== undefined) {
+    const moved = intent.moveTo === undefined ? '' : `, moved from ${pathText(intent.path)}`;
+    return `replaced ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
+  }
   return `${result.created ? 'created' : 'changed'} ${path}${revision}`;
 }
 

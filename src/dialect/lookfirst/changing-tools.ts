@@ -107,7 +107,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     name: 'apply_changes',
     title: 'Change several files',
     description:
-      'Make several changes, all or none: each names a path and exactly one of content (whole file), edits, delete, or move_to. ' +
+      'Make several changes, all or none: each names a path and one of content (whole file), edits, delete, or move_to; edits and move_to go together. ' +
       'The same rules hold as for the single tools. One undo_change takes all of them back.',
     inputSchema: {
       type: 'object',
@@ -244,10 +244,11 @@ export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Probl
 function intentOf(change: AskedChange): FileIntent | string {
   const { path, content, edits, delete: remove, move_to: destination } = change;
   if (remove === false) return 'has "delete": false, which asks for nothing';
-  const asked = [content, edits, remove, destination].filter((member) => member !== undefined).length;
+  const whole = [content, edits, remove].filter((member) => member !== undefined).length;
+  const asked = whole + (destination === undefined || (edits !== undefined && whole === 1) ? 0 : 1);
   if (asked !== 1) return `needs exactly one of content, edits, delete and move_to, not ${asked}`;
   if (content !== undefined) return { kind: 'write', path, content };
-  if (destination !== undefined) return { kind: 'move', source: path, destination };
+  if (destination !== undefined && edits === undefined) return { kind: 'move', source: path, destination };
   if (edits === undefined) return { kind: 'delete', path };
   return {
     kind: 'edit',
@@ -257,5 +258,6 @@ function intentOf(change: AskedChange): FileIntent | string {
       newString: edit.new_string,
       ...given({ replaceAll: edit.replace_all }),
     })),
+    ...given({ moveTo: destination }),
   };
 }

@@ -18,7 +18,8 @@ export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['line
       .filter(({ sign }) => sign !== left)
       .map((line) => `${line.text}\n`)
       .join('');
-  return { oldString: text('+'), newString: text('-'), lines: place };
+  const added = text('-');
+  return { oldString: text('+'), newString: place.unended ? added.replace(/\n$/, '') : added, lines: place };
 }
 
 /** The added lines as the content of a file. */
@@ -31,13 +32,15 @@ export function contentOf(lines: readonly HunkLine[]): string {
 
 /** The first path that a patch names twice. */
 export function namedTwice(changes: readonly FileIntent[]): string | undefined {
-  const seen = new Set<string>();
-  for (const change of changes) {
-    const paths = change.kind === 'move' ? [change.source, change.destination] : [change.path];
-    for (const path of paths) {
-      if (seen.has(path)) return path;
-      seen.add(path);
-    }
-  }
-  return undefined;
+  // A file may move to the place that another one leaves.
+  const named = changes.map((change) => (change.kind === 'move' ? change.source : change.path));
+  const reached = changes.flatMap((change) => {
+    if (change.kind === 'move') return [change.destination];
+    return change.kind === 'edit' && change.moveTo !== undefined ? [change.moveTo] : [];
+  });
+  return repeated(named) ?? repeated(reached);
+}
+
+function repeated(paths: readonly string[]): string | undefined {
+  return paths.find((path, index) => paths.indexOf(path) !== index);
 }

@@ -1,4 +1,4 @@
-import type { FileIntent } from '../../model/intent.ts';
+import type { Edit, FileIntent } from '../../model/intent.ts';
 import { contentOf, editOf, type HunkLine, namedTwice, type ParsedPatch } from './hunk.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
@@ -9,7 +9,7 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
   [/^@@@ /, 'a combined diff'],
   [/^(?:new|deleted) file mode 120000|^(?:old|new) mode 120000/, 'a symbolic link'],
   [/^(?:new|deleted) file mode 160000/, 'a submodule'],
-  [/^(?:old|new) mode /, 'a change of permissions'],
+  [/^(?:old|new|new file) mode (?!100(?:644|755)$)/, 'such a change of permissions'],
 ];
 
 /** Reads a unified diff, as `git diff` and `diff -u` write it. Wrong counts are mistakes, and nothing is done then. */
@@ -33,9 +33,15 @@ interface Hunk {
   readonly lines: HunkLine[];
   oldLeft: number;
   newLeft: number;
+  /** The file ends with its last new line, without a newline. */
+  unended: boolean;
 }
 
 interface PatchedFile {
+  /** As the `diff --git` row names it. */
+  readonly git: string | undefined;
+  /** The mode afterwards, as git writes it. */
+  mode?: string;
   before: string | undefined;
   after: string | undefined;
   renamed: { from?: string; to?: string };
@@ -55,12 +61,14 @@ function filesOf(lines: readonly string[]): PatchedFile[] | string {
 function takeLine(files: PatchedFile[], line: string): string | undefined {
   const hunk = files.at(-1)?.hunks.at(-1);
   if (hunk !== undefined && (hunk.oldLeft > 0 || hunk.newLeft > 0)) return takeHunkLine(hunk, line);
-  if (line === NO_NEWLINE || line === '') return undefined;
+  if (line === NO_NEWLINE) return void markUnended(hunk);
+  if (line === '') return undefined;
   const unsupported = UNSUPPORTED.find(([pattern]) => pattern.test(line));
   if (unsupported !== undefined) return `${unsupported[1]} is not supported`;
-  if (line.startsWith('diff --git '))
-    files.push({ before: undefined, after: undefined, renamed: {}, hunks: [] });
-  else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
+  if (line.startsWith('diff --git ')) {
+    const [, git] = /^diff --git a\/(.+) b\/\1$/.exec(line) ?? [];
+    files.push({ git, before: undefined, after: undefined, renamed: {}, hunks: [] });
+  } else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
   else return takeHeader(files.at(-1), line);
   return undefined;
 }
@@ -69,11 +77,12 @@ function takeLine(files: PatchedFile[], line: string): string | undefined {
 function beginFile(files: PatchedFile[], before: string): void {
   const last = files.at(-1);
   if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;
-  else files.push({ before, after: undefined, renamed: {}, hunks: [] });
+  else files.push({ git: undefined, before, after: undefined, renamed: {}, hunks: [] });
 }
 
 function takeHeader(file: PatchedFile | undefined, line: string): string | undefined {
   if (line.startsWith('+++ ') && file !== undefined) file.after = nameOf(line.slice(4), 'b/');
+  else if (/^new (?:file )?mode /.test(line) && file !== undefined) file.mode = line.slice(-3);
   else if (line.startsWith('rename from ') && file !== undefined) file.renamed.from = line.slice(12);
   else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = line.slice(10);
   else if (line.startsWith('@@')) return takeHunk(file, line);
@@ -86,12 +95,18 @@ function takeHunk(file: PatchedFile | undefined, line: string): string | undefin
   const [, from, oldCount = '1', , newCount = '1'] = HUNK.exec(line) ?? [];
   if (from === undefined) return `not the head of a hunk: ${line.slice(0, 80)}`;
   if (file?.after === undefined || file.before === undefined) return 'a hunk stands before any file';
-  file.hunks.push({ from: Number(from), lines: [], oldLeft: Number(oldCount), newLeft: Number(newCount) });
+  file.hunks.push({
+    from: Number(from),
+    lines: [],
+    oldLeft: Number(oldCount),
+    newLeft: Number(newCount),
+    unended: false,
+  });
   return undefined;
 }
 
 function takeHunkLine(hunk: Hunk, line: string): string | undefined {
-  if (line === NO_NEWLINE) return undefined;
+  if (line === NO_NEWLINE) return void markUnended(hunk);
   if (/^[-+]Subproject commit /.test(line)) return 'a submodule is not supported';
   const sign = line === '' ? ' ' : line[0];
   if (sign !== ' ' && sign !== '-' && sign !== '+') return 'a hunk has fewer lines than it says';
@@ -102,27 +117,63 @@ function takeHunkLine(hunk: Hunk, line: string): string | undefined {
   return undefined;
 }
 
+/** The row is about the line before it; what a removed line ended with does not matter. */
+function markUnended(hunk: Hunk | undefined): void {
+  if (hunk !== undefined && hunk.lines.at(-1)?.sign !== '-') hunk.unended = true;
+}
+
 /** A name without the time that `diff` writes after a tab, and without git's prefix. */
 function nameOf(text: string, prefix: string): string {
   const name = text.split('\t', 1)[0] ?? '';
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-function changeOf({ before, after, renamed, hunks }: PatchedFile): FileIntent | string {
-  const { from, to } = renamed;
-  if (from !== undefined && to !== undefined)
-    return hunks.length === 0
-      ? { kind: 'move', source: from, destination: to }
-      : `${from}: an update and a move of one file go into two patches`;
+/** Git's executable bit; files that a patch does not speak of keep theirs. */
+function executableOf({ mode }: PatchedFile): { readonly executable?: boolean } {
+  return mode === undefined ? {} : { executable: mode === '755' };
+}
+
+function renameOf(file: PatchedFile, from: string, to: string): FileIntent | string {
+  if (file.hunks.length === 0 && file.mode === undefined)
+    return { kind: 'move', source: from, destination: to };
+  const edits = editsOf(file, to);
+  return typeof edits === 'string'
+    ? edits
+    : { kind: 'edit', path: from, edits, moveTo: to, ...executableOf(file) };
+}
+
+function changeOf(file: PatchedFile): FileIntent | string {
+  const { from, to } = file.renamed;
+  if (from !== undefined && to !== undefined) return renameOf(file, from, to);
+  const { before, after, hunks } = file;
+  if (before === undefined && file.git !== undefined && file.mode !== undefined)
+    return { kind: 'edit', path: file.git, edits: [], ...executableOf(file) };
   if (before === undefined || after === undefined) return 'a file without --- and +++ rows';
   if (after === '/dev/null') return { kind: 'delete', path: before };
   const lines = hunks.flatMap((hunk) => hunk.lines);
-  if (before === '/dev/null') return { kind: 'write', path: after, content: contentOf(lines) };
+  if (before === '/dev/null') {
+    const mode = file.mode === '755' ? { mode: 0o755 } : {};
+    const unended = hunks.at(-1)?.unended === true;
+    return {
+      kind: 'write',
+      path: after,
+      content: unended ? contentOf(lines).replace(/\n$/, '') : contentOf(lines),
+      ...mode,
+    };
+  }
   if (before !== after) return `${before} and ${after} are two names: a rename needs its "rename from" rows`;
   if (hunks.length === 0) return `${after}: no hunk`;
-  const edits = hunks.map((hunk) => editOf(hunk.lines, { near: Math.max(1, hunk.from) }));
-  if (edits.some(({ oldString }) => oldString === '')) return `${after}: a hunk needs lines around it`;
-  return { kind: 'edit', path: after, edits };
+  const edits = editsOf(file, after);
+  return typeof edits === 'string' ? edits : { kind: 'edit', path: after, edits, ...executableOf(file) };
+}
+
+function placeOf({ from, unended }: Hunk): NonNullable<Edit['lines']> {
+  return { near: Math.max(1, from), ...(unended ? { unended } : {}) };
+}
+
+function editsOf({ hunks }: PatchedFile, path: string): Edit[] | string {
+  const edits = hunks.map((hunk) => editOf(hunk.lines, placeOf(hunk)));
+  return edits.some(({ oldString }) => oldString === '') ? `${path}: a hunk needs lines around it` : edits;
 }
 
 function wrong(reason: string): ParsedPatch {

@@ -59,19 +59,20 @@ function changeOf({ kind, path, lines }: Section): FileIntent | string {
 function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   const [, destination] = MOVE.exec(lines[0] ?? '') ?? [];
   const body = destination === undefined ? lines : lines.slice(1);
-  if (destination !== undefined)
-    return body.length === 0
-      ? { kind: 'move', source: path, destination: destination.trim() }
-      : 'an update and a move of one file go into two patches';
+  if (destination !== undefined && body.length === 0)
+    return { kind: 'move', source: path, destination: destination.trim() };
+  const moveTo = destination === undefined ? {} : { moveTo: destination.trim() };
   const hunks = hunksOf(body);
   if (typeof hunks === 'string') return hunks;
   if (hunks.length === 0) return 'an update needs a hunk';
   const [only] = hunks;
   if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
-    return { kind: 'insert', path, content: contentOf(only.lines) };
+    return destination === undefined
+      ? { kind: 'insert', path, content: contentOf(only.lines) }
+      : 'a hunk of added lines only does not go together with a move';
   if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
     return 'a hunk of added lines only appends, and stands alone';
-  return { kind: 'edit', path, edits: hunks.map(asEdit) };
+  return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }
 
 interface Hunk {

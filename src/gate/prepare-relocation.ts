@@ -1,0 +1,326 @@
+import { fingerprintOf } from '../disk/hash.ts';
+import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { modeOf } from '../disk/stats.ts';
+import { judge } from '../judge/judge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { movedSightings } from '../ledger/moved-sightings.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { FileIntent } from '../model/intent.ts';
+import type { ResolvedPath } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import { type Sighting, showsAll } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { cure } from './cure.ts';
+import { look, type View } from './look.ts';
+import { prepareText } from './prepare-edit.ts';
+import { unverifiable } from './prepare-write.ts';
+import { no, type Prepared } from './prepared.ts';
+import { restoreStep } from './restore-step.ts';
+import { ABSENT, fileSide, sideOf } from './sides.ts';
+import type { Done, Step } from './step.ts';
+import type { World } from './world.ts';
+
+type EditIntent = Extract<FileIntent, { kind: 'edit' }>;
+/** A change that gives a file another place, other permissions, or both, and perhaps other text. */
+type Relocation = EditIntent | Extract<FileIntent, { kind: 'move' }>;
+
+/** Places that the moves of a batch leave and fill, by key. */
+export interface Traffic {
+  readonly left: ReadonlySet<string>;
+  readonly filled: ReadonlySet<string>;
+}
+
+/** Where a change takes a file from and to; undefined if it leaves it in its place. */
+export function routeOf(change: FileIntent): { readonly from: string; readonly to: string } | undefined {
+  if (change.kind === 'move') return { from: change.source, to: change.destination };
+  return change.kind === 'edit' && change.moveTo !== undefined
+    ? { from: change.path, to: change.moveTo }
+    : undefined;
+}
+
+/** The places that the changes of a batch leave and fill. */
+export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
+  const routes = changes.flatMap((change) => routeOf(change) ?? []);
+  const keyOf = (path: string): string[] => {
+    const outcome = world.workspace.locate(path, 'status', 'parents');
+    if (!outcome.ok) return [];
+    outcome.located.place.dir.close();
+    return [outcome.located.place.path.key];
+  };
+  return {
+    left: new Set(routes.flatMap(({ from }) => keyOf(from))),
+    filled: new Set(routes.flatMap(({ to }) => keyOf(to))),
+  };
+}
+
+/** Whether a change needs this way: a move of its own is done by renaming. */
+export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
+  if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
+  if (change.kind !== 'move' || traffic.left.size < 2) return false;
+  const own = trafficOf(world, [change]);
+  const meets = (keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
+    [...keys].some((key) => others.has(key));
+  return meets(own.left, traffic.filled) || meets(own.filled, traffic.left);
+}
+
+/**
+ * Judges a change that writes a file's bytes at another place and takes the file away from the first, unless another
+ * change of the batch fills that. Works for swaps and chains of any length, because every file is read before the first
+ * one is written.
+ */
+export async function prepareRelocation(
+  world: World,
+  ledger: Ledger,
+  { change, traffic }: { readonly change: Relocation; readonly traffic: Traffic },
+): Promise<Prepared> {
+  const content = await contentOf(world, ledger, change);
+  if (!content.ok) return content;
+  const route = routeOf(change);
+  if (route === undefined) return { ok: true, step: stepOf(world, { change, content, arrival: undefined }) };
+  const arrival = await arrivalOf(world, ledger, { change, content, to: route.to, traffic });
+  if ('ok' in arrival) return arrival;
+  const stays = traffic.filled.has(content.path.key);
+  return { ok: true, step: stepOf(world, { change, content, arrival: { ...arrival, stays } }) };
+}
+
+/** The file as it is, and as it will be. */
+interface Content {
+  readonly ok: true;
+  readonly path: ResolvedPath;
+  readonly before: Snapshot;
+  readonly bytes: Uint8Array;
+  /** What the session has seen of it, to be moved along; after an edit: will have seen of the new bytes. */
+  readonly moved?: Sighting | undefined;
+  readonly seen?: Step['seen'];
+  readonly notices: readonly Notice[];
+  readonly more: object;
+}
+
+async function contentOf(
+  world: World,
+  ledger: Ledger,
+  change: Relocation,
+): Promise<Content | Extract<Prepared, { ok: false }>> {
+  const path = change.kind === 'move' ? change.source : change.path;
+  const source = await look(world, ledger, { path, action: 'move', links: 'parents', depth: 'glance' });
+  if (!source.ok) return source;
+  const { view } = source;
+  try {
+    const verdict = judge(view.facts, world.policy);
+    if (verdict.outcome === 'refuse') return no(verdict.refusal);
+    if (!view.located.exists) return no({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
+    if (!view.located.stats.isFile()) return no(invalid(path, ONLY_FILES));
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
+    const before = await readSnapshot(view.located.place, limits);
+    if ('problem' in before) return no(unverifiable(path));
+    const found = { ok: true, path: view.path, before } as const;
+    if (change.kind === 'edit') return await edited(world, ledger, { change, found });
+    return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
+  } finally {
+    view.located.place.dir.close();
+  }
+}
+
+async function edited(
+  world: World,
+  ledger: Ledger,
+  { change, found }: { change: EditIntent; found: Pick<Content, 'ok' | 'path' | 'before'> },
+): Promise<Content | Extract<Prepared, { ok: false }>> {
+  const { moveTo: _, executable: __, ...edit } = change;
+  const prepared = await prepareText(world, ledger, edit);
+  if (!prepared.ok) return prepared;
+  const { step } = prepared;
+  step.close();
+  const { diff: _diff, sizeBytes: _size, ...more } = step.preview?.() ?? {};
+  const bytes = step.bytes ?? found.before.bytes;
+  return { ...found, bytes, seen: step.seen, notices: step.notices ?? [], more };
+}
+
+interface Arrival {
+  readonly path: ResolvedPath;
+  /** The file that is overwritten; undefined: nothing is there. */
+  readonly overwrites: Snapshot | undefined;
+  readonly notices: readonly Notice[];
+}
+
+/** A place that another change leaves needs no licence: its bytes go elsewhere. */
+async function arrivalOf(
+  world: World,
+  ledger: Ledger,
+  { change, content, to, traffic }: { change: Relocation; content: Content; to: string; traffic: Traffic },
+): Promise<Arrival | Prepared> {
+  const destination = await look(world, ledger, {
+    path: to,
+    action: 'overwrite',
+    links: 'parents',
+    depth: 'bytes',
+  });
+  if (!destination.ok) return destination;
+  const { view } = destination;
+  try {
+    const blocked = whyBlocked(view, { change, content, to });
+    if (blocked !== undefined) return no(blocked);
+    const { path, located } = view;
+    if (!located.exists) return { path, overwrites: undefined, notices: [] };
+    const verdict = traffic.left.has(path.key) ? undefined : judge(view.facts, world.policy);
+    if (verdict?.outcome === 'refuse')
+      return verdict.refusal.code === 'STALE'
+        ? cure(world, view, { refusal: verdict.refusal })
+        : no(verdict.refusal);
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
+    const overwrites = view.snapshot ?? (await readSnapshot(located.place, limits));
+    if ('problem' in overwrites) return no(unverifiable(to));
+    return { path, overwrites, notices: verdict?.notices ?? [] };
+  } finally {
+    view.located.place.dir.close();
+  }
+}
+
+const ONLY_FILES = 'only files can be edited and moved in one step, or swap places within a batch';
+
+function whyBlocked(
+  { path, located }: View,
+  { change, content, to }: { change: Relocation; content: Content; to: string },
+): Refusal | undefined {
+  if (path.key === content.path.key) return invalid(to, 'source and destination are the same');
+  if (path.key.startsWith(`${content.path.key}/`)) return invalid(to, 'one path lies in the other');
+  const makesParents = change.kind === 'edit' || change.makeParents !== false;
+  if (!located.exists)
+    return makesParents || located.missing.length === 1
+      ? undefined
+      : { code: 'NOT_FOUND', action: 'move', path: to, next: 'other_path' };
+  if (change.kind === 'move' && change.overwrite === false)
+    return { code: 'ALREADY_EXISTS', action: 'move', path: to, next: 'other_path' };
+  return located.stats.isFile() ? undefined : invalid(to, ONLY_FILES);
+}
+
+function invalid(path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action: 'move', path, next: 'fix_argument', detail: { reason } };
+}
+
+interface Relocating {
+  readonly change: Relocation;
+  readonly content: Content;
+  /** Undefined: the file stays in its place and gets other permissions. */
+  readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
+}
+
+function stepOf(world: World, { change, content, arrival }: Relocating): Step {
+  const { path: from, before, bytes } = content;
+  const path = arrival?.path ?? from;
+  const fingerprint = fingerprintOf(bytes);
+  const mode = modeAfter(change, before);
+  const old = arrival === undefined ? before : arrival.overwrites;
+  const expect = old === undefined ? ABSENT : sideOf(old);
+  world.baselines.remember(fingerprint, bytes);
+  const shown = shownAt(world, content, { path, fingerprint });
+  const put = restoreStep(
+    world,
+    { key: path.key, relative: path.relative, expect, restore: fileSide(fingerprint, mode, false) },
+    { path, action: change.kind, bytes: async () => bytes, shown },
+  );
+  const taken = { key: from.key, relative: from.relative, expect: sideOf(before), restore: ABSENT };
+  const takes = arrival !== undefined && !arrival.stays;
+  const take = takes ? [restoreStep(world, taken, { path: from, action: change.kind, shown: [] })] : [];
+  const notices = [...content.notices, ...(arrival?.notices ?? [])];
+  const same = fingerprint.sha256 === before.fingerprint.sha256 && mode === (modeOf(before.stats) & 0o777);
+  const result = {
+    ...content.more,
+    path: path.given,
+    changed: arrival !== undefined || !same,
+    created: false,
+    sizeBytes: bytes.byteLength,
+    ...revisionOf(world, shown, fingerprint),
+    notices,
+  };
+  const preview = (): { sizeBytes: number } => ({ sizeBytes: bytes.byteLength });
+  if (!result.changed)
+    return { ...put, path, effects: [], notices, run: async () => ({ ...NOTHING_DONE, result }) };
+  return { ...inOneStep(put, take, { path, result }), bytes, notices, preview };
+}
+
+function modeAfter(change: Relocation, { stats }: Snapshot): number {
+  const mode = modeOf(stats) & 0o777;
+  if (change.kind === 'move' || change.executable === undefined) return mode;
+  // Those who may read it may run it, as git does it.
+  return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+}
+
+function shownAt(
+  world: World,
+  { path: from, seen, moved }: Content,
+  { path, fingerprint }: { readonly path: ResolvedPath; readonly fingerprint: Fingerprint },
+): readonly Sighting[] {
+  if (seen !== undefined)
+    return [{ ...seen, key: path.key, fingerprint, stamp: undefined, racy: true, atMs: world.now() }];
+  return movedSightings(moved === undefined ? [] : [moved], { from: from.key, to: path.key });
+}
+
+function revisionOf(
+  world: World,
+  [seen]: readonly Sighting[],
+  fingerprint: Fingerprint,
+): { readonly revision?: string } {
+  const isWhole = seen?.coverage.kind === 'whole' && showsAll(seen.flags);
+  const isCurrent = seen?.fingerprint?.sha256 === fingerprint.sha256;
+  return isWhole && isCurrent ? { revision: world.revisionOf(fingerprint) } : {};
+}
+
+const NOTHING_DONE = { ok: true, sightings: [], tombstones: [], displaced: [] } as const;
+
+/** Steps that are done together, or not at all, with one result. */
+function inOneStep(
+  first: Step,
+  others: readonly Step[],
+  { path, result }: { readonly path: ResolvedPath; readonly result: Done['result'] },
+): Step {
+  const steps = [first, ...others];
+  const done: Step[] = [];
+  let left = false;
+  const revert = async (): Promise<boolean> => {
+    let isBack = true;
+    for (const step of done.splice(0).toReversed()) isBack = (await step.revert()) && isBack;
+    return isBack;
+  };
+  return {
+    ...first,
+    path,
+    effects: steps.flatMap((step) => step.effects),
+    stage: async () => {
+      for (const step of steps) await step.stage?.();
+    },
+    unstage: async () => {
+      for (const step of steps) await step.unstage?.();
+    },
+    run: async () => {
+      const outcomes: Done[] = [];
+      try {
+        for (const step of steps) {
+          const outcome = await step.run();
+          if (!outcome.ok) {
+            left = !(await revert());
+            return outcome;
+          }
+          done.push(step);
+          outcomes.push(outcome);
+        }
+      } catch (error) {
+        left = !(await revert());
+        throw error;
+      }
+      return {
+        ok: true,
+        result,
+        effects: outcomes.flatMap(({ effects }, index) => effects ?? steps[index]?.effects ?? []),
+        sightings: outcomes.flatMap(({ sightings }) => sightings),
+        tombstones: outcomes.flatMap(({ tombstones }) => tombstones),
+        displaced: outcomes.flatMap(({ displaced }) => displaced),
+      };
+    },
+    isLeft: () => left || steps.some((step) => step.isLeft?.() === true),
+    revert,
+    close: () => {
+      for (const step of steps) step.close();
+    },
+  };
+}

@@ -1,0 +1,207 @@
+// What a layer costs: commands on a layer beside the same commands run plainly, and commits beside plain writes.
+//   node bench/commands.mjs        prints the rows; without a sandbox there are none
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { readLayer, readWriteSet } from '../build/gate/command/write-set.js';
+import { removeLayer } from '../build/process/layer.js';
+import { Sessions } from '../build/session/sessions.js';
+import { interleaved, median } from './measure.mjs';
+
+const ROUNDS = 5;
+
+export async function rows() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  const root = join(base, 'work');
+  mkdirSync(root);
+  const sessions = await Sessions.open({ roots: [root], home: join(base, 'state') });
+  try {
+    const probe = await sessions.world.processes.probe();
+    if (!probe.ok) {
+      process.stderr.write(`no commands: ${probe.missing}; ${probe.cure}\n`);
+      return [];
+    }
+    const bench = { base, root, sessions, probe, session: await sessions.session('bench') };
+    return [
+      ...(await startRows(bench)),
+      ...(await findRows(bench)),
+      await writeSetRow(bench),
+      await commitRow(bench),
+      ...(await folderRows(bench)),
+    ];
+  } finally {
+    await sessions.close();
+    removeLayer({ folder: base });
+  }
+}
+
+/** Runs a command on a layer in the profile of hooks and `lookfirst run`. */
+async function onLayer({ session }, command, options = {}) {
+  const outcome = await session.run(command, { profile: 'undo', ...options });
+  if (!outcome.ok || outcome.exitCode !== 0) throw new Error(JSON.stringify(outcome));
+  return outcome;
+}
+
+function plainly({ root }, command) {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.resume();
+    child.stderr.resume();
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+}
+
+async function startRows(bench) {
+  const { processes } = bench.sessions.world;
+  let count = 0;
+  const sandboxed = async () => {
+    count += 1;
+    const run = await processes.run(requestOf(bench, `t${count}`, 'true'), bench.probe);
+    removeLayer(run.layer);
+  };
+  const [plain, layered] = await interleaved([() => plainly(bench, 'true'), sandboxed], {
+    rounds: 40,
+    warmup: 5,
+  });
+  return [
+    { name: 'commands: `true` in the sandbox / plain', ratio: layered / plain, bar: 4 },
+    {
+      name: 'commands: `true` in the sandbox, ms more',
+      value: round((layered - plain) / 1000),
+      bar: '<= 15',
+    },
+  ];
+}
+
+function requestOf({ root }, id, script) {
+  return {
+    id,
+    session: 'bench',
+    profile: { kind: 'undo' },
+    layered: [root],
+    boundThrough: [],
+    cwd: root,
+    command: ['/bin/sh', '-c', script],
+    hide: [],
+    env: [],
+    timeoutMs: 600_000,
+    output: 'kept',
+  };
+}
+
+async function findRows(bench) {
+  const folder = join(bench.root, 'tree');
+  execFileSync('sh', [
+    '-c',
+    `mkdir -p '${folder}'; cd '${folder}'; for d in $(seq 100); do mkdir d$d; (cd d$d; seq 1000 | sed s/^/f/ | xargs touch); done`,
+  ]);
+  const find = 'find . -name "*7.ts" | wc -l';
+  const [plain, layered] = await interleaved([() => plainly(bench, find), () => onLayer(bench, find)], {
+    rounds: ROUNDS,
+    warmup: 1,
+  });
+  rmSync(folder, { recursive: true });
+  return [{ name: 'commands: find over 100,000 files on a layer / plain', ratio: layered / plain, bar: 1.6 }];
+}
+
+const WRITE_1000 = 'for i in $(seq 1000); do echo "text $i $0" > many/f$i; done';
+
+/** 1,000 changed files, both sides hashed. */
+async function writeSetRow(bench) {
+  await onLayer(bench, `mkdir many; ${WRITE_1000}`);
+  const { world } = bench.sessions;
+  const run = await world.processes.run(requestOf(bench, 'w1', WRITE_1000), bench.probe);
+  const times = [];
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
+    const start = performance.now();
+    const read = await readWriteSet(world, readLayer(run.layer, bench.probe.attributes));
+    times.push(performance.now() - start);
+    if (!read.ok || read.set.written.length !== 1000) throw new Error(JSON.stringify(read));
+  }
+  removeLayer(run.layer);
+  return { name: 'commands: write set of 1,000 files, s', value: round(median(times) / 1000), bar: '<= 0.3' };
+}
+
+/** A command that changes 1,000 files, without its own time, beside writing and syncing as many. */
+async function commitRow(bench) {
+  const plain = [];
+  const gated = [];
+  const copy = join(bench.base, 'copy');
+  mkdirSync(copy);
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
+    const start = performance.now();
+    for (let i = 0; i < 1000; i += 1) writeSynced(join(copy, `f${i}`), `text ${i} ${turn}\n`);
+    plain.push(performance.now() - start);
+    const discarded = await timed(() =>
+      onLayer(bench, ['sh', '-c', WRITE_1000, `x${turn}`], { writes: 'discard' }),
+    );
+    const committed = await timed(() => onLayer(bench, ['sh', '-c', WRITE_1000, `x${turn}`]));
+    gated.push(committed - discarded);
+  }
+  return {
+    name: 'commands: commit of 1,000 small files / writing and syncing them',
+    ratio: median(gated) / median(plain),
+    bar: 2,
+  };
+}
+
+function writeSynced(path, text) {
+  const fd = openSync(path, 'w');
+  writeSync(fd, text);
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+async function folderRows(bench) {
+  const make =
+    'mkdir big; cd big; for d in $(seq 20); do mkdir d$d; (cd d$d; seq 1000 | split -l 1 -a 3 - f); done';
+  const discarded = await timed(() => onLayer(bench, make, { writes: 'discard' }));
+  let change;
+  const committed = await timed(async () => {
+    ({ change } = await onLayer(bench, make));
+  });
+  const undone = await timed(async () => {
+    const outcome = await bench.session.undo({ change });
+    if (!outcome.ok || readdirSync(bench.root).includes('big')) throw new Error(JSON.stringify(outcome));
+  });
+  return [
+    {
+      name: 'commands: a new folder of 20,000 files committed, s',
+      value: round((committed - discarded) / 1000),
+      bar: '<= 3',
+    },
+    {
+      name: 'commands: a new folder of 20,000 files, comparing and showing, s',
+      value: round(discarded / 1000),
+    },
+    { name: 'commands: a new folder of 20,000 files undone, s', value: round(undone / 1000), bar: '<= 3' },
+  ];
+}
+
+async function timed(work) {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function round(value) {
+  return Number(value.toPrecision(3));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const row of await rows())
+    process.stdout.write(`${row.name}: ${row.ratio?.toFixed(2) ?? row.value} (bar ${row.bar ?? '-'})\n`);

@@ -168,7 +168,7 @@ function writeSynced(path, text) {
 
 async function folderRows(bench) {
   const make =
-    'mkdir big; cd big; for d in $(seq 20); do mkdir d$d; (cd d$d; seq 1000 | split -l 1 -a 3 - f); done';
+    'mkdir big; cd big; for d in $(seq 20); do mkdir d$d; (cd d$d; seq 1000 | sed s/^/$d-/ | split -l 1 -a 3 - f); done';
   const discarded = await timed(() => onLayer(bench, make, { writes: 'discard' }));
   let change;
   const committed = await timed(async () => {

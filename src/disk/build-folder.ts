@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -10,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
@@ -25,6 +27,8 @@ export type NewNode =
       readonly name: string;
       readonly mode: number;
       readonly bytes: () => Promise<Uint8Array>;
+      /** A file of our own that holds these bytes and that nobody writes to any more: it gets a second name. */
+      readonly file?: string | undefined;
     }
   | { readonly kind: 'link'; readonly name: string; readonly target: string }
   | NewFolder;
@@ -59,12 +63,28 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
     for (const node of nodes) {
       if (node.kind === 'folder') await buildIn(dir, node);
       else if (node.kind === 'link') symlinkSync(node.target, `${dir.prefix}/${node.name}`);
-      else writeNew(`${dir.prefix}/${node.name}`, node.mode, await node.bytes());
+      else await makeFile(`${dir.prefix}/${node.name}`, node);
     }
     // Last: a folder may be one that its owner cannot write to.
     chmodSync(`${dir.prefix}/.`, mode & ~SPECIAL_BITS);
   } finally {
     dir.close();
+  }
+}
+
+async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
+  if (node.file === undefined || !isLinked(node.file, path)) writeNew(path, node.mode, await node.bytes());
+  else chmodSync(path, node.mode & ~SPECIAL_BITS);
+}
+
+/** A new inode costs ten times as much as a second name. False where there can be none, as on another file system. */
+function isLinked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { BATCH_FILES } from '../disk/batch.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
@@ -13,7 +14,14 @@ export async function keepImages(world: World, displaced: readonly Displaced[]):
     await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
     world.baselines.kept(sha256);
   }
-  if (world.policy.durability === 'full') await world.images.sync(displaced.map(({ sha256 }) => sha256));
+  if (world.policy.durability === 'full') await syncImages(world, displaced);
+}
+
+/** Makes kept images durable. Many of them together, where they are files of this machine. */
+async function syncImages({ images, disk }: World, displaced: readonly Displaced[]): Promise<void> {
+  const isMany = images.placeOf === undefined && displaced.length >= BATCH_FILES;
+  if (isMany && (await disk.sync.works(disk.retained))) return disk.sync.sync([disk.retained]);
+  return images.sync(displaced.map(({ sha256 }) => sha256));
 }
 
 /** Before-images that fit into one announcement; more are kept one by one before it. */

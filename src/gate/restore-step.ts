@@ -22,6 +22,8 @@ export interface RestoreContext {
   readonly moving?: readonly Sighting[];
   /** Reads the bytes that are to come. Default: from the images. */
   readonly bytes?: () => Promise<Uint8Array>;
+  /** A file of our own that holds these bytes, for folders that come whole; see `NewNode`. */
+  readonly file?: string | undefined;
   /** What the step is part of, for messages. Default: an undo. */
   readonly action?: Action;
   /** What the session knows afterwards, where that is not what it had seen before. */

@@ -252,7 +252,7 @@ function nodeOf(world: World, { step, context }: Restoration, inside: Map<string
   if (after.kind === 'link') return { kind: 'link', name, target: after.target };
   if (after.kind === 'file') {
     const bytes = context.bytes ?? ((): Promise<Uint8Array> => world.images.read(after.fingerprint));
-    return { kind: 'file', name, mode: after.mode, bytes };
+    return { kind: 'file', name, mode: after.mode, bytes, file: context.file };
   }
   const nodes: NewNode[] = [];
   inside.set(key, nodes);

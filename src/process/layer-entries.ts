@@ -36,6 +36,8 @@ export type LayerEntry =
       readonly mode: number;
       readonly size: number;
       readonly copied: boolean;
+      /** The command gave it a second name, by a hard link. */
+      readonly hasOtherNames: boolean;
       /** Where its bytes are. */
       readonly path: string;
     }
@@ -94,7 +96,8 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   }
   if (stats.isFile()) {
     const [, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FILE });
-    return { kind: 'file', relative, mode, size: stats.size, copied: origin !== null, path };
+    const hasOtherNames = stats.nlink > 1;
+    return { kind: 'file', relative, mode, size: stats.size, copied: origin !== null, hasOtherNames, path };
   }
   if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
   // The kernel lets no command make this device: only the overlay itself does, for a name that was removed.

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -109,9 +111,22 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
   };
 }
 
-/** Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. */
+/** Removing a file can wait for the disk, and this process must not wait with it for long. */
+const REMOVED_AT_ONCE = 500;
+
+/**
+ * Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. The rest of a large
+ * one is left to another process; if that dies, the folder expires.
+ */
 export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
-  removeTree(folder);
+  const record = join(folder, 'layer.json');
+  // First: a layer that is half removed must not be applied.
+  if (existsSync(record)) unlinkSync(record);
+  if (removeTree(folder, REMOVED_AT_ONCE) > 0) return;
+  const script = 'chmod -R u+rwX -- "$1" && exec rm -rf -- "$1"';
+  const child = spawn('/bin/sh', ['-c', script, 'sh', folder], { detached: true, stdio: 'ignore' });
+  child.once('error', () => {});
+  child.unref();
 }
 
 /** Layers whose time is over. */
@@ -136,12 +151,19 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function removeTree(folder: string): void {
+/** Removes at most so many things, and returns how many more it would have removed; 0 if something may be left. */
+function removeTree(folder: string, most: number): number {
+  let left = most;
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) removeTree(path);
-    else unlinkSync(path);
+    if (entry.isDirectory()) left = removeTree(path, left);
+    else if (left > 0) {
+      unlinkSync(path);
+      left -= 1;
+    }
+    if (left === 0) return 0;
   }
   rmdirSync(folder);
+  return left;
 }

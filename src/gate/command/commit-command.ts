@@ -26,6 +26,8 @@ import {
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
+/** From so many files on, new folders take over the layer's files instead of writing them again. */
+const LINKED_FILES = 200;
 
 /** A layer whose command has ended, and what is to become of it. */
 export interface LayerCommit {
@@ -120,11 +122,13 @@ function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites):
   return written
     .map((each): Located => {
       const { path, before, after, bytes } = each;
+      // What is linked is not read again, and of that many files the session needs no bytes for later diffs.
+      const linked = written.length < LINKED_FILES ? {} : { file: each.file };
       const shown = sightings.get(path.key);
       const read = bytes === undefined ? {} : { bytes: async () => remembered(world, each, bytes()) };
       return {
         step: { key: path.key, relative: path.relative, expect: before, restore: after },
-        context: { path, action: 'run', shown: shown === undefined ? [] : [shown], ...read },
+        context: { path, action: 'run', shown: shown === undefined ? [] : [shown], ...read, ...linked },
       };
     })
     .sort((a, b) => inOrder(a.step, b.step));

@@ -55,7 +55,12 @@ async function baseOf(world: World, ledger: Ledger, { path }: Written): Promise<
 function withText(written: Written, text: string): Written {
   const bytes = Buffer.from(text, 'utf8');
   if (written.after.kind !== 'file') return written;
-  return { ...written, after: { ...written.after, fingerprint: fingerprintOf(bytes) }, bytes: () => bytes };
+  return {
+    ...written,
+    after: { ...written.after, fingerprint: fingerprintOf(bytes) },
+    bytes: () => bytes,
+    file: undefined,
+  };
 }
 
 function reasonOf({ before, after }: Written): string {

@@ -24,6 +24,8 @@ export interface Written {
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
+  /** Where the layer has these bytes, if the command made the file. */
+  readonly file?: string | undefined;
   /** The file there has no write permission. */
   readonly readOnly: boolean;
   /** Another program changed it while the command ran. */
@@ -153,7 +155,7 @@ class Reading {
       readOnly: there.readOnly,
       concurrent:
         !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
-      ...(after.bytes === undefined ? {} : { bytes: after.bytes }),
+      ...(after.bytes === undefined ? {} : { bytes: after.bytes, file: after.file }),
     });
     return undefined;
   }
@@ -170,7 +172,8 @@ class Reading {
         if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(path.relative);
         const kept = layerBytes(entry);
         const bytes = kept.byteLength <= KEPT_IN_MEMORY ? () => kept : () => layerBytes(entry);
-        return { side: fileSide(fingerprintOf(kept), entry.mode & 0o777, true), bytes };
+        const file = entry.copied || entry.hasOtherNames ? undefined : entry.path;
+        return { side: fileSide(fingerprintOf(kept), entry.mode & 0o777, true), bytes, file };
       }
       default:
         return entry satisfies never;
@@ -252,6 +255,7 @@ interface There {
 interface After {
   readonly side: Side;
   readonly bytes?: () => Buffer;
+  readonly file?: string | undefined;
 }
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };

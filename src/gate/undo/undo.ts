@@ -105,7 +105,11 @@ function readOnlyStep({ workspace }: World, { plan }: UndoPlans): Refusal | unde
 
 /** What the steps touch, and the folders that have to be made for them. */
 function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
-  const keys = [...plan.steps, ...(instead?.steps ?? [])].flatMap(({ key, from }) => {
+  const steps = [...plan.steps, ...(instead?.steps ?? [])];
+  const touched = new Set(steps.map(({ key }) => key));
+  const keys = steps.flatMap(({ key, from }) => {
+    // Its folder has a step of its own, whose lock covers it and which finds the folders that are missing.
+    if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const folder = outcome.ok ? missingFolder(outcome.located) : undefined;

@@ -102,6 +102,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sessions.ts')).defineSessions,
   },
   {
+    name: 'claims',
+    usage: 'claims [claim TARGET | release TARGET]',
+    summary: 'who works on what now; claims or releases a path by hand',
+    load: async () => (await import('./commands/claims.ts')).defineClaims,
+  },
+  {
+    name: 'blame',
+    usage: 'blame FILE',
+    summary: 'which session wrote each line, in which turn and when',
+    load: async () => (await import('./commands/blame.ts')).defineBlame,
+  },
+  {
     name: 'gc',
     usage: 'gc [--dry-run]',
     summary: 'removes what is older than the retention or over the quota',

@@ -94,3 +94,21 @@ function namesIn(folder: string): readonly string[] {
     return [];
   }
 }
+
+/** The commit that is checked out in a worktree; undefined if there is none, or no git. */
+export function headRevision(folder: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const args = [...QUIET, 'rev-parse', '--verify', 'HEAD'];
+    const child = spawn('git', args, {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: TIMEOUT_MS,
+    });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+    child.once('error', () => resolve(undefined));
+    child.once('close', (code) => resolve(code === 0 ? output.trim() : undefined));
+  });
+}

@@ -5,8 +5,10 @@ import type { Entry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { Outcome } from '../model/verdict.ts';
 import { defaultHome } from '../session/open-world.ts';
 import type { EntryFilter } from '../store/store.ts';
+import { type Blame, blame } from './blame.ts';
 import { Records } from './records.ts';
 
 export interface JournalOptions {
@@ -34,6 +36,8 @@ export interface Journal {
   sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
   /** The bytes with this hash as an entry names them, if they are kept; undefined if they are not. */
   image(sha256: string): Promise<Uint8Array | undefined>;
+  /** Who wrote each line of a file, as far as the journal tells. `path`: absolute, or relative to the current folder. */
+  blame(path: string): Promise<Outcome<Blame>>;
   /** Checks that no entry was removed or altered. */
   verify(options?: VerifyOptions): Promise<ChainReport>;
   close(): Promise<void>;
@@ -50,6 +54,7 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
     entries: (filter = {}) => walkEntries(records.store, filter),
     sightings: (filter = {}) => sightingsOf(records, filter),
     image: (sha256) => imageOf(records, sha256),
+    blame: (path) => blame(records, { cwd: process.cwd(), path }),
     verify: (verifying) => records.verify(verifying),
     close: () => records.close(),
   };

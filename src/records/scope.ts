@@ -1,3 +1,4 @@
+import { repositoryAround, worktreesAround } from '../process/git.ts';
 import type { EntryFilter } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 
@@ -8,6 +9,8 @@ export interface ScopeRequest {
   readonly root?: readonly string[] | undefined;
   /** Every workspace of this machine. */
   readonly all?: boolean | undefined;
+  /** Also the other worktrees of the repositories that the folders are in. */
+  readonly family?: true;
 }
 
 /**
@@ -18,9 +21,11 @@ export class Scope {
   /** Canonical; undefined = every workspace of this machine. */
   readonly folders: readonly string[] | undefined;
 
-  constructor({ cwd, root, all }: ScopeRequest) {
+  constructor({ cwd, root, all, family }: ScopeRequest) {
     const from = root === undefined || root.length === 0 ? ['.'] : root;
-    this.folders = all === true ? undefined : from.map((folder) => canonicalPath(cwd, folder).absolute);
+    const folders = from.map((folder) => canonicalPath(cwd, folder).absolute);
+    const worktrees = family === true ? folders.flatMap(otherWorktrees) : [];
+    this.folders = all === true ? undefined : [...new Set([...folders, ...worktrees])];
   }
 
   /** For the store: the entries of these workspaces. */
@@ -32,6 +37,12 @@ export class Scope {
     const { folders } = this;
     return folders?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
   }
+}
+
+/** The other worktrees of the repository around a folder. */
+function otherWorktrees(folder: string): readonly string[] {
+  const own = repositoryAround(folder);
+  return worktreesAround(folder).filter((top) => top !== own);
 }
 
 /** True for the folder itself and everything below; both canonical. */

@@ -57,7 +57,7 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const records = await (isFollowing ? Records.openOrCreate(places) : Records.open(places));
   try {
     if (flags.verify === true) return await verify(cli, records, flags);
-    const request = entryRequest(cli, flags);
+    const request = { ...entryRequest(cli, flags), family: true } as const;
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;

@@ -74,7 +74,7 @@ Examples:
   lookfirst sessions --all --json`;
 
 async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
   const rows: string[][] = [];
   for await (const view of sessionViews(records, { scope, session: flags.session, limit: flags.limit }))
     if (flags.json === true) await cli.terminal.print(json(view));

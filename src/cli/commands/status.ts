@@ -74,7 +74,7 @@ Examples:
 
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { home } = placesOf(cli, flags);
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
   const { sessions: records, roots } = await lookAround(cli, scope, flags);
   if (records.length === 0 && roots.length === 0) {
     if (flags.json !== true) cli.terminal.tell('nothing recorded here yet (--all shows every workspace)');

@@ -1,0 +1,92 @@
+import { Command } from 'commander';
+import { agentTrace } from '../../records/agent-trace.ts';
+import { type Blame, type BlamedLine, blame } from '../../records/blame.ts';
+import { Records } from '../../records/records.ts';
+import { phrase } from '../../report/bounded.ts';
+import { shortTime } from '../../report/relative-time.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags } from '../flags.ts';
+import { tellRefusal } from '../refusal-text.ts';
+import { version } from '../version.ts';
+
+interface BlameFlags extends StateFlags {
+  readonly json?: boolean;
+  readonly agentTrace?: boolean;
+}
+
+/** `lookfirst blame`: which session wrote each line. */
+export function defineBlame(cli: Cli): Command {
+  const command = new Command('lookfirst blame')
+    .description('Which session wrote each line of a file, in which turn and when, from the journal.')
+    .argument('<files...>', 'the files');
+  return addCommonFlags(command)
+    .option('--agent-trace', 'print one record in the Agent Trace format')
+    .addHelpText('after', EXAMPLES)
+    .action(async (files: readonly string[], flags: BlameFlags) => cli.end(await print(cli, files, flags)));
+}
+
+const EXAMPLES = `
+A line without a session was there before the first recorded change. "outside" is another program.
+
+Examples:
+  lookfirst blame src/a.ts
+  lookfirst blame src/a.ts --json            one object for each line
+  lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`;
+
+async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
+  const records = await Records.open(placesOf(cli, flags));
+  try {
+    const blamed: Blame[] = [];
+    for (const path of files) {
+      const outcome = await blame(records, { cwd: cli.cwd, path });
+      if (!outcome.ok) {
+        await tellRefusal(cli, outcome.refusal, { json: flags.json });
+        return EXIT.refused;
+      }
+      blamed.push(outcome);
+    }
+    const { cwd, nowMs } = cli;
+    if (flags.agentTrace === true)
+      await cli.terminal.printJson(await agentTrace(blamed, { cwd, version: version(), nowMs }));
+    else for (const each of blamed) await printLines(cli, each, { flags, many: files.length > 1 });
+    return EXIT.done;
+  } finally {
+    await records.close();
+  }
+}
+
+async function printLines(
+  cli: Cli,
+  { absolute, lines }: Blame,
+  { flags, many }: { readonly flags: BlameFlags; readonly many: boolean },
+): Promise<void> {
+  if (flags.json === true) {
+    for (const { atMs, ...line } of lines)
+      await cli.terminal.printJson({
+        path: absolute,
+        ...line,
+        ...(atMs === undefined ? {} : { at: new Date(atMs).toISOString(), atMs }),
+      });
+    return;
+  }
+  if (many) await cli.terminal.print(`${phrase(absolute)}:`);
+  const rows = lines.map((line) => [...originCells(line, cli.nowMs), String(line.line)]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
+  for (const [index, row] of rows.entries()) {
+    const cells = row.map((cell, column) =>
+      column === 3 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    );
+    await cli.terminal.print(
+      `${cli.terminal.colours.dim(cells.join('  '))}  ${phrase(lines[index]?.text ?? '')}`,
+    );
+  }
+}
+
+/** Session and program, turn, time. */
+function originCells({ session, client, turn, atMs, outside }: BlamedLine, nowMs: number): string[] {
+  const when = atMs === undefined ? '' : shortTime(atMs, nowMs);
+  if (session === undefined) return [outside === true ? 'outside' : '-', '', when];
+  return [phrase(client === undefined ? session : `${session} (${client})`), phrase(turn ?? ''), when];
+}

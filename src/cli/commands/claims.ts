@@ -1,0 +1,157 @@
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import type { Claim } from '../../model/claim.ts';
+import { claimViews, releaseClaims } from '../../records/claim-views.ts';
+import { Records } from '../../records/records.ts';
+import { Scope } from '../../records/scope.ts';
+import { phrase } from '../../report/bounded.ts';
+import { shortTime } from '../../report/relative-time.ts';
+import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import type { Cli } from '../cli.ts';
+import { typeable } from '../entry-row.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
+import { refuseAgent } from '../operator.ts';
+import { tellRefusal } from '../refusal-text.ts';
+import { count } from '../words.ts';
+
+/** The session in whose name a user claims who names none. */
+const USER = 'user';
+
+interface ClaimsFlags extends ScopeFlags, StateFlags {
+  readonly json?: boolean;
+  readonly session?: string;
+  readonly reason?: string;
+  readonly for?: number;
+}
+
+type Action = 'list' | 'claim' | 'release';
+
+/** `lookfirst claims`: who works on what; claiming and releasing by hand. */
+export function defineClaims(cli: Cli): Command {
+  const command = new Command('lookfirst claims')
+    .description(
+      'Which sessions work on which files, in this workspace and the other worktrees of its repository; claiming a path ' +
+        'or glob by hand, and releasing claims.',
+    )
+    .addArgument(new Argument('[action]', 'what to do').choices(['list', 'claim', 'release']).default('list'))
+    .argument(
+      '[target]',
+      'a file, a folder, or a glob inside the workspace; for release also the id of a claim',
+    );
+  return addCommonFlags(addScopeFlags(command))
+    .option('--session <id>', 'only this session; claim: in its name (LOOKFIRST_SESSION)')
+    .option('--reason <text>', 'claim: why, shown to others')
+    .option('--for <time>', 'claim: how long, such as 30m (default: 1h)', duration)
+    .addHelpText('after', EXAMPLES)
+    .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
+      if (action === 'claim' && target === undefined) command.error('error: which path or glob?');
+      if (action === 'list' && target !== undefined) command.error(`error: unexpected argument '${target}'`);
+      if (action === 'release' && target === undefined && flags.session === undefined)
+        command.error('error: release what? Name a path, a glob or a claim, or give --session');
+      cli.end(await run(cli, { action, target: target ?? '', flags }));
+    });
+}
+
+const EXAMPLES = `
+A change claims its file until the turn of its session ends, at most ten minutes. Other sessions are told once, or refused
+with the policy claims: refuse.
+
+Examples:
+  lookfirst claims                                          who works on what
+  lookfirst claims claim 'src/api/**' --reason "renaming"   tell agents that come there
+  lookfirst claims release 'src/api/**'
+  lookfirst claims release --session agent-7                everything of that session`;
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('Give a time such as 30m or 2h.');
+  return ms;
+}
+
+interface ClaimsRequest {
+  readonly action: Action;
+  readonly target: string;
+  readonly flags: ClaimsFlags;
+}
+
+async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
+  if (request.action === 'claim') return claim(cli, request);
+  const { flags } = request;
+  const { claimMs } = policyOf(cli, flags);
+  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
+  const which = { scope, session: flags.session, claimMs, nowMs: cli.nowMs };
+  if (request.action === 'release') {
+    const refused = await refuseAgent(cli, 'claims release', flags);
+    if (refused !== undefined) return refused;
+  }
+  const records = await Records.open(placesOf(cli, flags));
+  try {
+    if (request.action === 'list') return await list(cli, await claimViews(records, which), flags);
+    const target = request.target === '' ? undefined : request.target;
+    const ended = await releaseClaims(records, { ...which, cwd: cli.cwd, target });
+    return await released(cli, ended, flags);
+  } finally {
+    await records.close();
+  }
+}
+
+async function claim(cli: Cli, { target, flags }: ClaimsRequest): Promise<ExitCode> {
+  const id = flags.session ?? (cli.env['LOOKFIRST_SESSION'] || USER);
+  const roots = flags.root === undefined || flags.root.length === 0 ? [cli.cwd] : flags.root;
+  const sessions = await openWorkspace(cli, flags, roots);
+  try {
+    const session = await sessions.session(id);
+    const outcome = await session.claim(target, { reason: flags.reason, forMs: flags.for });
+    if (!outcome.ok) {
+      await tellRefusal(cli, outcome.refusal, { json: flags.json });
+      return EXIT.refused;
+    }
+    const { claim: made, others } = outcome;
+    if (flags.json === true) await cli.terminal.printJson({ ok: true, claim: made, session: id, others });
+    else {
+      await cli.terminal.print(`session ${phrase(id)} claims ${phrase(target)} (${made})`);
+      for (const other of others)
+        cli.terminal.tell(`session ${phrase(other.session)} works on ${phrase(other.path)} already`);
+    }
+    return EXIT.done;
+  } finally {
+    // The session stays open: a closed one claims nothing.
+    await sessions.suspend();
+  }
+}
+
+async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Promise<ExitCode> {
+  if (flags.json === true) for (const each of claims) await cli.terminal.printJson(claimData(each));
+  else if (claims.length === 0) cli.terminal.tell('nobody works here now (--all shows every workspace)');
+  else
+    await cli.terminal.printTable(
+      [
+        { title: 'WHEN' },
+        { title: 'PATH', cut: 'front' },
+        { title: 'SESSION', cut: 'end' },
+        { title: 'CLIENT' },
+        { title: 'TURN', cut: 'end' },
+        { title: 'CLAIM' },
+      ],
+      claims.map((each) => [
+        shortTime(each.atMs, cli.nowMs),
+        each.key === undefined ? each.path : typeable(each.key, cli.cwd),
+        each.session,
+        each.client ?? '',
+        each.turn ?? '',
+        each.by === 'change' ? 'changed' : [each.id, each.reason].filter(Boolean).join(': '),
+      ]),
+    );
+  return EXIT.done;
+}
+
+async function released(cli: Cli, ended: readonly Claim[], flags: ClaimsFlags): Promise<ExitCode> {
+  if (flags.json === true) for (const each of ended) await cli.terminal.printJson(claimData(each));
+  else await cli.terminal.print(`released ${count(ended.length, 'claim')}`);
+  return EXIT.done;
+}
+
+function claimData({ before: _, after: __, ...claim }: Claim): object {
+  const at = new Date(claim.atMs).toISOString();
+  return { ...claim, at, until: new Date(claim.untilMs).toISOString() };
+}

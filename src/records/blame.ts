@@ -1,0 +1,216 @@
+import { parse, resolve } from 'node:path';
+import { readSnapshot } from '../disk/read.ts';
+import { walkEntries } from '../journal/journal.ts';
+import type { Entry, Side } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
+import { diffLines } from '../text/diff.ts';
+import { splitLines, withoutEnding } from '../text/lines.ts';
+import { looksBinary } from '../text/unicode.ts';
+import { Workspace } from '../workspace/workspace.ts';
+import type { Records } from './records.ts';
+
+const MAX_BYTES = 8 << 20;
+/** Moves that are followed back. */
+const MAX_MOVES = 20;
+
+/** Who wrote a line. Without a session: the line was there before the first recorded change, or another program wrote it. */
+export interface LineOrigin {
+  readonly session?: string;
+  /** The program that the session belongs to. */
+  readonly client?: string;
+  readonly turn?: string;
+  readonly change?: string;
+  readonly atMs?: number;
+  /** Another program wrote the line, between `sinceMs` and `atMs` as far as they are known. */
+  readonly outside?: true;
+  readonly sinceMs?: number;
+}
+
+export interface BlamedLine extends LineOrigin {
+  /** 1-based. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A file as it is now, each line with its origin according to the journal. */
+export interface Blame {
+  /** Canonical. */
+  readonly absolute: string;
+  readonly lines: readonly BlamedLine[];
+}
+
+/** Who wrote each line of a file. Follows moves; what another program changed in between is marked as such. */
+export async function blame(
+  records: Records,
+  { cwd, path }: { readonly cwd: string; readonly path: string },
+): Promise<Outcome<Blame>> {
+  const found = await liveFile(cwd, path);
+  if (!found.ok) return found;
+  const { absolute, key, live, fingerprint } = found;
+  const bytesOf = async (wanted: Fingerprint): Promise<Uint8Array | undefined> => {
+    if (wanted.sha256 === fingerprint.sha256) return live;
+    if (wanted.size > MAX_BYTES || !(await records.images.has(wanted.sha256))) return undefined;
+    return records.images.read(wanted);
+  };
+  const course = new Course();
+  for (const { entry, before, after } of await versionsOf(records, key)) {
+    if (before.kind === 'file') await course.foundAs(before.fingerprint, bytesOf, entry.atMs);
+    await course.becomes(after, bytesOf, originOf(entry));
+  }
+  await course.foundAs(fingerprint, bytesOf, undefined);
+  const clients = await clientsOf(records, course.origins);
+  const lines = splitLines(Buffer.from(live).toString('utf8')).map((text, index): BlamedLine => {
+    const origin = course.origins[index] ?? {};
+    const client = origin.session === undefined ? undefined : clients.get(origin.session);
+    return {
+      line: index + 1,
+      text: withoutEnding(text),
+      ...origin,
+      ...(client === undefined ? {} : { client }),
+    };
+  });
+  return { ok: true, absolute, lines };
+}
+
+interface LiveFile {
+  readonly absolute: string;
+  readonly key: string;
+  readonly live: Uint8Array;
+  readonly fingerprint: Fingerprint;
+}
+
+async function liveFile(cwd: string, path: string): Promise<Outcome<LiveFile>> {
+  const full = resolve(cwd, path);
+  const everything = Workspace.open([parse(full).root]);
+  try {
+    const outcome = everything.locate(full, 'read');
+    if (!outcome.ok) return outcome;
+    const { place, ...located } = outcome.located;
+    try {
+      const about = { action: 'read', path } as const;
+      if (!located.exists) return refused({ ...about, code: 'NOT_FOUND', next: 'other_path' });
+      const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: MAX_BYTES });
+      if ('problem' in snapshot) return refused({ ...about, code: 'NOT_A_FILE', next: 'other_path' });
+      if (looksBinary(snapshot.bytes)) return refused({ ...about, code: 'NOT_TEXT', next: 'none' });
+      const { absolute, key } = place.path;
+      return { ok: true, absolute, key, live: snapshot.bytes, fingerprint: snapshot.fingerprint };
+    } finally {
+      place.dir.close();
+    }
+  } finally {
+    everything.close();
+  }
+}
+
+interface Version {
+  readonly entry: Entry;
+  readonly before: Side;
+  readonly after: Side;
+}
+
+/** What was recorded of a file, oldest first, also under the names it had before. */
+async function versionsOf({ store }: Records, key: string): Promise<readonly Version[]> {
+  const versions: Version[] = [];
+  let name: string | undefined = key;
+  let before = Number.POSITIVE_INFINITY;
+  for (let moves = 0; name !== undefined && moves <= MAX_MOVES; moves += 1) {
+    const current: string = name;
+    name = undefined;
+    const bound = before === Number.POSITIVE_INFINITY ? {} : { beforeSeq: before };
+    for await (const entry of walkEntries(store, { key: current, kinds: ['change'], ...bound })) {
+      const effect = entry.effects?.find((each) => each.key === current);
+      if (effect === undefined) continue;
+      const source = entry.effects?.find(({ movedTo }) => movedTo === current);
+      versions.unshift({ entry, before: source?.before ?? effect.before, after: effect.after });
+      if (source === undefined) continue;
+      name = source.key;
+      before = entry.seq;
+      break;
+    }
+  }
+  return versions;
+}
+
+type BytesOf = (fingerprint: Fingerprint) => Promise<Uint8Array | undefined>;
+
+/** A file on its way through time, with the origin of each of its lines. */
+class Course {
+  origins: readonly LineOrigin[] = [];
+  #bytes: Uint8Array | undefined;
+  #sha256: string | undefined;
+  /** When the last recorded change was made. */
+  #changedMs: number | undefined;
+  readonly #known = new Map<string, readonly LineOrigin[]>();
+
+  /** Here the file has these bytes. If it had others when it was last recorded, another program has changed it since. */
+  async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<void> {
+    if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return;
+    const bytes = await bytesOf(fingerprint);
+    if (bytes === undefined) return;
+    const isFirst = this.#changedMs === undefined;
+    const outside: LineOrigin = {
+      outside: true,
+      ...(this.#changedMs === undefined ? {} : { sinceMs: this.#changedMs }),
+      ...(atMs === undefined ? {} : { atMs }),
+    };
+    this.#take(bytes, fingerprint.sha256, isFirst ? {} : outside);
+  }
+
+  /** A session makes it this. Bytes that come back, by an undo for instance, bring their origins back. */
+  async becomes(side: Side, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
+    this.#changedMs = origin.atMs ?? this.#changedMs;
+    if (side.kind !== 'file') {
+      this.origins = [];
+      this.#bytes = undefined;
+      this.#sha256 = undefined;
+      return;
+    }
+    const { sha256 } = side.fingerprint;
+    const bytes = await bytesOf(side.fingerprint);
+    // Not kept: what comes next is compared with what was before, and counts as another program's.
+    if (bytes === undefined) return;
+    const earlier = this.#known.get(sha256);
+    if (earlier === undefined) this.#take(bytes, sha256, origin);
+    else [this.#bytes, this.#sha256, this.origins] = [bytes, sha256, earlier];
+  }
+
+  #take(bytes: Uint8Array, sha256: string, origin: LineOrigin): void {
+    const next: LineOrigin[] = [];
+    const { hunks } = diffLines(this.#bytes ?? new Uint8Array(), bytes);
+    let at = 0;
+    for (const { beforeStart, beforeEnd, afterStart, afterEnd } of hunks) {
+      next.push(...this.origins.slice(at, beforeStart));
+      for (let line = afterStart; line < afterEnd; line += 1) next.push(origin);
+      at = beforeEnd;
+    }
+    next.push(...this.origins.slice(at));
+    [this.#bytes, this.#sha256, this.origins] = [bytes, sha256, next];
+    this.#known.set(sha256, next);
+  }
+}
+
+function originOf({ session, turn, change, atMs }: Entry): LineOrigin {
+  return {
+    session,
+    atMs,
+    ...(turn === undefined ? {} : { turn }),
+    ...(change === undefined ? {} : { change }),
+  };
+}
+
+/** The programs of sessions: from their records, or from the entries that opened them if those are forgotten. */
+async function clientsOf(
+  { store }: Records,
+  origins: readonly LineOrigin[],
+): Promise<ReadonlyMap<string, string>> {
+  const clients = new Map<string, string>();
+  for (const session of new Set(origins.flatMap((origin) => origin.session ?? []))) {
+    const known = (await store.session(session))?.client;
+    const opened =
+      known === undefined ? await store.entries({ session, kinds: ['session'], limit: 100 }) : [];
+    const client = known ?? opened.find((entry) => entry.client !== undefined)?.client;
+    if (client !== undefined) clients.set(session, client);
+  }
+  return clients;
+}

@@ -1,0 +1,95 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openJournal } from '../../src/records/open-journal.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { type Desk, desk, ok } from '../support/desk.ts';
+
+/** The writer of each line: a session, `outside`, or `-` for what was there before. */
+async function writers(t: Desk, path: string): Promise<string[]> {
+  const journal = await openJournal({ home: t.home });
+  try {
+    const { lines } = await ok(journal.blame(join(t.root, path)));
+    return lines.map(({ session, outside }) => session ?? (outside === true ? 'outside' : '-'));
+  } finally {
+    await journal.close();
+  }
+}
+
+async function replace(session: GatedSession, path: string, oldString: string, newString: string) {
+  await ok(session.read(path));
+  await ok(session.edit(path, [{ oldString, newString }]));
+}
+
+async function scene(): Promise<Desk & { readonly other: GatedSession }> {
+  const t = await desk({ session: 'one', client: 'codex' });
+  await t.put('a.txt', '1\n2\n3\n4\n5\n');
+  await t.session.beginTurn({ turn: 'p1' });
+  await replace(t.session, 'a.txt', '2\n', 'two\n2b\n');
+  const other = await t.open({ session: 'other' });
+  await replace(other, 'a.txt', '5\n', 'five\n');
+  return { ...t, other };
+}
+
+describe('blame', () => {
+  it('names the session of each line, and none for lines that were there before', async () => {
+    const t = await scene();
+    expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
+  });
+
+  it('marks what another program changed in between, and since', async () => {
+    const t = await scene();
+    // What a session wrote is among the images a moment later, at the latest when it is closed.
+    await t.other.close();
+    await t.put('a.txt', `${t.text('a.txt')}outside\n`);
+    expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other', 'outside']);
+    await replace(t.session, 'a.txt', '4\n', 'four\n');
+    expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', 'one', 'other', 'outside']);
+  });
+
+  it('follows a move, and an undo gives lines back to who wrote them', async () => {
+    const t = await scene();
+    await ok(t.session.move('a.txt', 'b.txt'));
+    expect(await writers(t, 'b.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
+    await replace(t.session, 'b.txt', 'five\n', 'FIVE\n');
+    expect((await writers(t, 'b.txt')).at(-1)).toBe('one');
+    await ok(t.session.undo({}));
+    expect((await writers(t, 'b.txt')).at(-1)).toBe('other');
+  });
+
+  it('prints session, client, turn and time for people, programs and as an Agent Trace', async () => {
+    const t = await scene();
+    await t.other.close();
+    await t.session.close();
+    expect((await lookfirst(t, ['blame', 'a.txt'])).stdout).toMatch(
+      /^one \(codex\)\s+p1\s+just now\s+2 {2}two$/m,
+    );
+    const lines = objects(await lookfirst(t, ['blame', 'a.txt', '--json']));
+    expect(lines[1]).toMatchObject({ line: 2, text: 'two', session: 'one', client: 'codex', turn: 'p1' });
+    expect(lines[1]).toHaveProperty('change');
+    const [trace] = objects(await lookfirst(t, ['blame', 'a.txt', '--agent-trace']));
+    expect(trace).toMatchObject({
+      version: '0.1.0',
+      tool: { name: 'lookfirst' },
+      files: [
+        {
+          path: 'a.txt',
+          conversations: [
+            { contributor: { type: 'ai' }, ranges: [{ start_line: 2, end_line: 3 }] },
+            { contributor: { type: 'ai' }, ranges: [{ start_line: 6, end_line: 6 }] },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('refuses what is no text file', async () => {
+    const t = await desk();
+    await t.put('b.bin', new Uint8Array([0, 1, 2]));
+    expect(await lookfirst(t, ['blame', 'b.bin'])).toMatchObject({ code: 2 });
+    expect(await lookfirst(t, ['blame', 'none.txt'])).toMatchObject({ code: 2 });
+    renameSync(join(t.root, 'b.bin'), join(t.root, 'c.bin'));
+    expect(await lookfirst(t, ['blame'])).toMatchObject({ code: 64 });
+  });
+});

@@ -37,9 +37,13 @@ export class HookDoor {
   readonly #state: StateFlags;
   readonly #open = new Map<string, Promise<UsableRoots>>();
 
-  constructor(around: Surroundings, state: StateFlags) {
+  readonly #trees: 'warm' | 'cold';
+
+  /** `warm`: large work trees are watched between commands, for a process that answers many. */
+  constructor(around: Surroundings, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
     this.#state = state;
+    this.#trees = trees;
   }
 
   async respond(settings: HookSettings, event: HookEvent): Promise<Reply> {
@@ -76,6 +80,8 @@ export class HookDoor {
       return known;
     }
     const opening = openUsable(roots, (list) => openWorkspace(this.#around, this.#state, list));
+    if (this.#trees === 'warm')
+      void opening.then(({ sessions }) => sessions?.world.processes.keepWarm()).catch(() => undefined);
     this.#open.set(name, opening);
     opening.catch(() => this.#open.delete(name));
     this.#closeOldest();

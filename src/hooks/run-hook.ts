@@ -158,7 +158,7 @@ async function startResident(around: HookProcess): Promise<void> {
 
 async function reside(around: HookProcess): Promise<number> {
   const { home } = placesOf(around, {});
-  const door = new HookDoor(around, {});
+  const door = new HookDoor(around, {}, 'warm');
   await runResident({
     place: residentPlace(home, around.uid),
     program: around.self[1],

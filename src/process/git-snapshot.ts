@@ -22,6 +22,8 @@ interface SnapshotOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
+  /** Called with the copied index, before any file is looked at. */
+  readonly copied?: (index: string) => Promise<void>;
 }
 
 /**
@@ -31,7 +33,7 @@ interface SnapshotOptions {
  */
 export async function takeSnapshot(
   root: string,
-  { folder, name, signal }: SnapshotOptions,
+  { folder, name, signal, copied }: SnapshotOptions,
 ): Promise<TreeSnapshot | Unavailable> {
   const atMs = Date.now();
   const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
@@ -45,6 +47,7 @@ export async function takeSnapshot(
     // A repository without a first commit or add has no index yet.
     return { unavailable: isMissing(error) ? 'the repository has no index yet' : String(error) };
   }
+  await copied?.(index);
   const found = await looseFiles(root, index, signal);
   if ('unavailable' in found) dropSnapshot({ index });
   return 'unavailable' in found ? found : { root, index, atMs, ...found };

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
-import { takeSnapshot, type Unavailable } from './git-snapshot.ts';
+import { type Candidate, candidatesSince, takeSnapshot, type Unavailable } from './git-snapshot.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
   expiredLayers,
@@ -18,6 +18,7 @@ import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
 import { type CommandEnd, runSandboxed } from './run-sandboxed.ts';
 import type { HiddenPath, Profile } from './sandbox.ts';
+import { WarmTree } from './warm-tree.ts';
 
 export interface ProcessesOptions {
   /** Our state folder: layers and outputs are kept there, and no command sees it. */
@@ -66,10 +67,12 @@ export interface ExpiredWork {
   readonly outputs: number;
 }
 
-/** Runs commands on layers over the workspace. One per state folder and process; it holds nothing open. */
+/** Runs commands on layers over the workspace. One per workspace; it holds nothing open but the watched work trees. */
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
+  /** Watched work trees by root; undefined: none are watched. */
+  #warm: Map<string, WarmTree> | undefined;
 
   constructor(options: ProcessesOptions) {
     this.#options = options;
@@ -126,9 +129,42 @@ export class Processes {
     }
   }
 
+  /** From now on large work trees are watched between snapshots, until `close`. For a process that answers many commands. */
+  keepWarm(): void {
+    this.#warm ??= new Map();
+  }
+
   /** The state of a git work tree, for commands that run without a layer. */
-  snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
-    return takeSnapshot(root, { folder: join(this.#options.home, 'snapshots'), name, signal });
+  async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
+    const { home } = this.#options;
+    const folder = join(home, 'snapshots');
+    const known = await this.#warm?.get(root)?.snapshot(join(folder, name));
+    if (known !== undefined) return known;
+    this.#warm?.get(root)?.close();
+    this.#warm?.delete(root);
+    // Watching begins with the copied index and before the files are looked at, so that no change is missed.
+    const copied = async (index: string): Promise<void> => {
+      const tree = this.#warm === undefined ? undefined : await WarmTree.begin(root, { index, home });
+      if (tree !== undefined) this.#warm?.set(root, tree);
+    };
+    const taken = await takeSnapshot(root, { folder, name, signal, copied });
+    if ('unavailable' in taken) {
+      this.#warm?.get(root)?.close();
+      this.#warm?.delete(root);
+    } else this.#warm?.get(root)?.adopt(taken);
+    return taken;
+  }
+
+  /** Paths that may have changed since a snapshot. */
+  async candidates(snapshot: TreeSnapshot, signal: AbortSignal): Promise<readonly Candidate[] | Unavailable> {
+    const known = await this.#warm?.get(snapshot.root)?.candidates(snapshot);
+    return known ?? candidatesSince(snapshot, signal);
+  }
+
+  /** Ends all watching. */
+  close(): void {
+    for (const tree of this.#warm?.values() ?? []) tree.close();
+    this.#warm = undefined;
   }
 
   /** A layer that was kept after a conflict. */

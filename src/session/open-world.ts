@@ -116,6 +116,8 @@ async function assemble(
   const now = options.now ?? Date.now;
   const openedMs = now();
   opened.push(() => noteOwnLateWrites(world, openedMs));
+  const processes = new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() });
+  opened.push(() => processes.close());
   const world: OpenWorld = {
     workspace,
     disk,
@@ -126,7 +128,7 @@ async function assemble(
     policy,
     baselines,
     claims: new Claims({ store, baselines, policy, roots: workspace.roots, now }),
-    processes: new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() }),
+    processes,
     revisionOf,
     owner: owner.id,
     isAlive: owner.isAlive,

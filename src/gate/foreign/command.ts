@@ -14,7 +14,7 @@ import { Fault } from '../../model/fault.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { candidatesSince, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
+import { convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { type FoundSide, foundAt } from '../side-at.ts';
 import { ABSENT, fileSide } from '../sides.ts';
@@ -203,7 +203,7 @@ async function snapshotTurnouts(
   known: ReadonlySet<string>,
 ): Promise<readonly Turnout[]> {
   const signal = AbortSignal.timeout(SNAPSHOT_MS.git);
-  const candidates = await candidatesSince(snapshot, signal);
+  const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
   const found: {
     path: string;

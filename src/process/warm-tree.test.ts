@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { scratch } from '../../test/support/tree.ts';
+import type { TreeSnapshot } from '../model/entry.ts';
+import { candidatesSince, dropSnapshot } from './git-snapshot.ts';
+import { Processes } from './processes.ts';
+
+const ROUNDS: readonly string[] = [
+  'echo x >> d1/f1; echo new > d1/new; rm d2/f2',
+  'mkdir -p n/o; echo 1 > n/o/p; echo 2 > n/q',
+  'mv d3 d3moved; mv d4/f1 d4/g1',
+  'rm -rf d5; mkdir d5; echo other > d5/f1',
+  'chmod 755 d6/f1; touch d7/f1; ln -s f1 d7/link',
+  'echo x > empty/first; echo ignored > build/out; mkdir build2; echo y > n/o/again',
+  'git checkout -q -- . && git stash -q -u 2>/dev/null; git stash pop -q',
+  'echo 1 > d8/f1; rm -r n; mv d3moved d3',
+];
+
+it('a watched work tree names the same changed files as a full comparison', async () => {
+  const { root, home } = scratch();
+  const run = (command: string) => execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
+  for (let folder = 0; folder < 52; folder += 1) {
+    mkdirSync(join(root, `d${folder}`));
+    for (let file = 0; file < 100; file += 1)
+      writeFileSync(join(root, `d${folder}/f${file}`), `${folder} ${file}\n`);
+  }
+  mkdirSync(join(root, 'empty'));
+  mkdirSync(join(root, 'build'));
+  writeFileSync(join(root, '.gitignore'), 'build/\nbuild2/\n');
+  const who = 'git config user.name a && git config user.email a@b.c';
+  run(`git init -q && ${who} && git add -A && git commit -qm one && git status`);
+  const { signal } = new AbortController();
+  const processes = new Processes({ home, env: process.env, attributes: undefined });
+  processes.keepWarm();
+  const take = async (name: string): Promise<TreeSnapshot> => {
+    const taken = await processes.snapshot(root, name, signal);
+    if ('unavailable' in taken) throw new Error(taken.unavailable);
+    return taken;
+  };
+  dropSnapshot(await take('first'));
+  for (const [round, command] of ROUNDS.entries()) {
+    const snapshot = await take(`s${round}`);
+    run(command);
+    const full = await candidatesSince(snapshot, signal);
+    const warm = await processes.candidates(snapshot, signal);
+    if ('unavailable' in full || 'unavailable' in warm) throw new Error('no candidates');
+    const loose = new Set(snapshot.loose);
+    const found = new Map(warm.map(({ path, blob }) => [path, blob]));
+    for (const { path, blob } of full.filter((each) => !loose.has(each.path))) {
+      expect([command, path, found.get(path)]).toEqual([command, path, blob]);
+      expect(found.has(path)).toBe(true);
+    }
+    // Bytes decide in the end, so more than the changed files is no mistake; everything is one.
+    expect(warm.length).toBeLessThan(2_000);
+    dropSnapshot(snapshot);
+  }
+  expect(readdirSync(join(home, 'snapshots')).some((name) => name.startsWith('warm-'))).toBe(true);
+  processes.close();
+  expect(readdirSync(join(home, 'snapshots'))).toEqual([]);
+});

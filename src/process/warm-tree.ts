@@ -1,0 +1,279 @@
+import {
+  type FSWatcher,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { TreeSnapshot } from '../model/entry.ts';
+import { errnoOf } from '../model/errno.ts';
+import { ignoredByGit, repositoryAround } from './git.ts';
+import { type Candidate, dropSnapshot } from './git-snapshot.ts';
+
+/** Smaller work trees are compared in full: that is fast, and sees what no watcher reports. */
+const MIN_TRACKED = 5_000;
+/** The kernel drops events past 16,384 in its queue, and says so to nobody who uses Node. */
+const MAX_EVENTS = 4_096;
+/** More files than this that git does not have: a new snapshot is cheaper than keeping them. */
+const MAX_LOOSE = 300;
+const MAX_WATCHES = 20_000;
+const FLUSH_MS = 2_000;
+
+/** Bytes of an entry of a git index before the name: stat fields, mode, owner, group, size, hash, flags. */
+const MODE_AT = 24;
+const HASH_AT = 40;
+const NAME_AT = 62;
+const HASH_BYTES = 20;
+
+interface Tracked {
+  readonly blob: string;
+  readonly mode: number;
+}
+
+/**
+ * Watches a large git work tree after its first snapshot, so that the next snapshots need not look at every file. It keeps the
+ * index of the first snapshot and the paths that have changed since. Writes through memory maps and through other hard links
+ * are not seen.
+ */
+export class WarmTree {
+  readonly #base: TreeSnapshot;
+  readonly #tracked: ReadonlyMap<string, Tracked>;
+  readonly #watchers = new Map<string, FSWatcher>();
+  /** Changed since the first snapshot. */
+  readonly #changed = new Set<string>();
+  /** Changed, and not yet looked at. */
+  readonly #heard = new Set<string>();
+  /** Changed since each later snapshot that is not settled, by its index. */
+  readonly #marks = new Map<string, Set<string>>();
+  readonly #sentinel: string;
+  #flushed: (() => void) | undefined;
+  #events = 0;
+  #isBroken = false;
+
+  private constructor(base: TreeSnapshot, tracked: ReadonlyMap<string, Tracked>, sentinel: string) {
+    this.#base = base;
+    this.#tracked = tracked;
+    this.#sentinel = sentinel;
+  }
+
+  /**
+   * Begins to watch. Call it before the first snapshot is taken, and `adopt` after it: changes in between are then known.
+   * Undefined if the work tree is small, too large, or cannot be watched.
+   */
+  static async begin(
+    root: string,
+    { index, home }: { readonly index: string; readonly home: string },
+  ): Promise<WarmTree | undefined> {
+    // The paths of an index start at the top of the repository.
+    const tracked = repositoryAround(root) === root ? readIndex(index) : undefined;
+    if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
+    const folder = join(home, 'snapshots');
+    const name = `${process.pid}-${Date.now()}`;
+    const base = { root, index: join(folder, `warm-${name}`), loose: [], uncovered: [], atMs: 0 };
+    const tree = new WarmTree(base, tracked, join(folder, `flush-${name}`));
+    linkSync(index, base.index);
+    tree.#watch(folder, (heard) => heard === `flush-${name}` && tree.#flushed?.());
+    await tree.#watchAll();
+    return tree.#isBroken ? tree.#ended() : tree;
+  }
+
+  /** Watches every folder that git does not ignore, also those without files. */
+  async #watchAll(): Promise<void> {
+    const { root } = this.#base;
+    const folders = new Set(['', ...foldersOf(this.#tracked.keys())]);
+    const others: string[] = [];
+    for (const folder of folders) {
+      this.#watchFolder(folder);
+      for (const entry of entriesOf(join(root, folder))) {
+        const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+        if (entry.isDirectory() && path !== '.git' && !folders.has(path)) others.push(path);
+      }
+    }
+    const ignored = await ignoredByGit(root, others);
+    for (const path of others) if (!ignored.has(path)) this.#walk(path, new Set());
+  }
+
+  #loose: ReadonlySet<string> = new Set();
+  #uncovered: readonly string[] = [];
+
+  /** Takes over what the first snapshot has found. */
+  adopt({ loose, uncovered }: TreeSnapshot): void {
+    this.#loose = new Set(loose);
+    this.#uncovered = uncovered;
+  }
+
+  /** A snapshot of the work tree as it is now; undefined if it has to be taken in full. */
+  async snapshot(index: string): Promise<TreeSnapshot | undefined> {
+    if (!(await this.#settled())) return undefined;
+    const loose = [...new Set([...this.#loose, ...(await this.#relevant(this.#changed))])];
+    if (loose.length > MAX_LOOSE) return undefined;
+    linkSync(this.#base.index, index);
+    this.#marks.set(index, new Set());
+    return { root: this.#base.root, index, loose, uncovered: this.#uncovered, atMs: Date.now() };
+  }
+
+  /** Paths that may have changed since a snapshot of this tree; undefined if they have to be looked for in full. */
+  async candidates({ index, loose }: TreeSnapshot): Promise<readonly Candidate[] | undefined> {
+    const mark = this.#marks.get(index);
+    if (mark === undefined || !(await this.#settled())) return undefined;
+    const changed = await this.#relevant(mark);
+    this.#marks.delete(index);
+    const known = new Set(loose);
+    return changed.filter((path) => !known.has(path)).map((path) => ({ path, ...this.#tracked.get(path) }));
+  }
+
+  close(): void {
+    this.#isBroken = true;
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+    dropSnapshot({ index: this.#base.index });
+    dropSnapshot({ index: this.#sentinel });
+  }
+
+  #ended(): undefined {
+    this.close();
+  }
+
+  /** Waits until every event before this moment has arrived: all watches of a process share one queue. */
+  async #settled(): Promise<boolean> {
+    if (this.#isBroken) return false;
+    const arrived = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), FLUSH_MS);
+      this.#flushed = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+    writeFileSync(this.#sentinel, String(Date.now()));
+    const isWhole = (await arrived) && this.#events <= MAX_EVENTS;
+    this.#flushed = undefined;
+    this.#events = 0;
+    if (isWhole) this.#expand();
+    if (!isWhole || this.#isBroken) this.close();
+    return !this.#isBroken;
+  }
+
+  #watchFolder(path: string): void {
+    if (this.#watchers.has(path) || this.#isBroken) return;
+    this.#watch(
+      join(this.#base.root, path),
+      (name) => this.#noted(path === '' ? name : `${path}/${name}`),
+      path,
+    );
+  }
+
+  #watch(folder: string, heard: (name: string) => void, key: string = folder): void {
+    if (this.#watchers.size >= MAX_WATCHES) this.#isBroken = true;
+    try {
+      const watcher = watch(folder, { persistent: false }, (_type, name) => {
+        if (name === null) this.#isBroken = true;
+        else heard(name);
+      });
+      watcher.on('error', () => this.#forget(key));
+      this.#watchers.set(key, watcher);
+    } catch (error) {
+      // A folder of the index that is gone needs no watch: its parent reports a new one.
+      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') this.#isBroken = true;
+    }
+  }
+
+  #forget(key: string): void {
+    this.#watchers.get(key)?.close();
+    this.#watchers.delete(key);
+  }
+
+  #noted(path: string): void {
+    if (path === '.git' || path.startsWith('.git/')) return;
+    this.#events += 1;
+    this.#heard.add(path);
+    this.#changed.add(path);
+    for (const mark of this.#marks.values()) mark.add(path);
+  }
+
+  /** A folder that came or went stands for everything in it, before and now. */
+  #expand(): void {
+    for (const path of this.#heard) {
+      if (!this.#watchers.has(path) && !isFolder(join(this.#base.root, path))) continue;
+      const files = new Set<string>();
+      this.#below(path, files);
+      const marks = [...this.#marks.values()].filter((mark) => mark.has(path));
+      for (const set of [this.#changed, ...marks]) for (const file of files) set.add(file);
+    }
+    this.#heard.clear();
+  }
+
+  /** The files among changed paths that git would list. */
+  async #relevant(changed: ReadonlySet<string>): Promise<readonly string[]> {
+    const files = [...changed].filter((path) => !isFolder(join(this.#base.root, path)));
+    const unknown = files.filter((path) => !this.#tracked.has(path));
+    const ignored = await ignoredByGit(this.#base.root, unknown);
+    return files.filter((path) => !ignored.has(path));
+  }
+
+  #below(folder: string, files: Set<string>): void {
+    const prefix = `${folder}/`;
+    for (const path of this.#tracked.keys()) if (path.startsWith(prefix)) files.add(path);
+    for (const path of this.#loose) if (path.startsWith(prefix)) files.add(path);
+    if (isFolder(join(this.#base.root, folder))) this.#walk(folder, files);
+    else this.#forget(folder);
+  }
+
+  #walk(folder: string, files: Set<string>): void {
+    this.#forget(folder);
+    this.#watchFolder(folder);
+    for (const entry of entriesOf(join(this.#base.root, folder))) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) this.#walk(path, files);
+      else files.add(path);
+      if (files.size > MAX_EVENTS) this.#isBroken = true;
+      if (this.#isBroken) return;
+    }
+  }
+}
+
+function entriesOf(folder: string): ReturnType<typeof readFolder> {
+  try {
+    return readFolder(folder);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
+}
+
+function readFolder(folder: string) {
+  return readdirSync(folder, { withFileTypes: true });
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Every folder above some paths. */
+function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const path of paths)
+    for (let at = dirname(path); at !== '.' && !folders.has(at); at = dirname(at)) folders.add(at);
+  return folders;
+}
+
+/** The entries of an index in version 2 or 3 with SHA-1; undefined for any other. Unmerged paths and submodules are left out. */
+function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
+  const bytes = readFileSync(file);
+  if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
+  const tracked = new Map<string, Tracked>();
+  const count = bytes.readUInt32BE(8);
+  for (let at = 12, seen = 0; seen < count; seen += 1) {
+    const flags = bytes.readUInt16BE(at + NAME_AT - 2);
+    const nameAt = at + NAME_AT + ((flags & 0x4000) === 0 ? 0 : 2);
+    const end = bytes.indexOf(0, nameAt);
+    const mode = bytes.readUInt32BE(at + MODE_AT);
+    const isFile = (mode & 0o170000) !== 0o160000 && (flags & 0x3000) === 0;
+    const blob = bytes.toString('hex', at + HASH_AT, at + HASH_AT + HASH_BYTES);
+    if (isFile) tracked.set(bytes.toString('utf8', nameAt, end), { blob, mode: mode & 0o777 });
+    at += (end - at + 8) & ~7;
+  }
+  return tracked;
+}

@@ -114,8 +114,6 @@ export class Api {
         limit: 2 * PAGE,
       }),
       sessions: await sessionRows(viewing),
-      turns: await turnRows(viewing),
-      files: await recentFiles(viewing),
     };
   }
 

@@ -206,8 +206,6 @@ export interface StartView {
   readonly cursor: string;
   readonly feed: FeedPage;
   readonly sessions: readonly SessionRow[];
-  readonly turns: readonly TurnRow[];
-  readonly files: readonly FileRow[];
 }
 
 /** What has come since the page asked last. */

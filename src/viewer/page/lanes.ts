@@ -223,7 +223,7 @@ function line(pen: CanvasRenderingContext2D, x1: number, y1: number, x2: number,
 function colour(session: string, dark: boolean): string {
   const hue = hueOf(session);
   const strength = hue === undefined ? 8 : 62;
-  return `hsl(${hue ?? 220} ${strength}% ${dark ? 68 : 38}%)`;
+  return `hsl(${hue ?? 220} ${strength}% ${dark ? 68 : 36}%)`;
 }
 
 function fitted(pen: CanvasRenderingContext2D, text: string, width: number): string {

@@ -108,11 +108,15 @@ export async function begin(): Promise<void> {
     rows.value = first.feed.rows;
     older.value = first.feed.next;
     sessions.value = first.sessions;
-    turns.value = first.turns;
-    files.value = first.files;
     live.value = true;
   });
   void follow(first.cursor);
+}
+
+/** Turns and files come after the first picture. */
+export async function fetchLists(): Promise<void> {
+  turns.value = await ask('turns');
+  files.value = await ask('files');
 }
 
 async function follow(cursor: string): Promise<void> {

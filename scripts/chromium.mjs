@@ -1,0 +1,39 @@
+// Finds a Chromium for the viewer's pictures, tests and benchmark: no browser is downloaded.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+export const NO_CHROMIUM = 'no Chromium: apt-get install chromium, or set LOOKFIRST_CHROMIUM';
+
+/** The program's path; undefined if there is none. */
+export function findChromium(env = process.env) {
+  if (env.LOOKFIRST_CHROMIUM) return env.LOOKFIRST_CHROMIUM;
+  for (const folder of (env.PATH ?? '').split(delimiter))
+    for (const name of NAMES) if (isProgram(join(folder, name))) return join(folder, name);
+  return undefined;
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A running browser without a window, which asks nobody on the network for anything. */
+export async function launchChromium(executablePath) {
+  const { chromium } = await import('playwright-core');
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ];
+  return chromium.launch({ executablePath, args });
+}

@@ -1,0 +1,59 @@
+import { mkdirSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { Records } from '../../src/records/records.ts';
+import { Scope } from '../../src/records/scope.ts';
+import { policyOf } from '../../src/session/configured.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { serveViewer, type ViewerOptions } from '../../src/viewer/serve-viewer.ts';
+import { newToken } from '../../src/wire/bearer.ts';
+
+/** A viewer that serves in this process, and a client for its API. */
+export interface Viewed {
+  readonly url: string;
+  readonly origin: string;
+  readonly token: string;
+  /** What the viewer told people. */
+  readonly told: string[];
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body: object): Promise<{ readonly status: number; readonly body: T }>;
+}
+
+export async function viewed(
+  { root, home }: { readonly root: string; readonly home: string },
+  options: Partial<ViewerOptions> = {},
+): Promise<Viewed> {
+  mkdirSync(home, { recursive: true });
+  const records = await Records.openOrCreate({ home, store: `sqlite:${home}/lookfirst.db` });
+  const scope = new Scope({ cwd: root });
+  const token = newToken();
+  const told: string[] = [];
+  const { secrets } = policyOf({ env: { LOOKFIRST_HOME: home }, platform: process.platform, cwd: root }, {});
+  const server = await serveViewer({
+    viewing: { records, scope, secrets },
+    folders: [root],
+    openWorkspace: (roots) => Sessions.open({ roots, home }),
+    who: 'viewer:tester',
+    token,
+    log: (line) => told.push(line),
+    port: 0,
+    ...options,
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await records.close();
+  });
+  const { origin } = new URL(server.url);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  return {
+    url: server.url,
+    origin,
+    token,
+    told,
+    get: async <T>(path: string) => (await (await fetch(`${origin}/api/${path}`, { headers })).json()) as T,
+    post: async <T>(path: string, body: object) => {
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      const answer = await fetch(`${origin}/api/${path}`, init);
+      return { status: answer.status, body: (await answer.json()) as T };
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { type Viewed, viewed } from '../support/viewed.ts';
+
+interface Finder {
+  findChromium(): string | undefined;
+  launchChromium(path: string): Promise<Browser>;
+  readonly NO_CHROMIUM: string;
+}
+
+// The pictures and the benchmark use the same finder, without a compiler.
+const finder = (await import(new URL('../../scripts/chromium.mjs', import.meta.url).href)) as Finder;
+const program = finder.findChromium();
+if (program === undefined) {
+  if (process.env['CI'] === 'true') throw new Error(finder.NO_CHROMIUM);
+  process.stderr.write(`skipped: ${finder.NO_CHROMIUM}\n`);
+}
+
+const LINES = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`);
+const text = (changes: Readonly<Record<number, string>> = {}): string =>
+  `${LINES.map((line, i) => changes[i + 1] ?? line).join('\n')}\n`;
+
+describe.skipIf(program === undefined)('the page', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await finder.launchChromium(program ?? '');
+  });
+  afterAll(() => browser?.close());
+
+  /** A page at an address. It fails the test on a console error and on a request to another host. */
+  async function open(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+    page.on('pageerror', (error) => wrong.push(error.message));
+    page.on(
+      'request',
+      (request) => new URL(request.url()).host !== new URL(url).host && wrong.push(request.url()),
+    );
+    onTestFinished(async () => {
+      await context.close();
+      // The browser itself reports a refused request.
+      expect(wrong.filter((each) => !/status of (401|409) /.test(each))).toEqual([]);
+    });
+    await page.goto(url);
+    return page;
+  }
+
+  async function scene(): Promise<Desk & { readonly change: string; readonly viewer: Viewed }> {
+    const t = await desk({ session: 'coder' });
+    const other = await t.open({ session: 'reviewer' });
+    await t.put('src/a.ts', text());
+    await t.session.beginTurn({ turn: 'p1', prompt: 'Shout in two places' });
+    await ok(t.session.read('src/a.ts'));
+    await ok(other.read('src/a.ts', { offset: 1, limit: 10 }));
+    const { change = '' } = await ok(t.session.write('src/a.ts', text({ 3: 'THREE', 35: 'THIRTY-FIVE' })));
+    await refusal(other.write('src/a.ts', 'mine\n'), 'PARTIALLY_READ');
+    await t.session.close();
+    await other.close();
+    return { ...t, change, viewer: await viewed(t) };
+  }
+
+  it('opens with the token and not without', async () => {
+    const { viewer } = await scene();
+    const page = await open(viewer.url);
+    await page.waitForSelector('.row.change');
+    expect(page.url()).not.toContain(viewer.token);
+    await page.reload();
+    await page.waitForSelector('.row.change');
+    const without = await open(viewer.origin);
+    await without.waitForSelector('.problem');
+    expect(await without.textContent('.problem')).toContain('token');
+    const wrong = await open(`${viewer.origin}/#${'x'.repeat(43)}`);
+    await wrong.waitForSelector('.problem');
+    expect(await wrong.locator('.row').count()).toBe(0);
+  });
+
+  it('grows live while three agents work', async () => {
+    const t = await desk({ session: 'one' });
+    const agents = [t.session, await t.open({ session: 'two' }), await t.open({ session: 'three' })];
+    await t.put('a.txt', 'one\n');
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.live.on');
+    for (const [i, agent] of agents.entries()) {
+      await ok(agent.read('a.txt'));
+      await ok(agent.write(`new-${i}.txt`, 'x\n'));
+    }
+    for (const name of ['one', 'two', 'three'])
+      await page.waitForSelector(`.row.change:has(.session:text-is("${name}"))`, { timeout: 30_000 });
+    expect(await page.locator('.row.read').count()).toBe(3);
+    expect(await page.locator('.chip').count()).toBe(3);
+  });
+
+  it('pictures who has seen and written which line', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    await page.click('nav >> text=Files');
+    await page.click('.card:has-text("a.ts")');
+    await page.waitForSelector('.picture');
+    const label = (await page.getAttribute('.strips', 'aria-label')) ?? '';
+    expect(label).toContain('coder: knows lines 1-40; changed since none; wrote 3-3, 35-35');
+    expect(label).toContain('reviewer: knows lines 1-2, 4-10; changed since 3-3; wrote none');
+    const cells = (line: number) =>
+      page
+        .locator(`.source-line:has(.no:text-is("${line}")) .cell`)
+        .evaluateAll((all) => all.map((each) => each.className));
+    await page.locator('.source').evaluate((node) => node.scrollTo(0, 0));
+    await expect.poll(() => cells(3)).toEqual(expect.arrayContaining(['cell wrote', 'cell stale']));
+    expect(await cells(4)).toEqual(['cell seen', 'cell seen']);
+    expect(new Set(await cells(11))).toEqual(new Set(['cell seen', 'cell ']));
+    await page.click('.author:has-text("coder")');
+    await page.waitForSelector('.detail .diff');
+    expect(await page.textContent('.known')).toContain('it had read the whole file as it was');
+  });
+
+  it('takes a change back by click, after a preview', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    await page.click('.row.change');
+    await page.click('text=Undo this change');
+    await page.waitForSelector('dialog .removed');
+    expect(t.text('src/a.ts')).toContain('THREE');
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await expect.poll(() => t.text('src/a.ts')).toBe(text());
+    await page.waitForSelector('.banner:has-text("taken back")');
+    await page.waitForSelector('.row.change:has-text("undo")');
+  });
+
+  it('takes single lines back', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    await page.click('.row.change');
+    await page.locator('.part').nth(1).click();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await expect.poll(() => t.text('src/a.ts')).toBe(text({ 3: 'THREE' }));
+    await page.waitForSelector('.banner:has-text("Parts of this change")');
+  });
+
+  it('shows the conflict if the file changed since, and merges if asked to', async () => {
+    const t = await scene();
+    await t.put('src/a.ts', text({ 3: 'THREE', 20: 'twenty', 35: 'THIRTY-FIVE' }));
+    const page = await open(t.viewer.url);
+    await page.click('.row.change');
+    await page.click('text=Undo this change');
+    await page.waitForSelector('dialog .conflict');
+    expect(await page.textContent('dialog')).toMatch(/STALE[\s\S]*twenty/);
+    expect(t.text('src/a.ts')).toContain('THREE');
+    await page.click('dialog >> text=Keep both');
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await expect.poll(() => t.text('src/a.ts')).toBe(text({ 20: 'twenty' }));
+  });
+
+  it('says why an edit was refused, and what changed since the last prompt', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    await page.click('.row.refusal');
+    await page.waitForSelector('.detail dl');
+    expect(await page.textContent('.detail')).toMatch(/read only a part[\s\S]*lines 1-10/);
+    await page.click('nav >> text=Turns');
+    await page.click('.card:has-text("since the last prompt")');
+    await page.waitForSelector('.detail .diff');
+    expect(await page.textContent('.detail')).toMatch(/What this turn changed: 1 file[\s\S]*THIRTY-FIVE/);
+    await page.click('text=Rewind to before this');
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await expect.poll(() => t.text('src/a.ts')).toBe(text());
+  });
+
+  it('keeps hostile names and contents inert', async () => {
+    const t = await desk({ session: '<img src=x onerror=alert(1)>' });
+    const name = '<script>alert(1)<\\script>\u202Efdp.exe\u001b[31m.ts';
+    mkdirSync(join(t.root, 'src'));
+    writeFileSync(join(t.root, 'src', name), '<script>alert(2)</script>\n\u202Etrojan\u2066 \u001b[2J\n');
+    await ok(t.session.read(`src/${name}`));
+    const line = '<img src=x onerror=alert(3)>\u202E\u001b[31m\n';
+    await ok(t.session.write(`src/${name}`, line));
+    await t.session.write('javascript:alert(4)//\u0007', 'x');
+    await t.session.beginTurn({ turn: 't', prompt: '<b onclick=alert(5)>now</b>' });
+    await t.session.close();
+    const page = await open((await viewed(t)).url);
+    page.on('dialog', () => expect.fail('a script ran'));
+    await page.click('.row.change >> nth=1');
+    await page.waitForSelector('.detail .diff');
+    await page.click('.detail h3 a');
+    await page.waitForSelector('.picture');
+    // A string: these tests are compiled without the types of a browser.
+    const shown = await page.evaluate<{
+      text: string;
+      scripts: number;
+      images: string[];
+      handlers: number;
+    }>(`({
+      text: document.body.innerText,
+      scripts: document.querySelectorAll('script').length,
+      images: [...document.querySelectorAll('img')].map((image) => image.getAttribute('src')),
+      handlers: document.querySelectorAll('[onerror], [onclick]').length,
+    })`);
+    expect(shown).toMatchObject({ scripts: 1, handlers: 0 });
+    expect(new Set(shown.images)).toEqual(new Set(['/icon.svg']));
+    expect(shown.text).toContain('<img src=x onerror=alert(3)>\\u202e\\u001b[31m');
+    expect(shown.text).not.toMatch(/[\u001b\u202a-\u202e\u2066-\u2069]/);
+  });
+
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 360],
+  ] as const)('has no serious accessibility issue in %s at %i px', async (colorScheme, width) => {
+    const t = await scene();
+    const page = await open(t.viewer.url, { colorScheme, viewport: { width, height: 800 } });
+    await page.addInitScript({ path: createRequire(import.meta.url).resolve('axe-core/axe.min.js') });
+    const check = async (what: string): Promise<void> => {
+      const found = await page.evaluate(async () => {
+        const { axe } = globalThis as unknown as {
+          axe: {
+            run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+          };
+        };
+        const { violations } = await axe.run();
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`);
+      });
+      expect(found, what).toEqual([]);
+    };
+    await page.reload();
+    await page.waitForSelector('.row.change');
+    await check('feed');
+    await page.click('.row.change');
+    await page.waitForSelector('.detail .diff');
+    await check('change');
+    await page.click('text=Undo this change');
+    await page.waitForSelector('dialog .removed');
+    await check('dialog');
+    await page.click('dialog >> text=Cancel');
+    await page.click('.detail h3 a');
+    await page.waitForSelector('.history');
+    await check('file');
+    if (width < 900) await page.click('.back');
+    await page.click('.row.refusal');
+    await page.waitForSelector('.detail dl');
+    await check('refusal');
+    await page.click('nav >> text=Numbers');
+    await page.waitForSelector('.numbers');
+    await check('numbers');
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(overflow).toBeLessThanOrEqual(0);
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    await page.waitForSelector('.row.change');
+    await page.keyboard.press('/');
+    await page.keyboard.type('a.ts');
+    await page.waitForSelector('.active:has-text("a.ts")');
+    await page.locator('.feed .row').first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail .known');
+    await page.getByRole('button', { name: 'Undo this change' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog .removed');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('dialog').count()).toBe(0);
+    expect(t.text('src/a.ts')).toContain('THREE');
+  });
+});

@@ -1,0 +1,275 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type {
+  ChangeView,
+  FeedPage,
+  FilePicture,
+  RefusalView,
+  StartView,
+  TurnDetail,
+  TurnRow,
+  UndoView,
+} from '../../src/records/view/view-data.ts';
+import { lookfirst } from '../support/command-line.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { viewed } from '../support/viewed.ts';
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`);
+const text = (changes: Readonly<Record<number, string>> = {}): string =>
+  `${LINES.map((line, i) => changes[i + 1] ?? line).join('\n')}\n`;
+
+/** Two sessions read a.txt, one changes lines 3 and 15, the other is refused. */
+async function scene(): Promise<Desk & { readonly change: string }> {
+  const t = await desk({ session: 'coder' });
+  const other = await t.open({ session: 'reviewer' });
+  await t.put('a.txt', text());
+  await t.session.beginTurn({ turn: 'p1', prompt: 'shout' });
+  await ok(t.session.read('a.txt'));
+  await ok(other.read('a.txt'));
+  const { change = '' } = await ok(t.session.write('a.txt', text({ 3: 'THREE', 15: 'FIFTEEN' })));
+  await refusal(other.write('a.txt', 'mine\n'), 'STALE');
+  await t.session.close();
+  await other.close();
+  return { ...t, change };
+}
+
+/** A raw request, because `fetch` sets Host and Origin itself. */
+function status(url: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { headers, method }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+describe('the viewer lets nobody in', () => {
+  it.each([
+    ['without a token', {}, 401],
+    ['with a wrong token', { authorization: `Bearer ${'x'.repeat(43)}` }, 401],
+    ['with the token in another form', { authorization: 'TOKEN' }, 401],
+    ['with the token', { authorization: 'Bearer TOKEN' }, 200],
+    ['by a foreign name for this machine', { authorization: 'Bearer TOKEN', host: 'evil.example' }, 403],
+    ['by another port', { authorization: 'Bearer TOKEN', host: '127.0.0.1:1' }, 403],
+    ['from a foreign page', { authorization: 'Bearer TOKEN', origin: 'http://evil.example' }, 403],
+    ['from a page on another port', { authorization: 'Bearer TOKEN', origin: 'http://127.0.0.1:1' }, 403],
+    ['from an opaque origin', { authorization: 'Bearer TOKEN', origin: 'null' }, 403],
+    ['from another site', { authorization: 'Bearer TOKEN', 'sec-fetch-site': 'cross-site' }, 403],
+  ])('%s: %j gives %i', async (_what, headers: Record<string, string>, expected) => {
+    const t = await desk();
+    const { origin, token } = await viewed(t);
+    const sent = Object.entries(headers).map(([name, value]) => [name, value.replace('TOKEN', token)]);
+    // The third row sends the token without `Bearer`.
+    expect(await status(`${origin}/api/start`, Object.fromEntries(sent))).toBe(expected);
+  });
+
+  it('serves the page itself to anyone on this machine, with nothing in it and a strict policy', async () => {
+    const t = await scene();
+    const { origin } = await viewed(t);
+    for (const name of ['', 'app.js', 'app.css', 'icon.svg']) {
+      const answer = await fetch(`${origin}/${name}`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self';/,
+      );
+      expect(answer.headers.get('content-security-policy')).not.toContain('unsafe');
+      expect(await answer.text()).not.toContain(t.root);
+    }
+    expect((await fetch(`${origin}/app.css/../../package.json`)).status).toBe(404);
+    expect((await fetch(`${origin}/`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('answers a fault without a path, and tells the operator', async () => {
+    const t = await scene();
+    const v = await viewed(t, { openWorkspace: () => Promise.reject(new Error(`no ${t.root}`)) });
+    const { status: code, body } = await v.post<{ error: string }>('undo', { change: t.change });
+    expect(code).toBe(500);
+    expect(JSON.stringify(body)).not.toContain(t.root);
+    expect(v.told.join()).toContain(t.root);
+  });
+});
+
+describe('the viewer shows', () => {
+  it('sessions, turns, files and the feed, with filters', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const start = await v.get<StartView>('start');
+    expect(start.sessions.map(({ id }) => id).sort()).toEqual(['coder', 'reviewer']);
+    expect(await v.get('turns')).toMatchObject([
+      { turn: 'p1', words: 'shout', files: ['a.txt'], stands: true },
+    ]);
+    expect(await v.get('files')).toMatchObject([
+      { path: 'a.txt', changes: 1, refusals: 1, writers: ['coder'] },
+    ]);
+    expect(start.canUndo).toBe(true);
+    const kinds = async (query: string) =>
+      (await v.get<FeedPage>(`feed?${query}`)).rows.map((row) => row.kind);
+    expect(await kinds('kind=refusal')).toEqual(['refusal']);
+    expect(await kinds('session=reviewer&kind=read')).toEqual(['read']);
+    expect(await kinds('code=STALE')).toEqual(['refusal']);
+    expect(await kinds('path=nowhere')).toEqual([]);
+    expect(await kinds('turn=p1')).toEqual(['change', 'read', 'turn']);
+  });
+
+  it('a change with its diff and what its session had seen', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const [row] = (await v.get<FeedPage>('feed?kind=change')).rows;
+    const view = await v.get<ChangeView>(`entry?seq=${row?.seq}`);
+    expect(view).toMatchObject({
+      standing: 'stands',
+      files: [{ path: 'a.txt', added: 2, removed: 2, parts: true }],
+    });
+    expect(view.files[0]?.known).toMatchObject({ state: 'whole' });
+  });
+
+  it('why an edit was refused, by whom the file was changed, and that it was right', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const [row] = (await v.get<FeedPage>('feed?kind=refusal')).rows;
+    const view = await v.get<RefusalView>(`entry?seq=${row?.seq}`);
+    expect(view).toMatchObject({
+      verdict: 'right',
+      writers: [{ session: 'coder' }],
+      since: { added: 2, removed: 2 },
+    });
+    expect(view.seen).toMatch(/^It had seen all lines/);
+    expect(view.because).toContain('coder');
+    expect(view.after).toBeUndefined();
+  });
+
+  it('who has seen and written which line', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const file = await v.get<FilePicture>(`file?root=${encodeURIComponent(t.root)}&path=a.txt`);
+    const strip = (session: string) => file.strips.find((each) => each.session === session);
+    expect(strip('coder')?.wrote).toEqual([
+      { from: 3, to: 3 },
+      { from: 15, to: 15 },
+    ]);
+    expect(file.authors.filter((author) => author >= 0)).toHaveLength(2);
+    expect(file.lines[2]).toBe('THREE');
+    // The refusal showed the reviewer the whole difference.
+    expect(strip('reviewer')).toMatchObject({ stale: [], wrote: [] });
+  });
+
+  it('what a turn changed', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const [turn] = await v.get<readonly TurnRow[]>('turns');
+    expect(await v.get<TurnDetail>(`turn?seq=${turn?.seq}`)).toMatchObject({
+      files: [{ path: 'a.txt', added: 2 }],
+    });
+  });
+
+  it('no file that no session has touched, and none of another workspace', async () => {
+    const t = await scene();
+    writeFileSync(join(t.root, 'private.txt'), 'private\n');
+    const v = await viewed(t);
+    const ask = (root: string, path: string) =>
+      v.get(`file?root=${encodeURIComponent(root)}&path=${encodeURIComponent(path)}`);
+    expect(JSON.stringify(await ask(t.root, 'private.txt'))).not.toContain('private\\n');
+    expect(JSON.stringify(await ask('/etc', 'passwd'))).not.toContain('root:');
+    expect(JSON.stringify(await ask(t.root, '../../../../etc/passwd'))).not.toContain('root:');
+  });
+
+  it('no secrets', async () => {
+    const t = await desk({ session: 'coder' });
+    const token = `ghp_${'a1B2'.repeat(9)}`;
+    await t.put('.env', 'KEY=hidden-value\nNAME=x\n');
+    await t.put('code.ts', `const token = "${token}";\nconst a = 1;\n`);
+    await ok(t.session.read('.env'));
+    await ok(t.session.read('code.ts'));
+    await ok(t.session.edit('.env', [{ oldString: 'NAME', newString: 'LABEL' }]));
+    const { change } = await ok(t.session.edit('code.ts', [{ oldString: 'a = 1', newString: 'a = 2' }]));
+    await t.session.close();
+    const v = await viewed(t);
+    const seen: unknown[] = [];
+    for (const { seq } of (await v.get<FeedPage>('feed?')).rows) seen.push(await v.get(`entry?seq=${seq}`));
+    for (const path of ['.env', 'code.ts'])
+      seen.push(await v.get(`file?root=${encodeURIComponent(t.root)}&path=${path}`));
+    seen.push(await v.post('undo', { change, preview: true }));
+    expect(JSON.stringify(seen)).toContain('[masked]');
+    expect(JSON.stringify(seen)).not.toContain('hidden-value');
+    expect(JSON.stringify(seen)).not.toContain(token);
+  });
+
+  it('new entries as they come', async () => {
+    const t = await desk({ session: 'coder' });
+    const v = await viewed(t);
+    const { cursor } = await v.get<StartView>('start');
+    expect(await v.get(`live?after=${cursor}`)).toEqual({ cursor, rows: [] });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await expect
+      .poll(() => v.get(`live?after=${cursor}`))
+      .toMatchObject({ rows: [{ kind: 'read', path: 'a.txt' }] });
+  });
+});
+
+describe('the viewer takes back', () => {
+  it('a change, one hunk of it, and everything since a prompt; each after a preview that changes nothing', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    const hunk = { change: t.change, root: t.root, path: 'a.txt', hunk: 1 };
+    const preview = await v.post<UndoView>('undo', { ...hunk, preview: true });
+    expect(preview.body).toMatchObject({ ok: true, diffs: [{ path: 'a.txt', added: 1, removed: 1 }] });
+    expect(t.text('a.txt')).toContain('FIFTEEN');
+    await v.post('undo', hunk);
+    expect(t.text('a.txt')).toBe(text({ 3: 'THREE' }));
+    const [row] = (await v.get<FeedPage>('feed?kind=change')).rows;
+    expect(row).toMatchObject({ session: 'viewer:tester', undo: true, what: 'undo of a part' });
+    await v.post('undo', { change: row?.change });
+    expect(t.text('a.txt')).toBe(text({ 3: 'THREE', 15: 'FIFTEEN' }));
+    const [turn] = await v.get<readonly TurnRow[]>('turns');
+    expect((await v.post<UndoView>('rewind', { seq: turn?.seq, everyone: true })).body.ok).toBe(true);
+    expect(t.text('a.txt')).toBe(text());
+  });
+
+  it('nothing if the file changed since, and says what is in the way; merging keeps both', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    await t.put('a.txt', text({ 3: 'THREE', 9: 'nine', 15: 'FIFTEEN' }));
+    const refused = await v.post<UndoView>('undo', { change: t.change });
+    expect(refused).toMatchObject({ status: 409, body: { ok: false, code: 'STALE', canMerge: true } });
+    expect(refused.body.diffs[0]?.groups.flat().map((row) => row.text)).toContain('nine');
+    expect(t.text('a.txt')).toContain('THREE');
+    expect((await v.post('undo', { change: t.change, merge: true })).status).toBe(200);
+    expect(t.text('a.txt')).toBe(text({ 9: 'nine' }));
+  });
+
+  it('nothing where it is read-only, of unknown changes, or for malformed requests', async () => {
+    const t = await scene();
+    const readOnly = await viewed(t, { readOnly: 'several machines share this store' });
+    expect((await readOnly.post('undo', { change: t.change })).status).toBe(403);
+    expect(await readOnly.get('start')).toMatchObject({ canUndo: false });
+    const v = await viewed(t);
+    expect((await v.post('undo', { change: 'c000' })).status).toBe(404);
+    expect((await v.post('undo', { change: 7 })).status).toBe(400);
+    expect((await v.post('undo', { change: t.change, hunk: 0 })).status).toBe(400);
+    expect((await v.post('rewind', { seq: 1 })).status).toBe(404);
+    expect((await v.post('verify', {})).status).toBe(404);
+    const headers = { authorization: `Bearer ${v.token}`, 'content-type': 'text/plain' };
+    const body = JSON.stringify({ change: t.change });
+    expect((await fetch(`${v.origin}/api/undo`, { method: 'POST', headers, body })).status).toBe(400);
+    expect(t.text('a.txt')).toContain('THREE');
+  });
+});
+
+it('is small: script and style are at most 45 KB compressed', () => {
+  const size = (name: string) =>
+    gzipSync(readFileSync(new URL(`../../dist/viewer/page/${name}`, import.meta.url)), { level: 9 })
+      .byteLength;
+  expect(size('app.js') + size('app.css')).toBeLessThanOrEqual(45 * 1024);
+});
+
+it('is refused on a store in memory and on a folder that is not there', async () => {
+  const t = await desk();
+  expect((await lookfirst(t, ['view', '--store', 'memory:'])).code).toBe(1);
+  expect((await lookfirst(t, ['view', 'nowhere'])).code).toBe(1);
+  expect((await lookfirst(t, ['view', '--port', '99999'])).code).toBe(64);
+});

@@ -44,3 +44,24 @@ declare module 'langchain' {
     [brand: symbol]: true;
   }
 }
+
+declare module '@anthropic-ai/claude-agent-sdk' {
+  export type HookEvent = string;
+  export type HookCallback = (input: unknown) => Promise<object>;
+  export interface HookCallbackMatcher {
+    hooks: HookCallback[];
+    onFailure?: 'continue' | 'block';
+  }
+  export interface McpSdkServerConfigWithInstance {
+    type: 'sdk';
+    name: string;
+    instance: object;
+  }
+  export interface SdkMcpToolDefinition {
+    name: string;
+    description: string;
+    inputSchema: object;
+    annotations: object;
+    handler: (args: unknown, extra: unknown) => Promise<object>;
+  }
+}

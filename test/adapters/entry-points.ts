@@ -1,4 +1,5 @@
 /** Compiled, never run: every entry point fits where its framework expects it. */
+import type { Options, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { CallModelInputFilter, Editor, Shell, Tool } from '@openai/agents';
@@ -10,6 +11,7 @@ import type { AgentMiddleware } from 'langchain';
 import { currentSession, openSession } from 'lookfirst';
 import { lookfirstTools as aiTools, lookfirstSandbox } from 'lookfirst/ai-sdk';
 import { lookfirstTools as anthropicTools } from 'lookfirst/anthropic';
+import { lookfirstTools as claudeTools, lookfirstHooks, lookfirstServer } from 'lookfirst/claude-agent-sdk';
 import { LookfirstBackend, lookfirstTools as langchainTools, lookfirstMiddleware } from 'lookfirst/langchain';
 import {
   guardSandbox,
@@ -37,3 +39,8 @@ export const filter: CallModelInputFilter = seenFrom(session);
 export const langchain: StructuredToolInterface[] = langchainTools(session);
 export const middleware: AgentMiddleware = lookfirstMiddleware(session);
 export const backend: BackendProtocolV2 = new LookfirstBackend(session);
+export const claude: SdkMcpToolDefinition[] = claudeTools(session);
+export const options: Options = {
+  hooks: lookfirstHooks(session),
+  mcpServers: { lookfirst: lookfirstServer(session) },
+};

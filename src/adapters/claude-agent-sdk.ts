@@ -1,0 +1,180 @@
+import type { McpSdkServerConfigWithInstance, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
+import { fromJSONSchema, type ZodObject } from 'zod';
+import { Fault } from '../model/fault.ts';
+import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
+import type { Session } from '../model/session.ts';
+import { OUTCOME_KEY } from '../report/json.ts';
+import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
+import {
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+  toolsetBeside,
+} from '../tools/toolset.ts';
+import { answered } from './answered.ts';
+
+/** The name of the server; Claude Code calls its tools `mcp__lookfirst__read_file` and so on. */
+const SERVER = 'lookfirst';
+
+/** The tools of a session, for a server of your own made with `createSdkMcpServer`. */
+export function lookfirstTools(
+  session: Session | (() => Session),
+  options: ToolsetOptions = {},
+): SdkMcpToolDefinition[] {
+  return toolset(session, options).tools.map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    // The schema of a tool is always an object.
+    inputSchema: (fromJSONSchema(tool.inputSchema) as ZodObject).shape,
+    annotations: annotationsOf(tool),
+    handler: async (args) => resultOf(await answered(tool, args)),
+  }));
+}
+
+export interface ServerOptions extends ToolsetOptions {
+  /** The signal of the query's `abortController`: Claude Code may still send calls for a moment after an abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * An MCP server in this process, for `mcpServers: { lookfirst: lookfirstServer(session) }`. Give it under the name `lookfirst`:
+ * refusals name its tools as Claude Code calls them.
+ */
+export function lookfirstServer(
+  session: Session | (() => Session),
+  { signal, ...options }: ServerOptions = {},
+): McpSdkServerConfigWithInstance {
+  const names =
+    options.dialect === undefined && options.rename === undefined ? prefixed(LOOKFIRST_TOOLS) : undefined;
+  const { tools, instructions } = toolsetBeside(session, options, names);
+  return { type: 'sdk', name: SERVER, instance: new InProcessServer(tools, instructions, signal) };
+}
+
+function prefixed(names: ToolNames): ToolNames {
+  const entries = Object.entries(names).map(([use, name]) => [
+    use,
+    typeof name === 'string' ? `mcp__${SERVER}__${name}` : name,
+  ]);
+  // The same members with other texts.
+  return Object.fromEntries(entries) as unknown as ToolNames;
+}
+
+function annotationsOf({ title, readOnly, destructive }: ToolsetTool): object {
+  return { title, readOnlyHint: readOnly, destructiveHint: destructive, openWorldHint: false };
+}
+
+type Block = { type: 'text'; text: string } | { type: 'image' | 'audio'; data: string; mimeType: string };
+
+interface CallResult {
+  content: Block[];
+  isError: boolean;
+  _meta: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult {
+  const blocks = media.flatMap(({ mimeType, base64: data }): Block[] => {
+    const [kind] = mimeType.split('/');
+    return kind === 'image' || kind === 'audio' ? [{ type: kind, data, mimeType }] : [];
+  });
+  return {
+    content: [{ type: 'text', text }, ...blocks],
+    isError: !ok,
+    _meta: { [OUTCOME_KEY]: outcome },
+  };
+}
+
+/** The part of an MCP transport that is used here. */
+interface Transport {
+  onmessage?: ((message: unknown) => void) | undefined;
+  start(): Promise<void>;
+  send(message: JsonRecord): Promise<void>;
+  close(): Promise<void>;
+}
+
+const UNKNOWN_METHOD = -32601;
+const INTERNAL_ERROR = -32603;
+
+/** Just enough of an MCP server for a client in the same process: no SDK to load, and arguments reach the tools as they are. */
+class InProcessServer {
+  readonly #tools: readonly ToolsetTool[];
+  readonly #instructions: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #running = new Map<unknown, AbortController>();
+  #transport: Transport | undefined;
+
+  constructor(tools: readonly ToolsetTool[], instructions: string, signal: AbortSignal | undefined) {
+    this.#tools = tools;
+    this.#instructions = instructions;
+    this.#signal = signal;
+  }
+
+  async connect(transport: Transport): Promise<void> {
+    this.#transport = transport;
+    transport.onmessage = (message) => void this.#receive(message);
+    await transport.start();
+  }
+
+  async close(): Promise<void> {
+    for (const running of this.#running.values()) running.abort();
+    await this.#transport?.close();
+  }
+
+  async #receive(message: unknown): Promise<void> {
+    if (!isRecord(message)) return;
+    const { id, method } = message;
+    const params = objectIn(message, 'params') ?? {};
+    if (method === 'notifications/cancelled') this.#running.get(params['requestId'])?.abort();
+    if (id === undefined || typeof method !== 'string') return;
+    const answer = await this.#answer(id, method, params).catch((error: unknown) => ({
+      error: { code: INTERNAL_ERROR, message: error instanceof Error ? error.message : String(error) },
+    }));
+    await this.#transport?.send({ jsonrpc: '2.0', id, ...answer });
+  }
+
+  async #answer(id: unknown, method: string, params: JsonRecord): Promise<JsonRecord> {
+    switch (method) {
+      case 'initialize':
+        return { result: this.#introduction(params) };
+      case 'ping':
+        return { result: {} };
+      case 'tools/list':
+        return { result: { tools: this.#tools.map(definitionOf) } };
+      case 'tools/call':
+        return { result: await this.#call(id, params) };
+      default:
+        return { error: { code: UNKNOWN_METHOD, message: `no method ${method}` } };
+    }
+  }
+
+  #introduction(params: JsonRecord): JsonRecord {
+    return {
+      protocolVersion: stringIn(params, 'protocolVersion') ?? '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: SERVER, version: '1' },
+      instructions: this.#instructions,
+    };
+  }
+
+  async #call(id: unknown, params: JsonRecord): Promise<CallResult> {
+    const name = stringIn(params, 'name');
+    const tool = this.#tools.find((candidate) => candidate.name === name);
+    if (tool === undefined) throw new Fault('MISUSE', `there is no tool ${name}`);
+    const running = new AbortController();
+    this.#running.set(id, running);
+    const signals = this.#signal === undefined ? [running.signal] : [running.signal, this.#signal];
+    try {
+      return resultOf(await answered(tool, params['arguments'] ?? {}, { signal: AbortSignal.any(signals) }));
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+}
+
+function definitionOf(tool: ToolsetTool): JsonRecord {
+  const { name, title, description, inputSchema } = tool;
+  // Clients with tool search offer such tools at once.
+  const _meta = { 'anthropic/alwaysLoad': true };
+  return { name, title, description, inputSchema, annotations: annotationsOf(tool), _meta };
+}

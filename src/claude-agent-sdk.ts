@@ -1,0 +1,88 @@
+import type { HookCallback, HookCallbackMatcher, HookEvent } from '@anthropic-ai/claude-agent-sdk';
+import { answerHook } from './hooks/answer-hook.ts';
+import type { Reply } from './hooks/event.ts';
+import { HOOK_HOSTS } from './hooks/hosts/hook-hosts.ts';
+import { respondIn } from './hooks/in-process.ts';
+import { isRecord, stringIn } from './model/record.ts';
+import type { Session } from './model/session.ts';
+import type { GatedSession } from './session/gated-session.ts';
+import { gatedSession } from './tools/toolset.ts';
+
+export { lookfirstServer, lookfirstTools, type ServerOptions } from './adapters/claude-agent-sdk.ts';
+
+/** The events that the gate knows. */
+const EVENTS = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'UserPromptSubmit',
+  'SessionStart',
+  'PostCompact',
+  'SubagentStart',
+  'SubagentStop',
+  'Stop',
+  'SessionEnd',
+] as const satisfies readonly HookEvent[];
+
+const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
+
+/**
+ * The `hooks` of an agent, in this process: its own file tools and its shell are judged before and recorded after, prompts begin
+ * turns, compaction clears what was seen, and each sub-agent has a session of its own. No configuration and no process is needed.
+ * A failure before a change denies the change.
+ */
+export function lookfirstHooks(
+  session: Session | (() => Session),
+): Partial<Record<HookEvent, HookCallbackMatcher[]>> {
+  const agents = new SubAgents(() => gatedSession(session));
+  const hook: HookCallback = async (input) => {
+    const declaredEvent = (isRecord(input) ? stringIn(input, 'hook_event_name') : undefined) ?? '';
+    const call = {
+      host: CLAUDE_CODE,
+      text: JSON.stringify(input),
+      declaredEvent,
+      onFailure: 'deny',
+    } as const;
+    const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<Reply> => {
+      // The session belongs to the program, which closes it.
+      const kind = event.kind === 'end' ? 'turn-end' : event.kind;
+      return respondIn(await agents.of(event.session), 'claude-code')({ ...event, kind } as typeof event);
+    });
+    if (exitCode !== 0) return denial(stderr);
+    // Our own answer in the form that Claude Code reads from a hook's output.
+    return stdout === '' ? {} : JSON.parse(stdout);
+  };
+  const matcherOf = (event: HookEvent): HookCallbackMatcher =>
+    event === 'PreToolUse' ? { hooks: [hook], onFailure: 'block' } : { hooks: [hook] };
+  return Object.fromEntries(EVENTS.map((event) => [event, [matcherOf(event)]]));
+}
+
+function denial(reason: string): Awaited<ReturnType<HookCallback>> {
+  return {
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: 'deny',
+      permissionDecisionReason: reason.trim(),
+    },
+  };
+}
+
+/** Events name a sub-agent after a slash: it starts empty, and what it sees never unlocks its parent. */
+class SubAgents {
+  readonly #main: () => GatedSession;
+  readonly #children = new Map<string, Promise<Session>>();
+
+  constructor(main: () => GatedSession) {
+    this.#main = main;
+  }
+
+  async of(id: string): Promise<GatedSession> {
+    const main = this.#main();
+    const slash = id.indexOf('/');
+    if (slash < 0) return main;
+    const name = `${main.id}${id.slice(slash)}`;
+    const child = this.#children.get(name) ?? main.child(name);
+    this.#children.set(name, child);
+    return gatedSession(await child);
+  }
+}

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { FileIntent } from '../../src/model/intent.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { toolset } from '../../src/tools/toolset.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
 
 const USES: readonly (readonly [string, FileIntent])[] = [
   ['a write', { kind: 'write', path: 'gen/a', content: 'x\n' }],
@@ -69,4 +71,12 @@ it('a rule for a tool exempts its calls and no others', async () => {
     (tools.find((tool) => tool.name === name) ?? expect.fail(name)).call({ path: 'a', ...args });
   expect(await call('edit_file', { old_string: 'one', new_string: 'two' })).toMatchObject({ ok: false });
   expect(await call('write_file', { content: 'x\n' })).toMatchObject({ ok: true });
+});
+
+it('a policy for one session of many is refused, not ignored', async () => {
+  const { root, home } = scratch();
+  const sessions = await Sessions.open({ roots: [root], home });
+  onTestFinished(() => sessions.close());
+  const options = { policy: { seen: 'optional' } } as unknown as string;
+  await expect(sessions.session('agent-7', options)).rejects.toMatchObject({ code: 'MISUSE' });
 });

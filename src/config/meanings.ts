@@ -38,6 +38,8 @@ export const MEANINGS: Meanings = {
   maxEditBytes: 'files over this size are not edited or overwritten',
   maxReadLines: 'lines that one read shows at most',
   maxLineChars: 'characters of a line that a read shows at most',
+  maxAnswerBytes: 'bytes of lines that one read shows at most',
+  maxReadMs: 'milliseconds after which a read of a huge file or a search answers with what it has',
   maxDiffLines: 'lines of a diff in refusals and notices at most',
   maxSightings: 'files that a session remembers at most (0 = no limit)',
   lockTimeoutMs: 'milliseconds to wait for another writer before BUSY',

@@ -54,6 +54,8 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   maxEditBytes: POSITIVE,
   maxReadLines: POSITIVE,
   maxLineChars: POSITIVE,
+  maxAnswerBytes: POSITIVE,
+  maxReadMs: POSITIVE,
   maxDiffLines: AMOUNT,
   maxSightings: AMOUNT,
   lockTimeoutMs: AMOUNT,

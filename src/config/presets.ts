@@ -86,6 +86,8 @@ const DEFAULT: Policy = {
   maxEditBytes: 64 * MEBIBYTE,
   maxReadLines: 2000,
   maxLineChars: 2000,
+  maxAnswerBytes: 256 * 1024,
+  maxReadMs: 30_000,
   maxDiffLines: 120,
   maxSightings: 10_000,
   lockTimeoutMs: 5000,

@@ -28,6 +28,10 @@ export interface PageRequest {
   readonly maxLineBytes: number;
   /** A known start at or before `from`, of the same stamp. */
   readonly start?: LineStart;
+  /** No further line is begun after so many bytes. */
+  readonly maxBytes?: number;
+  /** Reading ends after this, on the clock of `performance.now()`; lines that are complete by then are the page. */
+  readonly deadline?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -46,6 +50,8 @@ export interface Page {
   readonly lines: readonly Buffer[];
   readonly from: number;
   readonly cut: readonly CutLine[];
+  /** There was no time to read all that was asked for. */
+  readonly gaveUp: boolean;
   /** Known only if the end of the file was reached. */
   readonly totalLines: number | undefined;
   readonly next: LineStart;
@@ -73,6 +79,10 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
       position += bytesRead;
       request.onProgress?.(Math.min(position, size), size);
       if (collector.full) break;
+      if (request.deadline !== undefined && performance.now() > request.deadline) {
+        collector.giveUp();
+        break;
+      }
       request.signal?.throwIfAborted();
       if (chunk.byteLength < CHUNK_BYTES) chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
       ({ bytesRead } = await readAsync(opened.fd, chunk, 0, CHUNK_BYTES, position));
@@ -97,6 +107,8 @@ class LineCollector {
   #pieces: Buffer[] = [];
   #length = 0;
   #missingChars = 0;
+  #keptBytes = 0;
+  #gaveUp = false;
 
   constructor(request: PageRequest) {
     this.#request = request;
@@ -105,7 +117,15 @@ class LineCollector {
   }
 
   get full(): boolean {
-    return this.#line >= this.#request.from + this.#request.limit;
+    const { from, limit, maxBytes } = this.#request;
+    return this.#line >= from + limit || (maxBytes !== undefined && this.#keptBytes >= maxBytes);
+  }
+
+  /** There is no time to read on: the line that was begun is left out. */
+  giveUp(): void {
+    this.#gaveUp = true;
+    this.#pieces = [];
+    this.#length = 0;
   }
 
   add(chunk: Buffer): void {
@@ -131,13 +151,29 @@ class LineCollector {
   finish(size: number): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
     if (!this.full && this.#length > 0) this.#endLine();
     const atEnd = !this.full || this.#byte === size;
+    if (this.#gaveUp) return this.#withoutRest();
     return {
       lines: this.#lines,
       from: this.#request.from,
+      gaveUp: false,
       cut: this.#cut,
       totalLines: atEnd ? this.#line - 1 : undefined,
       next: { line: this.#line, byte: this.#byte },
       sha256: this.#digest.digest('hex'),
+    };
+  }
+
+  /** The hash has taken in a part of the line that is left out, so it is made anew; of cut lines it cannot be. */
+  #withoutRest(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
+    const lines = this.#cut.length === 0 ? this.#lines : [];
+    return {
+      lines,
+      from: this.#request.from,
+      gaveUp: true,
+      cut: [],
+      totalLines: undefined,
+      next: { line: this.#line, byte: this.#byte },
+      sha256: createHash('sha256').update(Buffer.concat(lines)).digest('hex'),
     };
   }
 
@@ -154,7 +190,9 @@ class LineCollector {
   #endLine(): void {
     if (this.#isKept) {
       const [first, ...more] = this.#pieces;
-      this.#lines.push(first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces));
+      const line = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#pieces);
+      this.#lines.push(line);
+      this.#keptBytes += line.byteLength;
       if (this.#length > this.#request.maxLineBytes)
         this.#cut.push({ line: this.#line, missingChars: this.#missingChars });
     }

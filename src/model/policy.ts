@@ -58,6 +58,10 @@ export interface Policy {
   readonly maxEditBytes: number;
   readonly maxReadLines: number;
   readonly maxLineChars: number;
+  /** Bytes of lines that one read shows at most; the receipt names the lines shown. Whole files of `raw` reads are not cut. */
+  readonly maxAnswerBytes: number;
+  /** A read of a huge file, or a search, that takes longer is answered with what was found until then. */
+  readonly maxReadMs: number;
   /** Bound on diffs and other quotations in refusals and notices. */
   readonly maxDiffLines: number;
   /** Sightings kept per session; the oldest is evicted and then refuses as unread, saying so. 0 = no limit. */

@@ -12,6 +12,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import {
   invalid,
   openBase,
+  runLimits,
   type SearchTarget,
   type SearchWorld,
   shownPath,
@@ -76,7 +77,7 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
     args: ['--files', '--null', ...scopeOf(folder.path), ...wanted.glob.args],
     where: { folder: folder.dir.prefix },
     signal,
-    limits: ripgrep.limits,
+    limits: runLimits(world),
     onLook: () => onProgress?.(files.found),
     onOutput: (chunk) => {
       files.add(records.take(chunk).filter((path) => wanted.glob.matches(base + path)));

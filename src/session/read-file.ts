@@ -12,6 +12,7 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { sniffMedia } from '../text/media.ts';
+import { clampLines } from '../text/number-lines.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { type VisibleText, visibleText } from './masked-text.ts';
@@ -32,6 +33,8 @@ import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 
 /** Media up to this size is returned, larger only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
+/** Lines that are measured at a time. */
+const STRIDE = 100;
 
 /** What is asked for, and how. */
 export type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'>;
@@ -153,8 +156,9 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
   const known = same ? earlier.totalLines : undefined;
   if (asksForAll(reading, snapshot)) return showAll(reading, snapshot, { visible, known });
   const totalLines = known ?? countOf(text, snapshot);
-  const range = rangeOf(reading, totalLines);
-  if ('code' in range) return range;
+  const asked = rangeOf(reading, totalLines);
+  if ('code' in asked) return asked;
+  const range = fitting(reading, text, asked);
   const all = range.from === 1 && range.to === totalLines;
   const lines = shownText(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
@@ -200,11 +204,32 @@ function showing({ options, world }: Reading, range: LineRange | 'all'): Showing
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
+/** As many of the lines as one answer may hold, at least one; counted as they are shown, long lines cut. */
+function fitting({ options, world }: Reading, text: FileText, range: LineRange): LineRange {
+  const { maxAnswerBytes: room, maxLineChars } = world.policy;
+  if (options.raw === true || text.whole.byteLength <= room) return range;
+  let used = 0;
+  let to = range.from - 1;
+  // A hundred lines at a time: most pages fit, and a large file is not decoded for one of them.
+  for (let from = range.from; from <= range.to; from += STRIDE) {
+    const last = Math.min(from + STRIDE - 1, range.to);
+    const { text: lines } = clampLines(text.slice({ from, to: last }), from, maxLineChars);
+    for (const line of lines.split('\n')) {
+      used += Buffer.byteLength(line) + 1;
+      if (used > room && to >= range.from) return { from: range.from, to };
+      to += 1;
+      if (to === last) break;
+    }
+  }
+  return range;
+}
+
 /** A file of so many bytes has no more lines than that; those of a small one are soon counted. */
 function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
   return (
+    (options.raw === true || byteLength <= world.policy.maxAnswerBytes) &&
     last === undefined &&
     offset === 1 &&
     Number.isInteger(limit) &&

@@ -30,10 +30,13 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
     from: range.from,
     limit: range.to - range.from + 1,
     maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
+    ...(options.raw === true ? {} : { maxBytes: world.policy.maxAnswerBytes }),
+    deadline: deadlineOf(reading),
     ...startFor(reading, range.from),
     ...watched(reading),
   });
   if ('problem' in page) return unreadable(reading.path, page);
+  if (page.lines.length === 0 && page.gaveUp) return outOfTime(reading);
   if (page.lines.length === 0) {
     return invalid(
       reading,
@@ -51,9 +54,21 @@ async function lineTotal(reading: Reading): Promise<number | undefined> {
     from: MAX,
     limit: 1,
     maxLineBytes: 0,
+    deadline: deadlineOf(reading),
     ...watched(reading),
   });
   return 'problem' in page ? undefined : page.totalLines;
+}
+
+function deadlineOf({ world }: Reading): number {
+  return performance.now() + world.policy.maxReadMs;
+}
+
+function outOfTime({ path, world }: Reading): Refusal {
+  const detail = {
+    reason: `none of the lines asked for ended within ${world.policy.maxReadMs} ms (maxReadMs)`,
+  };
+  return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail };
 }
 
 function watched({ watching }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {

@@ -1,5 +1,5 @@
 import type { RipgrepSource } from '../disk/ripgrep-binary.ts';
-import type { RunLimits } from '../disk/ripgrep-watch.ts';
+import { DEFAULT_LIMITS, type RunLimits } from '../disk/ripgrep-watch.ts';
 import { kindOf } from '../disk/stats.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
@@ -11,9 +11,15 @@ import type { Workspace } from '../workspace/workspace.ts';
 export interface SearchWorld {
   readonly workspace: Workspace;
   /** How secrets in the lines of hits are shown; default: masked. */
-  readonly policy?: Pick<Policy, 'secrets'>;
+  readonly policy?: Pick<Policy, 'secrets' | 'maxReadMs'>;
   /** Where ripgrep comes from and how long it may run; for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
+}
+
+/** How long one search may take, and how much memory. */
+export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
+  if (ripgrep?.limits !== undefined) return ripgrep.limits;
+  return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: policy.maxReadMs };
 }
 
 /** Where to look: a pinned folder, or one file in its pinned folder. Its owner closes it. */

@@ -4,7 +4,7 @@ import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
 import { OpenedFiles } from '../disk/ripgrep-opened.ts';
 import { Records } from '../disk/ripgrep-records.ts';
 import { protectedScope, scopeOf } from '../disk/ripgrep-scope.ts';
-import { DEFAULT_LIMITS, type RunLimits } from '../disk/ripgrep-watch.ts';
+import type { RunLimits } from '../disk/ripgrep-watch.ts';
 import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
@@ -14,6 +14,7 @@ import { type HitReader, hitReader } from './search-hits.ts';
 import {
   invalid,
   openBase,
+  runLimits,
   type SearchTarget,
   type SearchWorld,
   shownPath,
@@ -63,7 +64,7 @@ export async function searchText(
   try {
     const binary = await findRipgrep(world.ripgrep ?? {}, world.workspace.roots);
     const candidates: string[] = [];
-    const limits = limitsFromNow(world.ripgrep?.limits ?? DEFAULT_LIMITS);
+    const limits = limitsFromNow(runLimits(world));
     const search = { world, binary, path, pattern, glob, kept, options, mode, limit, limits, candidates };
     return await (target.kind === 'file' ? searchFile(search, target) : searchFolder(search, target));
   } finally {

@@ -59,7 +59,10 @@ export class Sessions implements SessionHost {
   async session(id?: string, client?: string): Promise<GatedSession> {
     // A policy for one session alone would be a second set of rules on the same files.
     if (client !== undefined && typeof client !== 'string')
-      throw new Fault('MISUSE', 'a session takes no options: give the policy to Sessions.open or openSession');
+      throw new Fault(
+        'MISUSE',
+        'a session takes no options: give the policy to Sessions.open or openSession',
+      );
     return this.open(id, client === undefined ? {} : { client });
   }
 

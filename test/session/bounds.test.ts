@@ -1,0 +1,79 @@
+import { closeSync, ftruncateSync, openSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { desk, ok, refusal } from '../support/desk.ts';
+
+const LINE = `${'x'.repeat(999)}\n`;
+
+describe('maxAnswerBytes', () => {
+  it('cuts a read at whole lines, and the rest is there by pages', async () => {
+    const t = await desk();
+    await t.put('a.txt', LINE.repeat(1000));
+    const first = await ok(t.session.read('a.txt'));
+    expect(first).toMatchObject({ from: 1, to: 262, totalLines: 1000, complete: false });
+    expect(Buffer.byteLength(first.text)).toBeLessThanOrEqual(256 * 1024);
+    await refusal(t.session.write('a.txt', 'x'), 'PARTIALLY_READ');
+    for (let offset = 263; offset <= 1000; offset += 262) await ok(t.session.read('a.txt', { offset }));
+    await ok(t.session.write('a.txt', 'x'));
+  });
+
+  it('shows one line at least, counts long lines as they are cut, and leaves raw reads whole', async () => {
+    const t = await desk({ policy: { maxAnswerBytes: 100 } });
+    await t.put('a.txt', LINE.repeat(10));
+    expect(await ok(t.session.read('a.txt'))).toMatchObject({ from: 1, to: 1 });
+    expect((await ok(t.session.read('a.txt', { raw: true }))).text).toHaveLength(10_000);
+  });
+
+  it('cuts the pages of huge files, and other encodings', async () => {
+    const t = await desk({ policy: { hugeBytes: 1000, maxAnswerBytes: 5000 } });
+    await t.put('huge.txt', LINE.repeat(100));
+    expect(await ok(t.session.read('huge.txt'))).toMatchObject({ from: 1, to: 5 });
+    expect(await ok(t.session.read('huge.txt', { offset: 6 }))).toMatchObject({ from: 6, to: 10 });
+    const wide = await desk({ policy: { maxAnswerBytes: 5000 } });
+    await wide.put('utf16.txt', Buffer.from(`\ufeff${LINE.repeat(100)}`, 'utf16le'));
+    expect(await ok(wide.session.read('utf16.txt'))).toMatchObject({ from: 1, to: 5, totalLines: 100 });
+  });
+});
+
+describe('maxReadMs', () => {
+  it('ends the read of a sparse file of 1 TB', async () => {
+    const t = await desk({ policy: { maxReadMs: 200 } });
+    const path = join(t.root, 'sparse');
+    closeSync(openSync(path, 'w'));
+    try {
+      truncateSync(path, 2 ** 40);
+    } catch {
+      // A file system with smaller files: the largest it has is endless enough.
+      truncateSync(path, 2 ** 36);
+    }
+    const refused = await refusal(t.session.read('sparse'), 'UNVERIFIABLE');
+    expect(refused.detail?.reason).toContain('maxReadMs');
+  });
+
+  it('shows the lines that are complete by then', async () => {
+    const t = await desk({ policy: { maxReadMs: 300 } });
+    const path = join(t.root, 'sparse');
+    writeFileSync(path, 'one\ntwo\n');
+    const fd = openSync(path, 'r+');
+    ftruncateSync(fd, 2 ** 36);
+    closeSync(fd);
+    const read = await ok(t.session.read('sparse'));
+    expect(read).toMatchObject({ text: 'one\ntwo', from: 1, to: 2, complete: false });
+    await ok(t.session.read('sparse', { limit: 1 }));
+  });
+});
+
+describe('files of 2 GB and more', () => {
+  it('are moved and deleted, and come back', async () => {
+    const t = await desk();
+    const path = join(t.root, 'large');
+    writeFileSync(path, 'first line\n');
+    truncateSync(path, 2 ** 31 + 10);
+    await ok(t.session.move('large', 'moved'));
+    await ok(t.session.undo({}));
+    await ok(t.session.read('large', { limit: 1 }));
+    const deleted = await t.session.delete('large');
+    expect(deleted.ok ? 'deleted' : deleted.refusal.code).toBe('PARTIALLY_READ');
+    rmSync(path);
+  });
+});

@@ -244,3 +244,13 @@ function signature({ name, inputSchema }: Tool): string {
   const args = Object.keys(inputSchema.properties).map((arg) => (required.has(arg) ? arg : `${arg}?`));
   return `${name}(${args.join(', ')})`;
 }
+
+describe('the list of the default dialect', () => {
+  // 7,042 characters are 1,566 tokens of o200k; a model pays for them in every conversation.
+  it('is at most 7,180 characters long, which is about 1,600 tokens', async () => {
+    const { tools } = await loadDialect('lookfirst');
+    const offered = tools.filter((tool) => tool.needs === undefined);
+    const listed = offered.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    expect(JSON.stringify(listed).length).toBeLessThanOrEqual(7180);
+  });
+});

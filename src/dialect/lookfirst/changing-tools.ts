@@ -3,21 +3,19 @@ import { pathText } from '../../report/bounded.ts';
 import { ADDS, DESTROYS, given, type Problem, type Tool, tool } from '../tool.ts';
 import { applyText, changeText, editText, insertText, undoText, writeText } from './change-text.ts';
 
-const PATH = {
-  type: 'string',
-  description: 'Relative to the workspace root, or absolute inside it.',
-} as const;
+// `read_file` says what a path is. Every word here is paid for in each conversation.
+const PATH = { type: 'string' } as const;
 const REVISION = {
   type: 'string',
-  description:
-    'Revision from a read or change: proves what this builds on, and is refused for any other bytes.',
+  description: 'Revision this builds on; refused for other bytes.',
 } as const;
 const OLD = {
   type: 'string',
-  description: 'Text to replace, exactly as in the file, without line numbers.',
+  description: 'Exact text of the file, without line numbers.',
 } as const;
-const NEW = { type: 'string', description: 'Text to put there, taken literally; may be empty.' } as const;
-const ALL = { type: 'boolean', description: 'Replace every occurrence instead of the only one.' } as const;
+const NEW = { type: 'string', description: 'Literal text to put there; may be empty.' } as const;
+const ALL = { type: 'boolean', description: 'Replace every occurrence.' } as const;
+const FLAG = { type: 'boolean' } as const;
 
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
@@ -119,13 +117,17 @@ export const CHANGING_TOOLS: readonly Tool[] = [
             type: 'object',
             properties: {
               path: PATH,
-              content: { type: 'string', description: 'The whole new content.' },
+              content: { type: 'string' },
               edits: {
                 type: 'array',
                 minItems: 1,
                 items: {
                   type: 'object',
-                  properties: { old_string: OLD, new_string: NEW, replace_all: ALL },
+                  properties: {
+                    old_string: { type: 'string' },
+                    new_string: { type: 'string' },
+                    replace_all: FLAG,
+                  },
                   required: ['old_string', 'new_string'],
                   additionalProperties: false,
                 },
@@ -199,15 +201,15 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     name: 'undo_change',
     title: 'Undo a change',
     description:
-      "Take back a recorded change by its id, or this session's last change, or its last change of one path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
+      "Take back a change by its id, this session's last change, or its last change of a path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
     inputSchema: {
       type: 'object',
       properties: {
-        change: { type: 'string', description: 'Id of a change, as the change gave it.' },
-        path: { type: 'string', description: "Take back this session's last change of this path." },
+        change: { type: 'string', description: 'Id of a change.' },
+        path: PATH,
         merge: {
           type: 'boolean',
-          description: 'Keep what was changed since in other lines, instead of refusing.',
+          description: 'Keep later changes of other lines.',
         },
       },
       additionalProperties: false,

@@ -15,7 +15,7 @@ const ALL_LINES = Number.MAX_SAFE_INTEGER;
 /** Bytes that several files may have together in one answer. */
 const MAX_TOGETHER = 256 << 10;
 const PATH = 'Relative to the workspace root, or absolute inside it.';
-const FOLDER = 'Folder to look in; default: the workspace root.';
+const FOLDER = 'Folder; default: the workspace root.';
 
 /** The tools that change nothing. */
 export const LOOKING_TOOLS: readonly Tool[] = [
@@ -108,16 +108,16 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       type: 'object',
       properties: {
         pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
-        path: { type: 'string', description: 'File or folder to search; default: the workspace root.' },
-        glob: { type: 'string', description: 'Search only in files that match this glob, such as "*.ts".' },
+        path: { type: 'string', description: 'File or folder; default: the workspace root.' },
+        glob: { type: 'string', description: 'Only files that match, such as "*.ts".' },
         mode: {
           type: 'string',
           enum: ['lines', 'files', 'count'],
-          description: 'Show matching lines (default), only the files, or how many matches each file has.',
+          description: 'Matching lines (default), files, or matches per file.',
         },
-        context: { type: 'integer', minimum: 0, description: 'Lines to show around each match.' },
-        ignore_case: { type: 'boolean', description: 'Match upper and lower case alike.' },
-        literal: { type: 'boolean', description: 'Take the pattern as plain text.' },
+        context: { type: 'integer', minimum: 0, description: 'Lines around each match.' },
+        ignore_case: { type: 'boolean', description: 'Ignore case.' },
+        literal: { type: 'boolean', description: 'The pattern is plain text.' },
       },
       required: ['pattern'],
       additionalProperties: false,
@@ -136,7 +136,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Tell what this session has seen of a file and whether that is still true; without a path, of every file it has seen.',
     inputSchema: {
       type: 'object',
-      properties: { path: { type: 'string', description: PATH } },
+      properties: { path: { type: 'string' } },
       additionalProperties: false,
     },
     annotations: READS,

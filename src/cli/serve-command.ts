@@ -35,6 +35,7 @@ interface ServePlan {
   readonly dialect: DialectName;
   readonly readOnly: boolean;
   readonly commands: boolean;
+  readonly claims: boolean;
   readonly session: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
@@ -151,6 +152,7 @@ async function planOf(
     throw new Fault('CONFIG_INVALID', 'LOOKFIRST_SESSION must be up to 200 printable characters');
   const places = placesOf(surroundings, request);
   const policyFile = policyTextOf(surroundings, request);
+  const policy = policyOf(surroundings, request);
   const folders = request.folders.length === 0 ? ['.'] : request.folders;
   const roots = await rootsOf(
     dialect,
@@ -170,8 +172,9 @@ async function planOf(
     },
     rootsFrom: request.folders.length === 0 ? 'client' : 'workspace',
     dialect,
-    readOnly: policyOf(surroundings, request).readOnly,
+    readOnly: policy.readOnly,
     commands: request.allowCommands,
+    claims: policy.claimTools === 'on',
     session,
     env,
     version: version(),

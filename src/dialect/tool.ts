@@ -63,8 +63,8 @@ export interface Tool {
   readonly inputSchema: ObjectSchema;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
-  /** Offered only where the operator has allowed commands. */
-  readonly needs?: 'commands';
+  /** Offered only where the operator has allowed commands, or wants claims by hand. */
+  readonly needs?: 'commands' | 'claims';
   /** Translates arguments that were checked against `inputSchema`. */
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }

@@ -32,6 +32,8 @@ export interface ServeOptions {
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
   readonly commands?: boolean | undefined;
+  /** Offer the tools that claim and release paths; default: no. */
+  readonly claims?: boolean | undefined;
   /** Called with the open workspace, before the first call; what it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
 }
@@ -163,13 +165,14 @@ async function hostFor(
   choice: Required<Pick<ChoiceOptions, 'env' | 'nameless'>>,
   workspace: LateWorkspace,
 ): Promise<ToolHost> {
-  const { session, version, log, readOnly, commands } = options;
+  const { session, version, log, readOnly, commands, claims } = options;
   const dialect = await loadDialect(options.dialect);
   return createToolHost({
     open: () => workspace.open(),
     dialect,
     readOnly,
     commands,
+    claims,
     session,
     ...choice,
     version,

@@ -15,9 +15,18 @@ import type { ToolAnswer } from './tool-answer.ts';
 /** The tools of a dialect that are offered. */
 export function offeredTools(
   { tools }: Dialect,
-  { readOnly, commands = false }: { readonly readOnly: boolean; readonly commands?: boolean | undefined },
+  {
+    readOnly,
+    commands = false,
+    claims = false,
+  }: {
+    readonly readOnly: boolean;
+    readonly commands?: boolean | undefined;
+    readonly claims?: boolean | undefined;
+  },
 ): readonly Tool[] {
-  const allowed = tools.filter((tool) => tool.needs !== 'commands' || commands);
+  const offered = { commands, claims };
+  const allowed = tools.filter(({ needs }) => needs === undefined || offered[needs]);
   return allowed.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
 }
 

@@ -28,10 +28,14 @@ export class SessionPool {
     this.#maxOpen = maxOpen;
   }
 
-  /** Runs a call in its session. */
-  use<T>(choice: Chosen, work: (session: GatedSession) => Awaitable<T>): Awaitable<T> {
+  /** Runs a call in its session. `client`: the program that calls, for the session that it opens. */
+  use<T>(
+    choice: Chosen,
+    work: (session: GatedSession) => Awaitable<T>,
+    client?: string | undefined,
+  ): Awaitable<T> {
     if (choice.kind === 'call') return this.#once(work);
-    const pooled = this.#take(keyOf(choice), choice);
+    const pooled = this.#take(keyOf(choice), choice, client);
     // Nobody can close it under a call that is over before anyone else gets a turn.
     if (!(pooled.session instanceof Promise)) {
       const done = work(pooled.session);
@@ -66,16 +70,16 @@ export class SessionPool {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }
 
-  #take(key: string, choice: Kept): Pooled {
+  #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
-    const pooled = known ?? this.#opened(key, choice);
+    const pooled = known ?? this.#opened(key, choice, client);
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);
     return pooled;
   }
 
-  #opened(key: string, choice: Kept): Pooled {
-    const session = this.#open(key, choice);
+  #opened(key: string, choice: Kept, client: string | undefined): Pooled {
+    const session = this.#open(key, choice, client);
     const pooled: Pooled = { session, calls: 0, ended: false };
     this.#settle(pooled, session);
     return pooled;
@@ -101,10 +105,10 @@ export class SessionPool {
     }
   }
 
-  async #open(key: string, choice: Kept): Promise<GatedSession> {
+  async #open(key: string, choice: Kept, client: string | undefined): Promise<GatedSession> {
     try {
       await this.#makeRoom();
-      return await this.#sessions.session(choice.kind === 'named' ? choice.id : undefined);
+      return await this.#sessions.session(choice.kind === 'named' ? choice.id : undefined, client);
     } catch (error) {
       this.#pooled.delete(key);
       throw error;

@@ -60,6 +60,8 @@ export interface ToolHostOptions extends ChoiceOptions {
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
   readonly commands?: boolean | undefined;
+  /** Offer the tools that claim and release paths; default: no. */
+  readonly claims?: boolean | undefined;
   /** Of this package. */
   readonly version: string;
   /** For people. */
@@ -115,8 +117,11 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         const run = (choice: Chosen): Awaitable<ToolAnswer> => {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
-          return pool.use(choice, (session) =>
-            callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
+          return pool.use(
+            choice,
+            (session) =>
+              callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
+            surroundings.clientInfo?.name,
           );
         };
         return andThen(subAgentChoice(store, chosen, surroundings.meta) ?? chosen, (choice) =>

@@ -25,6 +25,8 @@ export interface ToolsetOptions {
   readonly only?: readonly string[] | undefined;
   /** Offer the tool that runs commands in a sandbox; default false. */
   readonly commands?: boolean | undefined;
+  /** Offer the tools that claim and release paths; default false. */
+  readonly claims?: boolean | undefined;
   /** Other names for tools, by their names in the dialect; descriptions and refusals use them too. */
   readonly rename?: Renaming | undefined;
   /**
@@ -180,6 +182,7 @@ const KNOWN_OPTIONS: readonly (keyof ToolsetOptions)[] = [
   'readOnly',
   'only',
   'commands',
+  'claims',
   'rename',
   'virtualRoot',
 ];
@@ -214,10 +217,13 @@ function checkNames(names: readonly string[]): void {
   if (twice !== undefined) throw new Fault('MISUSE', `two tools would be called ${JSON.stringify(twice)}`);
 }
 
-function selected(dialect: Dialect, { readOnly = false, commands, only }: ToolsetOptions): readonly Tool[] {
+function selected(
+  dialect: Dialect,
+  { readOnly = false, commands, claims, only }: ToolsetOptions,
+): readonly Tool[] {
   const names = dialect.tools.map(({ name }) => name);
   for (const name of only ?? []) known('tool', name, names);
-  return offeredTools(dialect, { readOnly, commands }).filter(
+  return offeredTools(dialect, { readOnly, commands, claims }).filter(
     ({ name }) => only === undefined || only.includes(name),
   );
 }

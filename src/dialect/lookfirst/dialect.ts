@@ -2,12 +2,13 @@ import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import { commandTool } from '../command-tool.ts';
 import type { Dialect } from '../tool.ts';
 import { CHANGING_TOOLS } from './changing-tools.ts';
+import { CLAIM_TOOLS } from './claim-tools.ts';
 import { LOOKING_TOOLS } from './looking-tools.ts';
 
 /** The default dialect. */
 export const LOOKFIRST: Dialect = {
   name: 'lookfirst',
-  tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS, commandTool('run_command', 'timeout_ms')],
+  tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS, commandTool('run_command', 'timeout_ms'), ...CLAIM_TOOLS],
   names: LOOKFIRST_TOOLS,
   unknownArguments: 'refuse',
   terms: {},

@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { verifyChain } from '../../src/journal/verify.ts';
 import { Fault } from '../../src/model/fault.ts';
-import { Sessions } from '../../src/session/sessions.ts';
 import { openState } from '../../src/store/open-state.ts';
+import { type Relay, startRelay } from '../postgres/relay.mjs';
 import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
-import { type Relay, startRelay } from '../support/relay.ts';
-import { type Scratch, scratch } from '../support/tree.ts';
+import { scratch } from '../support/tree.ts';
+import { agrees, killedInTheMiddle, opened } from './killed.ts';
 
 /** Longer than the deadline of a call, with time for a loaded machine. */
 const ANSWERED_MS = 20_000;
@@ -18,12 +17,6 @@ async function through(server: PostgresServer, url: string): Promise<{ relay: Re
   onTestFinished(() => relay.close());
   const schema = new URL(url).searchParams.get('schema');
   return { relay, url: `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}` };
-}
-
-async function opened(store: string, { root, home }: Scratch): Promise<Sessions> {
-  const sessions = await Sessions.open({ roots: [root], home, store });
-  onTestFinished(() => sessions.close().catch(() => undefined));
-  return sessions;
 }
 
 /** The fault of a call that must not hang. */
@@ -101,7 +94,7 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     }
     clearInterval(cutting);
     expect(done).toBeGreaterThan(0);
-    await agrees(server, sessions, places, 'a.txt');
+    await agrees(sessions, places, 'a.txt');
   });
 
   it.each([[40]])(
@@ -111,69 +104,3 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     },
   );
 });
-
-/** Edits files one after the other while the server dies and comes back. */
-async function killedInTheMiddle(server: PostgresServer, edits: number): Promise<void> {
-  const places = scratch();
-  const names = Array.from({ length: edits }, (_, n) => `f${n}.txt`);
-  for (const name of names) writeFileSync(join(places.root, name), 'old\n');
-  const sessions = await opened(server.url(), places);
-  const session = await sessions.session('agent');
-  for (const name of names) await ok(session.read(name));
-  const refused: string[] = [];
-  let killed: Promise<void> | undefined;
-  for (const [index, name] of names.entries()) {
-    if (index === Math.floor(edits / 3)) killed = server.kill();
-    if (index === Math.floor((2 * edits) / 3)) {
-      await killed;
-      await server.start();
-      // A server that was not there is not tried again at once.
-      await expect
-        .poll(() =>
-          sessions.world.store.state().then(
-            () => true,
-            () => false,
-          ),
-        )
-        .toBe(true);
-    }
-    const edit = session.edit(name, [{ oldString: 'old', newString: 'new' }]);
-    const outcome = await edit.catch((error: unknown) => error);
-    if (!(outcome instanceof Object && 'ok' in outcome && outcome.ok === true)) refused.push(name);
-  }
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused.length).toBeLessThan(edits);
-  for (const name of names)
-    expect(['old\n', 'new\n']).toContain(readFileSync(join(places.root, name), 'utf8'));
-  await sessions.close();
-  const later = await opened(sessions.world.store.url, places);
-  for (const name of names) await agrees(server, later, places, name);
-}
-
-/** What the journal says last about a file is what the file holds, after a look by one who settles what was left. */
-async function agrees(
-  server: PostgresServer,
-  sessions: Sessions,
-  { root }: Scratch,
-  name: string,
-): Promise<void> {
-  expect(server.socket).toBeTruthy();
-  const { store } = sessions.world;
-  const witness = await sessions.session('witness');
-  await ok(witness.read(name));
-  const text = readFileSync(join(root, name), 'utf8');
-  // Writing is what settles the change that a lost answer has left.
-  await ok(witness.write(name, `${text}end\n`));
-  const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
-  const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));
-  for (const [index, { before }] of sides.entries()) {
-    const previous = sides[index - 1];
-    if (previous !== undefined) expect(before).toMatchObject({ fingerprint: fingerprintIn(previous.after) });
-  }
-  expect(await store.pending({ here: true })).toEqual([]);
-  expect(await verifyChain(store)).toMatchObject({ ok: true });
-}
-
-function fingerprintIn(side: object): unknown {
-  return 'fingerprint' in side ? side.fingerprint : undefined;
-}

@@ -4,9 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { startRelay } from '../postgres/relay.mjs';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
-import { startRelay } from '../support/relay.ts';
 import { scratch } from '../support/tree.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);

@@ -1,0 +1,173 @@
+// What a fleet store costs: the rate of many sessions with a chain per writer against one chain for all, and an edit behind a
+// network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgresConnection } from '../build/store/postgres/connection.js';
+import { Names } from '../build/store/postgres/names.js';
+import { PostgresStore } from '../build/store/postgres/postgres-store.js';
+import { makePartitions, migrate } from '../build/store/postgres/schema.js';
+import { openSession } from '../dist/index.js';
+import { startRelay } from '../test/postgres/relay.mjs';
+import { startServer } from '../test/postgres/server.mjs';
+
+const SESSIONS = 200;
+const WRITERS = 16;
+const ROUND_MS = Number(process.env.LOOKFIRST_BENCH_MS ?? 3000);
+const ROUNDS = 3;
+const EDITS = 40;
+
+export async function rows() {
+  const server = await startServer({ fsync: 'on' });
+  if (typeof server === 'string') {
+    process.stderr.write(`${server}\n`);
+    return [];
+  }
+  try {
+    return [...(await chainRows(server)), ...(await latencyRows(server))];
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Each session loops: recall, a note of eight reads, announce, settle. Sixteen connections, as sixteen processes would have. */
+async function chainRows(server) {
+  const rates = { writer: [], one: [] };
+  for (let round = 0; round < ROUNDS; round++)
+    for (const mode of ['one', 'writer']) rates[mode].push(await rateOf(server, mode));
+  const [writer, one] = [median(rates.writer), median(rates.one)];
+  return [
+    { name: `${SESSIONS} sessions, file operations a second, a chain per writer`, value: Math.round(writer) },
+    { name: `${SESSIONS} sessions, file operations a second, one chain for all`, value: Math.round(one) },
+    { name: 'rate of a chain per writer ÷ one chain', ratio: writer / one, bar: '>= 2' },
+  ];
+}
+
+async function rateOf(server, mode) {
+  const url = server.url();
+  const connections = await Promise.all(Array.from({ length: WRITERS }, () => PostgresConnection.open(url)));
+  await migrate(connections[0]);
+  await makePartitions(connections[0], Date.now());
+  await letWritersShareChains(connections[0]);
+  const stores = connections.map((db, index) => {
+    const chain = mode === 'one' ? 'all' : `writer-${index}`;
+    const context = { names: new Names('bench'), owner: `owner-${index}`, sharedRoots: [], chain };
+    return new PostgresStore(db, context);
+  });
+  let operations = 0;
+  const until = Date.now() + ROUND_MS;
+  const agents = Array.from({ length: SESSIONS }, async (_, agent) => {
+    const store = stores[agent % WRITERS];
+    for (let turn = 0; Date.now() < until; turn++) {
+      await workOf(store, `agent-${agent}`, turn);
+      operations += 9;
+    }
+  });
+  const started = performance.now();
+  await Promise.all(agents);
+  const rate = operations / ((performance.now() - started) / 1000);
+  await Promise.all(stores.map((store) => store.close()));
+  return rate;
+}
+
+/** The numbers of records tell a repeated one of a chain's only writer; with several writers they would not be in order. */
+async function letWritersShareChains(db) {
+  await db.query(`create function ${db.schema}.no_number() returns trigger language plpgsql as
+    $f$ begin new.record := 0; return new; end $f$`);
+  await db.query(`create trigger no_number before update on ${db.schema}.chains
+    for each row execute function ${db.schema}.no_number()`);
+}
+
+async function workOf(store, session, turn) {
+  const paths = Array.from({ length: 8 }, (_, n) => `src/${session}-${n}.ts`);
+  const change = `c-${session}-${turn}`;
+  const [first] = paths;
+  await store.recallMany(session, [`/repo/${first}`]);
+  await store.record({
+    sightings: paths.map((path) => ({ session, sighting: sightingOf(path) })),
+    entries: paths.map((path) => entryOf(session, 'read', path)),
+  });
+  const entry = { ...entryOf(session, 'change', first), change };
+  await store.record({ announce: { change, entry, owner: 'bench', locked: [`/repo/${first}`] } });
+  await store.record({
+    settle: [change],
+    entries: [entry],
+    sightings: [{ session, sighting: sightingOf(first) }],
+  });
+}
+
+function entryOf(session, kind, path) {
+  return { kind, atMs: Date.now(), session, root: '/repo', path, lines: 'whole', sha256: 'ab'.repeat(32) };
+}
+
+function sightingOf(path) {
+  return {
+    key: `/repo/${path}`,
+    fingerprint: { sha256: 'ab'.repeat(32), size: 7000 },
+    stamp: undefined,
+    racy: true,
+    coverage: { kind: 'whole' },
+    totalLines: 200,
+    flags: { clamped: false, redacted: false, notText: false, unverified: false },
+    how: 'read',
+    atMs: Date.now(),
+  };
+}
+
+async function latencyRows(server) {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  const relay = await startRelay(server.socket, 1);
+  const url = (port) => `postgres://lookfirst@127.0.0.1:${port}/postgres?schema=latency`;
+  const stores = { sqlite: undefined, loopback: server.url('latency'), millisecond: url(relay.port) };
+  try {
+    const sessions = {};
+    for (const [name, store] of Object.entries(stores)) {
+      const root = join(base, name, 'root');
+      mkdirSync(root, { recursive: true });
+      writeFileSync(join(root, 'a.txt'), `${'y'.repeat(59)}\n`.repeat(116));
+      sessions[name] = await openSession({
+        roots: [root],
+        home: join(base, name, 'home'),
+        store,
+        session: name,
+      });
+      await sessions[name].read('a.txt');
+    }
+    const times = { sqlite: [], loopback: [], millisecond: [] };
+    for (let edit = 0; edit < EDITS; edit++)
+      for (const name of Object.keys(times)) times[name].push(await timed(sessions[name], edit));
+    for (const session of Object.values(sessions)) await session.close();
+    const [sqlite, loopback, millisecond] = [times.sqlite, times.loopback, times.millisecond].map(median);
+    return [
+      { name: 'edit of 7 KB on SQLite, ms p50', value: round(sqlite) },
+      { name: 'edit of 7 KB on PostgreSQL, ms p50', value: round(loopback) },
+      {
+        name: 'edit of 7 KB behind a network of 1 ms, ms p50 over SQLite',
+        value: round(millisecond - sqlite),
+        bar: '<= 5',
+      },
+    ];
+  } finally {
+    await relay.close();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+async function timed(session, edit) {
+  const started = performance.now();
+  await session.edit('a.txt', [
+    {
+      oldString: `${'y'.repeat(59)}\n`.repeat(116 - edit),
+      newString: `${'y'.repeat(59)}\n`.repeat(115 - edit),
+    },
+  ]);
+  return performance.now() - started;
+}
+
+function median(values) {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+function round(ms) {
+  return Math.round(ms * 10) / 10;
+}

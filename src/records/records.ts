@@ -3,6 +3,7 @@ import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/ve
 import type { Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
 import { openRecordedState, type RecordedState } from '../store/open-existing.ts';
+import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
@@ -15,6 +16,11 @@ export interface RecordsPlace {
   readonly store: string;
 }
 
+/** An entry as a fleet shows it: with its machine, and the workspace that its root is. */
+export interface FleetEntry extends Entry {
+  readonly workspace?: string;
+}
+
 /** How often a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
 
@@ -22,8 +28,11 @@ const FOLLOW_MS = 300;
 export class Records {
   readonly store: Store;
   readonly images: Images;
+  /** Present if machines share the records. */
+  readonly fleet: FleetView | undefined;
 
-  private constructor({ store, images }: RecordedState) {
+  private constructor({ store, images, fleet }: RecordedState) {
+    this.fleet = fleet;
     this.store = store;
     this.images = images;
   }
@@ -44,8 +53,15 @@ export class Records {
   }
 
   /** The chosen entries, newest first. With `throughSeq` only up to that number. */
-  entries(choice: EntryChoice, throughSeq?: number): AsyncGenerator<Entry> {
-    return choice.of(this.store, throughSeq === undefined ? {} : { beforeSeq: throughSeq + 1 });
+  async *entries(choice: EntryChoice, throughSeq?: number): AsyncGenerator<FleetEntry> {
+    const range = throughSeq === undefined ? {} : { beforeSeq: throughSeq + 1 };
+    for await (const entry of choice.of(this.store, range)) yield this.#placed(entry);
+  }
+
+  #placed(entry: Entry): FleetEntry {
+    if (this.fleet === undefined) return entry;
+    const { machine = this.fleet.machine, ...rest } = entry;
+    return { ...rest, machine, workspace: this.fleet.workspaceOf(entry.root) };
   }
 
   /** Number of the newest entry; 0 when there is none. */
@@ -74,7 +90,7 @@ export class Records {
   }
 
   /** Entries written after a number, oldest first, as they come. Ends only with its caller. */
-  async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<Entry> {
+  async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
     const { snapshot } = this.store;
     if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot);
     for (let after = afterSeq; ; ) {
@@ -87,11 +103,13 @@ export class Records {
   }
 
   /** Where numbers become visible out of order: what each interval between two snapshots has committed. */
-  async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<Entry> {
+  async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<FleetEntry> {
     for (let from = await snapshot(); ; ) {
       await setTimeout(FOLLOW_MS);
       const to = await snapshot();
-      if (to !== from) yield* choice.of(this.store, { committed: { from, to }, order: 'oldest' });
+      if (to !== from)
+        for await (const entry of choice.of(this.store, { committed: { from, to }, order: 'oldest' }))
+          yield this.#placed(entry);
       from = to;
     }
   }

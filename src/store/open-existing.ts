@@ -3,12 +3,15 @@ import { isMissing } from '../model/errno.ts';
 import { FileImages } from './images/file-images.ts';
 import type { Images } from './images.ts';
 import { isFleetUrl, openStore } from './open-store.ts';
+import type { FleetView } from './state.ts';
 import type { Store } from './store.ts';
 
 /** What was recorded, without what only processes that make changes need. */
 export interface RecordedState {
   readonly store: Store;
   readonly images: Images;
+  /** Present if machines share the store. */
+  readonly fleet?: FleetView;
 }
 
 /** Opens what was recorded; a store that is missing is an empty one, or is made. */

@@ -18,6 +18,13 @@ export interface State {
   close(): Promise<void>;
 }
 
+/** How a machine sees the fleet that it belongs to. */
+export interface FleetView {
+  readonly machine: string;
+  /** The name of the workspace that a root is, or the root itself. */
+  workspaceOf(root: string): string;
+}
+
 /** What a process says about itself to a store that machines share. */
 export interface FleetOptions {
   /** Canonical roots. */

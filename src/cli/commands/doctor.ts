@@ -17,7 +17,7 @@ import { servedFolder } from '../clients/launch.ts';
 import { type Check, fail, ok, reasonOf, warn } from '../doctor/check.ts';
 import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
-import { checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
+import { checkFleet, checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { ServerProcess } from '../server-process.ts';
@@ -77,6 +77,7 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
   yield checkNode();
   yield* checkHome(cli, flags);
   yield checkPolicy(cli, flags);
+  yield* checkFleet(cli, flags);
   yield await checkStore(cli, flags);
   yield* checkFolder(cli);
   const stage = new Stage();

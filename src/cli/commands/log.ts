@@ -62,7 +62,7 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
     // New entries are printed below, so the newest of those already there comes last, too.
-    await print(cli, isFollowing ? oldestFirst(entries) : entries);
+    await print(cli, isFollowing ? oldestFirst(entries) : entries, records);
     if (!isFollowing) return EXIT.done;
     // The limit is for the entries that were there before.
     const choice = new EntryChoice({ ...request, limit: 0 });
@@ -83,7 +83,7 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
   for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
 
-async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void> {
+async function printTable(cli: Cli, entries: AsyncIterable<Entry>, records: Records): Promise<void> {
   const { terminal } = cli;
   const rows: string[][] = [];
   const details: (string | undefined)[] = [];
@@ -92,7 +92,7 @@ async function printTable(cli: Cli, entries: AsyncIterable<Entry>): Promise<void
     details.push(detailOf(entry));
   }
   if (rows.length === 0) terminal.tell('nothing recorded here yet (--all shows every workspace)');
-  else await terminal.printTable(entryColumns(terminal.colours), rows, details);
+  else await terminal.printTable(entryColumns(terminal.colours, records), rows, details);
 }
 
 async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
@@ -111,9 +111,10 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
   else if (report.ok)
     await cli.terminal.print(`the journal is intact: ${report.entries} entries in an unbroken chain`);
   else {
+    const where = report.chain === undefined ? '' : ` of the chain ${report.chain}`;
     const what = report.problem === 'removed' ? 'is missing' : 'is not what was written';
     await cli.terminal.print(
-      `the journal was tampered with: entry ${report.seq} ${what} (${report.problem})`,
+      `the journal was tampered with: entry ${report.seq}${where} ${what} (${report.problem})`,
     );
   }
   return report.ok ? EXIT.done : EXIT.fault;

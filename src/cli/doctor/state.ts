@@ -5,6 +5,8 @@ import { byteSize } from '../../report/byte-size.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { inspectHome } from '../../store/inspect-home.ts';
 import { openRecordedState } from '../../store/open-existing.ts';
+import { isFleetUrl } from '../../store/open-store.ts';
+import type { FleetHealth } from '../../store/postgres/inspect.ts';
 import type { Cli } from '../cli.ts';
 import { count } from '../words.ts';
 import { type Check, fail, ok, reasonOf, warn } from './check.ts';
@@ -80,6 +82,44 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<Check> {
   } catch (error) {
     return fail('store', reasonOf(error));
   }
+}
+
+/** Clocks that differ by more make entries of several machines hard to read. */
+const MAX_CLOCK_MS = 2000;
+/** Each edit waits for three round trips. */
+const MAX_LATENCY_MS = 20;
+
+/** A fleet store: connection, latency, schema, clock and size. */
+export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<Check> {
+  const { store } = placesOf(cli, flags);
+  if (!isFleetUrl(store)) return;
+  try {
+    const { inspectFleet } = await import('../../store/postgres/inspect.ts');
+    yield* fleetChecks(await inspectFleet(store));
+  } catch (error) {
+    yield fail('fleet', reasonOf(error));
+  }
+}
+
+function fleetChecks(health: FleetHealth): readonly Check[] {
+  const { server, latencyMs, clockAheadMs, schema, connections, maxConnections } = health;
+  const latency = `PostgreSQL ${server}, ${latencyMs.toFixed(1)} ms a round trip, ${connections} of ${maxConnections} connections`;
+  const version =
+    schema.version === 0 ? 'the schema is made at the first start' : `schema version ${schema.version}`;
+  const clock = `the clock here is ${Math.abs(clockAheadMs)} ms ${clockAheadMs < 0 ? 'behind' : 'ahead of'} the server's`;
+  return [
+    latencyMs > MAX_LATENCY_MS
+      ? warn('fleet', `${latency}: every edit waits for three`)
+      : ok('fleet', latency),
+    schema.version <= schema.newest
+      ? ok('fleet', version)
+      : fail('fleet', `${version} is newer than this Lookfirst knows: update it`),
+    Math.abs(clockAheadMs) > MAX_CLOCK_MS ? warn('fleet', `${clock}: set it by NTP`) : ok('fleet', clock),
+    ok(
+      'fleet',
+      `the database takes ${byteSize(health.databaseBytes)}; watch the free space of its disk there`,
+    ),
+  ];
 }
 
 export function checkPolicy(cli: Cli, flags: StateFlags): Check {

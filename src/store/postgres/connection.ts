@@ -35,6 +35,7 @@ export class PostgresConnection {
   #running = 0;
   #closed = false;
   #away = false;
+  #generation = 0;
 
   private constructor(
     url: string,
@@ -88,6 +89,11 @@ export class PostgresConnection {
     await this.#disconnect();
   }
 
+  /** Counts the connections that were made: what an earlier one was told may be lost if the server died in between. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** True from the first query that was lost until the next one that is answered. */
   get isAway(): boolean {
     return this.#away;
@@ -132,6 +138,7 @@ export class PostgresConnection {
     client.on('end', () => this.#drop(client));
     try {
       await client.connect();
+      this.#generation += 1;
       this.#failure = undefined;
       return client;
     } catch (cause) {

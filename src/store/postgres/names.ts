@@ -55,6 +55,13 @@ export class Names {
     return place.root === '/' ? rest || '/' : place.root + rest;
   }
 
+  /** The name of the workspace that a root of this or another machine is; without one, its path there. */
+  workspaceOf(root: string): string {
+    const [, kind, id = '', rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(this.stored(root)) ?? [];
+    if (kind === undefined) return root;
+    return kind === 'workspace' ? id + rest : rest || '/';
+  }
+
   /** A value of JSON with all its paths stored. */
   storedIn<T>(value: T): T {
     return this.machine === undefined ? value : mapped(value, (path) => this.stored(path));

@@ -7,7 +7,7 @@ import type { Images } from '../images.ts';
 import { LateNotes } from '../late-notes.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
-import type { FleetOptions, State } from '../state.ts';
+import type { FleetOptions, FleetView, State } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, PostgresConnection } from './connection.ts';
 import { Heart } from './heart.ts';
@@ -70,6 +70,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       names,
       owner: owner.id,
       heart,
+      durability,
       sharedRoots,
     });
     const store = withNotes(raw);
@@ -100,7 +101,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 export async function openPostgresRecords(
   url: string,
   home: string,
-): Promise<{ readonly store: Store; readonly images: Images }> {
+): Promise<{ readonly store: Store; readonly images: Images; readonly fleet: FleetView }> {
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
@@ -110,7 +111,12 @@ export async function openPostgresRecords(
     const owner = `records@${machine}`;
     const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
     const local = new FileImages(home, { durability: 'none' });
-    return { store: withNotes(store), images: new PostgresImages({ local, db, machine, secrets: 'here' }) };
+    const fleet = { machine, workspaceOf: (root: string) => names.workspaceOf(root) };
+    return {
+      store: withNotes(store),
+      images: new PostgresImages({ local, db, machine, secrets: 'here' }),
+      fleet,
+    };
   } catch (error) {
     await db.close();
     throw error;

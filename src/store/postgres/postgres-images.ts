@@ -35,8 +35,8 @@ export class PostgresImages implements Images {
   readonly #secrets: ImageOptions['secrets'];
   /** Bytes that stay here because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
-  /** Bytes that went with the announcement of a change that is being made. */
-  readonly #sent = new Set<string>();
+  /** Bytes that went with the announcement of a change that is being made, and the connection that took them. */
+  readonly #sent = new Map<string, number>();
 
   constructor({ local, db, machine, secrets }: ImageOptions) {
     this.#local = local;
@@ -61,7 +61,7 @@ export class PostgresImages implements Images {
 
   announced({ shared }: AnnouncedImages): void {
     if (this.#sent.size > MAX_SENT) this.#sent.clear();
-    for (const { fingerprint } of shared) this.#sent.add(fingerprint.sha256);
+    for (const { fingerprint } of shared) this.#sent.set(fingerprint.sha256, this.#db.generation);
   }
 
   async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
@@ -80,7 +80,9 @@ export class PostgresImages implements Images {
   /** The bytes went with the announcement, unless another program changed the file in between. */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
-    const isSent = this.#sent.delete(sha256) || this.placeOf(fingerprint, 'plain') === 'here';
+    const isSent =
+      this.#sent.get(sha256) === this.#db.generation || this.placeOf(fingerprint, 'plain') === 'here';
+    this.#sent.delete(sha256);
     if (!isSent && !(await this.#isShared(sha256)))
       await this.#share(fingerprint, how.bytes ?? readFileSync(fromPath));
     return this.#local.adopt(fromPath, fingerprint, how);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
+import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import { CHAIN_START, canonicalJson } from '../chain.ts';
 import { column } from '../column-text.ts';
@@ -18,6 +19,8 @@ export interface StoreContext {
   readonly sharedRoots: readonly string[];
   /** Told of announced changes, so that other machines know that they are under way; knows the leases that are held. */
   readonly heart?: Heart;
+  /** `full`: an announced change survives a power cut of the server. Default: only settled changes do. */
+  readonly durability?: Durability;
   /** The writer's chain; a new one unless it is named. */
   readonly chain?: string;
 }
@@ -81,7 +84,7 @@ export class RecordWriter {
       owner: this.#context.owner,
       now: Date.now(),
       acknowledged: this.#acknowledged,
-      ...(isDurable(writes) ? {} : { durable: 'no' }),
+      ...(isDurable(writes, this.#context.durability) ? {} : { durable: 'no' }),
       ...(entries.length === 0 ? {} : { record: ++this.#records }),
       entries,
       ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
@@ -140,10 +143,14 @@ export class RecordWriter {
   }
 }
 
-/** What can be had again by looking again may be lost in a power cut of the server. */
-function isDurable({ announce, settle, session, dropSession, entries = [] }: Writes): boolean {
-  if (announce !== undefined || settle !== undefined || session !== undefined || dropSession !== undefined)
-    return true;
+/**
+ * What can be had again by looking again may be lost in a power cut of the server. So may an announcement: the settlement
+ * brings it to the disk as well, and until then the process that makes the change is there to settle it.
+ */
+function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
+  const { announce, settle, session, dropSession, entries = [] } = writes;
+  if (settle !== undefined || session !== undefined || dropSession !== undefined) return true;
+  if (announce !== undefined && durability === 'full') return true;
   return entries.some(({ kind }) => kind !== 'read' && kind !== 'look');
 }
 

@@ -102,6 +102,13 @@ function executed(step: string): string {
   return `execute $step$${step}$step$;`;
 }
 
+/** The version of the schema that is there, 0 for none, and the newest that this Lookfirst knows. */
+export async function schemaVersions(
+  db: PostgresConnection,
+): Promise<{ readonly version: number; readonly newest: number }> {
+  return { version: await versionOf(db), newest: MIGRATIONS.length };
+}
+
 async function versionOf(db: PostgresConnection): Promise<number> {
   const [row] = await db.query('select to_regclass($1) is not null as there', [`${db.schema}.meta`]);
   if (row?.['there'] !== true) return 0;

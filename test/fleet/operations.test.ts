@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import { ok } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
+import { scratch } from '../support/tree.ts';
+import { opened } from './killed.ts';
+
+const run = promisify(execFile);
+const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
+
+/** The command line on a machine of the fleet. */
+async function lookfirst(
+  at: { root: string; home: string; store: string },
+  ...args: string[]
+): Promise<string> {
+  const env = { ...process.env, LOOKFIRST_HOME: at.home, LOOKFIRST_STORE: at.store };
+  const ended = run(process.execPath, [COMMAND, ...args], { cwd: at.root, env });
+  return ended.then(
+    ({ stdout }) => stdout,
+    (error: { stdout: string }) => error.stdout,
+  );
+}
+
+await describePostgres('the command line on a fleet', (server) => {
+  it('shows and takes back what another machine did in the same workspace', async () => {
+    const store = server.url();
+    const [one, two] = [scratch(), scratch()];
+    for (const { root } of [one, two]) writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
+    const sessions = await Sessions.open({ roots: [one.root], home: one.home, store, workspace: 'project' });
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    const { change = '' } = await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+    await sessions.close();
+    const there = await Sessions.open({ roots: [two.root], home: two.home, store, workspace: 'project' });
+    await there.close();
+    const at = { root: two.root, home: two.home, store };
+    const [entry] = (await lookfirst(at, 'log', '--kind', 'change', '--json')).trim().split('\n');
+    expect(JSON.parse(entry ?? '')).toMatchObject({
+      change,
+      workspace: 'project',
+      machine: expect.any(String),
+      root: two.root,
+    });
+    expect(await lookfirst(at, 'log')).toMatch(/MACHINE\s+WORKSPACE[\s\S]*project/);
+    expect(await lookfirst(at, 'log', '--verify')).toContain('unbroken chain');
+    writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
+    expect(await lookfirst(at, 'undo', change)).toContain('a.txt');
+    expect(await lookfirst(at, 'doctor')).toMatch(/fleet\s+PostgreSQL/);
+  });
+
+  it('a writer changes files and cannot touch what was recorded', async () => {
+    const url = server.url();
+    const owner = await opened(url, scratch());
+    await owner.close();
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    const role = `writer_${process.pid}`;
+    for (const statement of [
+      `create role ${role} login`,
+      `grant usage on schema S to ${role}`,
+      `grant select on all tables in schema S to ${role}`,
+      `grant execute on all functions in schema S to ${role}`,
+    ])
+      await db.query(statement.replace('S', db.schema));
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const asWriter = url.replace('lookfirst@', `${role}@`);
+    const sessions = await opened(asWriter, places);
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+    await ok(session.undo());
+    await expect(sessions.world.store.prune(1)).rejects.toMatchObject({ reason: 'read-only' });
+    const writer = await PostgresConnection.open(asWriter);
+    onTestFinished(() => writer.close());
+    await expect(writer.query(`delete from ${db.schema}.entries`)).rejects.toMatchObject({
+      reason: 'read-only',
+    });
+  });
+});

@@ -41,6 +41,7 @@ export async function rows() {
       ...(await vetRows(session, root)),
       ...(await readRows(session, root)),
       ...(await editRows(root, home)),
+      ...(await noMatchRows(session, root)),
       ...(await diffRows()),
       ...(await memoryRows(root, home)),
     ];
@@ -193,6 +194,27 @@ function plainEdit({ workspace, disk }, root, { name, lines }) {
     rmSync(done.displaced);
     turn += 1;
   };
+}
+
+/** A text that is nowhere in the file makes every tier search all of it, and the refusal look for the nearest lines. */
+async function noMatchRows(session, root) {
+  const lines = 87_000;
+  const exact = await gatedEdit(session, root, { name: 'matched.txt', lines });
+  const text = Array.from(
+    { length: lines },
+    (_, index) => `const value${index} = call(${index * 7}, "and some more text");\n`,
+  ).join('');
+  put(join(root, 'unmatched.txt'), text);
+  await session.read('unmatched.txt', { limit: Number.MAX_SAFE_INTEGER });
+  const oldString = 'const value = [\n  someone(else),\n  entirely.different,\n];\n';
+  const noMatch = async () => {
+    const outcome = await session.edit('unmatched.txt', [{ oldString, newString: 'x\n' }]);
+    if (outcome.ok || outcome.refusal.code !== 'NO_MATCH') throw new Error('a match was found');
+  };
+  const [missed, found] = await interleaved([noMatch, exact], { rounds: 8, warmup: 3 });
+  return [
+    { name: 'NO_MATCH over all tiers in 5 MB / an exact edit in 5 MB', ratio: missed / found, bar: 10 },
+  ];
 }
 
 async function diffRows() {

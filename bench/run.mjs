@@ -1,17 +1,23 @@
 // Runs every benchmark in this folder and prints one table.
 //   node bench/run.mjs [--strict] [--json] [NAME...]   NAME: only modules whose name contains it
+//   node bench/run.mjs --against REF [gate] [cli]       the same work in this build and in that of another commit
 // A row is {name, ratio | value, bar?, …}; a bar is an upper limit (1.3 or '<= 1.3') or a lower one ('>= 3').
 // A missed bar fails the run only with --strict: on a busy machine a miss means "measure again".
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
-const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith('--')));
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const given = process.argv.slice(2);
+const at = given.indexOf('--against');
+const ref = at < 0 ? undefined : given[at + 1];
+if (at >= 0 && ref === undefined) throw new Error('--against needs a commit');
+const rest = at < 0 ? given : given.toSpliced(at, 2);
+const flags = new Set(rest.filter((argument) => argument.startsWith('--')));
+const wanted = rest.filter((argument) => !argument.startsWith('--'));
 const folder = new URL('./', import.meta.url);
 
-const results = [];
+const results = ref === undefined ? [] : await (await import('./against.mjs')).rowsAgainst(ref, wanted);
 for (const file of readdirSync(folder).sort()) {
-  if (!file.endsWith('.mjs') || file === 'run.mjs') continue;
+  if (ref !== undefined || !file.endsWith('.mjs') || file === 'run.mjs') continue;
   if (wanted.length > 0 && !wanted.some((name) => file.includes(name))) continue;
   const module = await import(new URL(file, folder));
   if (typeof module.rows !== 'function') continue;

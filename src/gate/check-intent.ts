@@ -54,7 +54,7 @@ const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
       afterLine: wholeNumber(0),
       expectedRevision: TEXT,
     }),
-    delete: fieldsOf({ ...AT_A_PATH, recursive: FLAG }),
+    delete: fieldsOf({ ...AT_A_PATH, recursive: FLAG, only: oneOf('file') }),
     move: fieldsOf({
       kind: ANYTHING,
       source: ANYTHING,

@@ -49,6 +49,10 @@ async function judged(
   { intent, view }: { intent: DeleteIntent; view: View },
 ): Promise<Prepared> {
   const { located, snapshot } = view;
+  if (intent.only === 'file' && located.exists && located.stats.isDirectory()) {
+    const detail = { kind: 'directory' } as const;
+    return no({ code: 'NOT_A_FILE', action: 'delete', path: intent.path, next: 'other_path', detail });
+  }
   const folder =
     located.exists && located.stats.isDirectory()
       ? await lookInside(world, ledger, { intent, located })

@@ -61,7 +61,13 @@ export type FileIntent =
       readonly content: string;
       readonly expectedRevision?: string | undefined;
     }
-  | { readonly kind: 'delete'; readonly path: string; readonly recursive?: boolean | undefined }
+  | {
+      readonly kind: 'delete';
+      readonly path: string;
+      readonly recursive?: boolean | undefined;
+      /** A folder is refused, also an empty one. */
+      readonly only?: 'file' | undefined;
+    }
   | {
       readonly kind: 'move';
       readonly source: string;

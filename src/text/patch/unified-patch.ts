@@ -149,7 +149,7 @@ function changeOf(file: PatchedFile): FileIntent | string {
   if (before === undefined && file.git !== undefined && file.mode !== undefined)
     return { kind: 'edit', path: file.git, edits: [], ...executableOf(file) };
   if (before === undefined || after === undefined) return 'a file without --- and +++ rows';
-  if (after === '/dev/null') return { kind: 'delete', path: before };
+  if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file' };
   const lines = hunks.flatMap((hunk) => hunk.lines);
   if (before === '/dev/null') {
     const mode = file.mode === '755' ? { mode: 0o755 } : {};

@@ -37,7 +37,8 @@ interface Section {
 function sectionsOf(lines: readonly string[]): Section[] | string {
   const sections: Section[] = [];
   for (const line of lines) {
-    const [, kind, path] = FILE.exec(line) ?? [];
+    // Further down a line that begins with a space is a line of a hunk.
+    const [, kind, path] = FILE.exec(sections.length === 0 ? line.trim() : line) ?? [];
     if (path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
       sections.push({ kind, path: path.trim(), lines: [] });
     else if (sections.length === 0) return `text before the first file: ${line.slice(0, 80)}`;
@@ -47,7 +48,8 @@ function sectionsOf(lines: readonly string[]): Section[] | string {
 }
 
 function changeOf({ kind, path, lines }: Section): FileIntent | string {
-  if (kind === 'Delete') return lines.length === 0 ? { kind: 'delete', path } : 'a deletion has no lines';
+  if (kind === 'Delete')
+    return lines.length === 0 ? { kind: 'delete', path, only: 'file' } : 'a deletion has no lines';
   if (kind === 'Add') {
     const added = lines.map(hunkLine);
     if (added.some((line) => line?.sign !== '+')) return 'every line of a new file begins with +';

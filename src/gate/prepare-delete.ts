@@ -1,16 +1,18 @@
 import { create } from '../disk/create.ts';
+import { moveIfFree } from '../disk/free-name.ts';
+import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { makeLink } from '../disk/links.ts';
 import { linkTarget, listNames } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { conflict } from '../disk/replace.ts';
-import { modeOf } from '../disk/stats.ts';
-import type { FolderFacts } from '../judge/facts.ts';
+import { modeOf, stampOf } from '../disk/stats.ts';
+import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { ResolvedPath } from '../model/path.ts';
+import { at, type ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
@@ -21,7 +23,7 @@ import { heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
-import { ABSENT, sideOf } from './sides.ts';
+import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
 import { told } from './told.ts';
 import { type FolderNode, readTree, type TreeNode } from './tree.ts';
@@ -59,8 +61,9 @@ async function judged(
       : undefined;
   const held = located.exists ? heldAmong(world, folder?.nodes ?? []) : undefined;
   if (held !== undefined) return no(heldRefusal('delete', located.place.path, held));
+  const large = await largeFile(world, view);
   const verdict = judge(
-    { ...view.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
+    { ...view.facts, ...large?.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
     world.policy,
   );
   if (verdict.outcome === 'refuse') {
@@ -70,7 +73,14 @@ async function judged(
   if (!located.exists)
     return no({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
   const seen = verdict.licence === 'seen' ? await seenFiles(world, ledger, folder) : NOTHING_SEEN;
-  const prepared = await prepareGoing(world, { located, snapshot, folder, errno: view.facts.errno, seen });
+  const prepared = await prepareGoing(world, {
+    located,
+    snapshot,
+    folder,
+    errno: view.facts.errno,
+    seen,
+    large: large?.fingerprint,
+  });
   return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
 }
 
@@ -87,7 +97,23 @@ function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPa
   );
 }
 
+/** A file that is too large to be loaded, compared by its hash. */
+async function largeFile(
+  { policy }: World,
+  { located, snapshot, sighting }: View,
+): Promise<{ readonly fingerprint: Fingerprint; readonly facts: Pick<Facts, 'freshness'> } | undefined> {
+  if (snapshot !== undefined || !located.exists || !located.stats.isFile()) return undefined;
+  if (sighting?.fingerprint === undefined || Number(located.stats.size) <= policy.maxEditBytes)
+    return undefined;
+  const fingerprint = await fingerprintIfStill(located.place, stampOf(located.stats));
+  if (fingerprint === undefined) return undefined;
+  const freshness = sameFingerprint(fingerprint, sighting.fingerprint) ? 'same' : 'changed';
+  return { fingerprint, facts: { freshness } };
+}
+
 interface Leaving extends Pick<View, 'snapshot'> {
+  /** Of a file that is too large to be loaded. */
+  readonly large: Fingerprint | undefined;
   readonly located: Found;
   readonly folder: Inside | undefined;
   readonly errno: string | undefined;
@@ -96,9 +122,10 @@ interface Leaving extends Pick<View, 'snapshot'> {
 }
 
 async function prepareGoing(world: World, leaving: Leaving): Promise<Prepared> {
-  const { located, snapshot, folder, errno, seen } = leaving;
+  const { located, snapshot, folder, errno, seen, large } = leaving;
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
+  if (large !== undefined) return { ok: true, step: removeLargeStep(world, located, large) };
   if (snapshot === undefined) return no(unverifiable(located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
 }
@@ -217,6 +244,31 @@ function removeFileStep(world: World, located: Found, before: Snapshot): Step {
       const made = await create(world.disk, place, { bytes: before.bytes, mode: modeOf(before.stats) });
       return made.ok;
     },
+    close: () => place.dir.close(),
+  };
+}
+
+/** Deletes a file that is too large to be loaded; the file itself becomes the image. */
+function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint): Step {
+  const { place, stats } = located;
+  const before = fileSide(fingerprint, modeOf(stats), true);
+  let displaced: string | undefined;
+  return {
+    action: 'delete',
+    path: place.path,
+    effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
+    run: async () => {
+      const outcome = remove(world.disk, place, { fingerprint });
+      if (!outcome.ok) return outcome;
+      displaced = outcome.displaced;
+      const { sha256, size } = fingerprint;
+      return gone(
+        place.path.given,
+        place.path.key,
+        displaced === undefined ? [] : [{ file: displaced, sha256, size }],
+      );
+    },
+    revert: async () => displaced === undefined || moveIfFree(displaced, at(place)),
     close: () => place.dir.close(),
   };
 }

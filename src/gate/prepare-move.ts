@@ -21,6 +21,7 @@ import { heldInside, heldRefusal } from './held.ts';
 import { look, type View } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, no, type Prepared } from './prepared.ts';
+import { largeSide } from './side-at.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import { told } from './told.ts';
@@ -153,7 +154,9 @@ async function sideOfSource(world: World, source: Found): Promise<Side | undefin
   if (source.stats.isDirectory()) return { kind: 'directory', mode: Number(source.stats.mode & 0o777n) };
   if (source.stats.isSymbolicLink()) return { kind: 'link', target: linkTarget(source.place) ?? '' };
   const snapshot = await readSnapshot(source.place, { clock: world.disk.clock });
-  return 'problem' in snapshot ? undefined : ({ ...sideOf(snapshot), kept: false } as Side);
+  if ('problem' in snapshot && snapshot.problem !== 'too-large') return undefined;
+  const side = 'problem' in snapshot ? await largeSide(source) : sideOf(snapshot);
+  return side && ({ ...side, kept: false } as Side);
 }
 
 async function sightingsOf(ledger: Ledger, source: View): Promise<readonly Sighting[]> {

@@ -1,9 +1,11 @@
+import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { linkTarget } from '../disk/list.ts';
 import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { modeOf, stampOf } from '../disk/stats.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
-import type { Located } from '../workspace/workspace.ts';
-import { ABSENT, sideOf } from './sides.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
+import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
 export interface FoundSide {
@@ -42,10 +44,19 @@ export async function sideOfLocated(world: World, located: Located): Promise<Fou
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
   const snapshot = await readSnapshot(place, { clock: world.disk.clock });
+  const isLarge = 'problem' in snapshot && snapshot.problem === 'too-large';
+  const large = isLarge ? await largeSide(located) : undefined;
+  if (large !== undefined) return { side: large };
   if ('problem' in snapshot) {
     throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${snapshot.problem}`, {
       path: place.path.given,
     });
   }
   return { side: sideOf(snapshot), snapshot };
+}
+
+/** A file that is too large to be loaded, hashed in bounded memory; undefined if it cannot be read or changes meanwhile. */
+export async function largeSide({ place, stats }: Found): Promise<Side | undefined> {
+  const fingerprint = await fingerprintIfStill(place, stampOf(stats));
+  return fingerprint && fileSide(fingerprint, modeOf(stats), true);
 }

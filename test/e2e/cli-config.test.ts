@@ -29,6 +29,14 @@ describe('lookfirst config', () => {
     expect((await lookfirst(places, ['config'])).stdout).toMatch(/^SETTING +VALUE +FROM +MEANING\n/);
   });
 
+  it('prints the JSON schema that editors check a policy file with', async () => {
+    const { stdout } = await lookfirst(scratch(), ['config', 'schema']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      type: 'object',
+      properties: { partial: { enum: ['lines', 'file'] } },
+    });
+  });
+
   it('gets one, and suggests the nearest for a name that is none', async () => {
     const places = scratch();
     expect((await lookfirst(places, ['config', 'get', 'partial'])).stdout).toBe('file\n');

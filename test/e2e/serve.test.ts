@@ -178,7 +178,7 @@ describe('sessions of server processes', () => {
       ok: false,
       outcome: { code: 'STALE', detail: { writer: { session: 'theirs' } } },
     });
-    expect(refused.text).toContain('Session theirs changed it');
+    expect(refused.text).toContain('Session theirs (test) changed it');
   });
 });
 

@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander';
 import { nearest } from '../../config/nearest.ts';
+import { policySchema } from '../../config/policy-schema.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
 import { jsonText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
@@ -23,14 +24,22 @@ const COLUMNS: readonly Column[] = [
 export function defineConfig(cli: Cli): Command {
   const command = new Command('lookfirst config')
     .description('Every setting in force: its value, where it comes from, and what it means.')
-    .addArgument(new Argument('[action]', 'get: one setting').choices(['list', 'get']).default('list'))
+    .addArgument(
+      new Argument('[action]', 'get: one setting; schema: the JSON schema of a policy file')
+        .choices(['list', 'get', 'schema'])
+        .default('list'),
+    )
     .argument('[key]', 'a setting, as in partial or journal.quotaBytes');
   return addCommonFlags(command)
     .addOption(unusedSessionOption())
     .addHelpText('after', EXAMPLES)
-    .action(async (action: 'list' | 'get', key: string | undefined, flags: ConfigFlags) => {
+    .action(async (action: 'list' | 'get' | 'schema', key: string | undefined, flags: ConfigFlags) => {
       if (action === 'get' && key === undefined) command.error('error: which setting?');
-      if (action === 'list' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
+      if (action !== 'get' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
+      if (action === 'schema') {
+        await cli.terminal.print(JSON.stringify(policySchema(), null, 2));
+        return cli.end(EXIT.done);
+      }
       const settings = [...placeSettings(cli, flags), ...policySettings(policySourcesOf(cli, flags))];
       if (key === undefined) return list(cli, settings, flags);
       const setting = settings.find((each) => each.key === key);
@@ -46,6 +55,7 @@ A value comes from a flag, the environment, the policy file, the preset, or is t
 Examples:
   lookfirst config                       every setting
   lookfirst config get partial           the value of one
+  lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
   lookfirst config --preset strict --json`;
 
 async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<void> {

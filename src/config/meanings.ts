@@ -46,6 +46,9 @@ export const MEANINGS: Meanings = {
   sessionIdleMs: 'milliseconds after which an idle unnamed session is forgotten',
   'journal.quotaBytes': 'room for before-images (0 = no limit)',
   'journal.retentionMs': 'milliseconds for which entries are kept (0 = for ever)',
+  'journal.reads': 'in a fleet store: journal all reads, or one a minute, session and file (summary)',
+  'journal.readRetentionMs':
+    'in a fleet store: milliseconds for which reads are kept (0 = as long as everything else)',
   'images.secrets':
     'before-images of secret files in a fleet store: here (only on the machine of the change) or shared',
   claims: 'a file that another session is changing: notice (say so once), refuse its change, or off',

@@ -60,7 +60,15 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   maxSightings: AMOUNT,
   lockTimeoutMs: AMOUNT,
   sessionIdleMs: POSITIVE,
-  journal: { kind: 'object', fields: { quotaBytes: AMOUNT, retentionMs: AMOUNT } },
+  journal: {
+    kind: 'object',
+    fields: {
+      quotaBytes: AMOUNT,
+      retentionMs: AMOUNT,
+      reads: choice('all', 'summary'),
+      readRetentionMs: AMOUNT,
+    },
+  },
   images: { kind: 'object', fields: { secrets: choice('here', 'shared') } },
   claims: choice('notice', 'refuse', 'off'),
   claimMs: POSITIVE,

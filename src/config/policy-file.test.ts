@@ -51,7 +51,10 @@ describe('a policy file', () => {
       '{"bypass":[""]}',
       'lookfirst.json: "bypass" must be an array of globs and of objects with paths, tools, sessions, each an array of globs, not an array',
     ],
-    ['{"journal":5}', 'lookfirst.json: "journal" must be an object with quotaBytes, retentionMs, not 5'],
+    [
+      '{"journal":5}',
+      'lookfirst.json: "journal" must be an object with quotaBytes, retentionMs, reads, readRetentionMs, not 5',
+    ],
     [
       '{"journal":{"quotaBytes":"1G"}}',
       'lookfirst.json: "journal.quotaBytes" must be a whole number of at least 0, not "1G"',

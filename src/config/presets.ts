@@ -92,7 +92,12 @@ const DEFAULT: Policy = {
   maxSightings: 10_000,
   lockTimeoutMs: 5000,
   sessionIdleMs: 7 * DAY_MS,
-  journal: { quotaBytes: 1024 * MEBIBYTE, retentionMs: 30 * DAY_MS },
+  journal: {
+    quotaBytes: 1024 * MEBIBYTE,
+    retentionMs: 30 * DAY_MS,
+    reads: 'summary',
+    readRetentionMs: 7 * DAY_MS,
+  },
   images: { secrets: 'here' },
   claims: 'notice',
   claimMs: 10 * 60_000,

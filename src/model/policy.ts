@@ -73,6 +73,10 @@ export interface Policy {
   readonly journal: {
     readonly quotaBytes: number;
     readonly retentionMs: number;
+    /** In a fleet store: journal every read, or the first of each minute, session and file. */
+    readonly reads: 'all' | 'summary';
+    /** In a fleet store: reads are kept for this long, changes and refusals for `retentionMs`; 0 = no difference. */
+    readonly readRetentionMs: number;
   };
   readonly images: {
     /** Before-images of secret files in a fleet store: only on the machine that made the change, or in the database. */

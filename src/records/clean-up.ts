@@ -57,11 +57,21 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
     const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage, commands };
     return { dryRun, removed, late, before };
   }
-  const { entries, sessions, images } = await collectGarbage(world, plan, request.onProgress);
+  const reads = await pruneReads(world, nowMs);
+  const collected = await collectGarbage(world, plan, request.onProgress);
+  const { sessions, images } = collected;
+  const entries = collected.entries + reads;
   for (const leftover of leftovers) dropRetained(leftover);
   dropEmptiedFolders(world.disk, nowMs - HOUR_MS);
   const removed = { entries, sessions, images, leftovers: usage, commands };
   return { dryRun, removed, late, before, after: await stateSize(world) };
+}
+
+/** Where reads have a retention of their own, which is shorter. */
+async function pruneReads({ store, policy }: World, nowMs: number): Promise<number> {
+  const { readRetentionMs } = policy.journal;
+  if (store.pruneReads === undefined || readRetentionMs === 0) return 0;
+  return store.pruneReads(nowMs - readRetentionMs);
 }
 
 function limitsOf({ journal, sessionIdleMs }: Policy, request: CleanUpRequest): GcLimits {

@@ -100,6 +100,7 @@ async function assemble(
       workspace: options.workspace,
       sharedWorkspace: options.sharedWorkspace,
       imageSecrets: policy.images.secrets,
+      reads: policy.journal.reads,
     },
   });
   opened.push(() => state.close());

@@ -50,13 +50,19 @@ export class LateNotes implements Store {
   #failedMs: number | undefined;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
+  readonly pruneReads?: (beforeMs: number) => Promise<number>;
 
   /** `peers`: all that this process has open on the same store; it joins them until it is closed. */
   constructor(store: Store, options: LateNotesOptions = {}) {
     const { withinMs = WITHIN_MS, peers = new Set(), records = 'wait', patienceMs = 0 } = options;
     this.#overlaps = records === 'overlap';
     this.#patienceMs = patienceMs;
-    const { snapshot } = store;
+    const { snapshot, pruneReads } = store;
+    if (pruneReads !== undefined)
+      this.pruneReads = async (beforeMs) => {
+        await this.#allWritten();
+        return pruneReads(beforeMs);
+      };
     if (snapshot !== undefined)
       this.snapshot = async () => {
         await this.#allWritten();

@@ -34,4 +34,6 @@ export interface FleetOptions {
   /** Several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';
+  /** Journal every read, or the first of each minute, session and file. */
+  readonly reads?: 'all' | 'summary';
 }

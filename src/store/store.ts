@@ -51,6 +51,8 @@ export interface Store {
   readonly snapshot?: () => Promise<string>;
   /** Removes the oldest entries up to and including a number; the chain then begins after it. Returns how many went. */
   prune(throughSeq: number): Promise<number>;
+  /** Removes what sessions were shown before a time, and nothing else. Present where that has a chain of its own. */
+  readonly pruneReads?: (beforeMs: number) => Promise<number>;
   /** Calling it twice is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
 }

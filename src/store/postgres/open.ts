@@ -71,6 +71,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       owner: owner.id,
       heart,
       durability,
+      reads: fleet.reads ?? 'all',
       sharedRoots,
     });
     const store = withNotes(raw);

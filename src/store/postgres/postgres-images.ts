@@ -8,6 +8,7 @@ import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts'
 import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
 import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
+import type { Row } from './driver.ts';
 
 /** Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small. */
 const MAX_SHARED_BYTES = 1 << 20;
@@ -173,7 +174,6 @@ export class PostgresImages implements Images {
 
   /** Announcing a change renews the time of its images, so one that is announced meanwhile is not removed. */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
-    const s = this.#db.schema;
     const [clock] = await this.#db.query(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
     );
@@ -184,10 +184,7 @@ export class PostgresImages implements Images {
     });
     if (hashes.length === 0) return here;
     const doomed = hashes.filter((sha256) => !kept.has(sha256));
-    const gone = await this.#db.query(
-      `delete from ${s}.images where sha256 = any($1::text[]) and since_ms <= $2 returning sha256, size, body is not null as whole`,
-      [doomed, Number(clock?.['now'])],
-    );
+    const gone = await this.#removeShared(doomed, Number(clock?.['now']));
     const shared = gone.filter((row) => row['whole'] === true);
     return {
       count: Math.max(here.count, shared.length),
@@ -196,6 +193,18 @@ export class PostgresImages implements Images {
         shared.reduce((sum, row) => sum + Number(row['size']), 0),
       ),
     };
+  }
+
+  /** A writer that may not remove what others share still cleans up its own machine. */
+  async #removeShared(doomed: readonly string[], untilMs: number): Promise<readonly Row[]> {
+    const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2
+      returning size, body is not null as whole`;
+    try {
+      return await this.#db.query(text, [doomed, untilMs]);
+    } catch (error) {
+      if (error instanceof Fault && error.reason === 'read-only') return [];
+      throw error;
+    }
   }
 
   async #keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {

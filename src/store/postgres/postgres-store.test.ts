@@ -181,9 +181,33 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     const url = server.url();
     const db = await connect(url);
     const [one] = await two(url);
-    for (const _ of [1, 2]) await one.record({ entries: [readEntry()] });
+    for (const _ of [1, 2]) await one.record({ entries: [changeEntry('c1', [])] });
     await db.query(`update ${db.schema}.chains set n = 1`);
     await expect(one.record({ entries: [readEntry()] })).rejects.toMatchObject({ reason: 'lost' });
+  });
+
+  it('journals the first read of each minute, and forgets reads before changes', async () => {
+    const db = await connect();
+    const context = { names: new Names(), owner: 'o', sharedRoots: [], reads: 'summary' } as const;
+    const store = new PostgresStore(db, context);
+    const minutes = (n: number): number => n * 60_000;
+    const paths = ['a.ts', 'a.ts', 'b.ts', 'a.ts'];
+    const times = [minutes(1), minutes(1) + 5, minutes(1), minutes(2)];
+    for (const [index, path] of paths.entries())
+      await store.record({ entries: [readEntry({ path, atMs: times[index] ?? 0 })] });
+    await store.record({
+      entries: [changeEntry('c1', [], { atMs: minutes(1) }), readEntry({ path: 'c.ts', atMs: minutes(3) })],
+    });
+    expect((await store.entries({ kinds: ['read'] })).map(({ path }) => path)).toEqual([
+      'c.ts',
+      'a.ts',
+      'b.ts',
+      'a.ts',
+    ]);
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 5 });
+    expect(await store.pruneReads(minutes(2))).toBe(2);
+    expect((await store.entries({})).map(({ kind }) => kind)).toEqual(['read', 'change', 'read']);
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
   it('is followed without missing entries whose transaction ended later than the next one', async () => {

@@ -198,6 +198,11 @@ export class PostgresStore implements Store {
     }
   }
 
+  readonly pruneReads = async (beforeMs: number): Promise<number> => {
+    const [row] = await this.#query(`select ${this.#s}.lf_prune_reads($1) as gone`, [beforeMs]);
+    return Number(row?.['gone']);
+  };
+
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);

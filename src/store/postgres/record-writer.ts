@@ -10,6 +10,9 @@ import type { Writes } from '../store.ts';
 import type { Fence, Heart } from './heart.ts';
 import type { Names } from './names.ts';
 
+const MINUTE_MS = 60_000;
+const MAX_SUMMARISED = 10_000;
+
 /** What a store needs to know of the process that uses it. */
 export interface StoreContext {
   readonly names: Names;
@@ -21,6 +24,8 @@ export interface StoreContext {
   readonly heart?: Heart;
   /** `full`: an announced change survives a power cut of the server. Default: only settled changes do. */
   readonly durability?: Durability;
+  /** Present: reads are in a chain of their own, all of them or the first of each minute, so that they can be removed earlier. */
+  readonly reads?: 'all' | 'summary';
   /** The writer's chain; a new one unless it is named. */
   readonly chain?: string;
 }
@@ -31,6 +36,8 @@ export class RecordWriter {
   readonly #context: StoreContext;
   /** Fences under which changes were announced, until they are settled. */
   readonly #fences = new Map<string, readonly Fence[]>();
+  /** The minute of the last journalled read, by session and file. */
+  readonly #summarised = new Map<string, number>();
   #records = 0;
   #acknowledged = 0;
 
@@ -45,8 +52,11 @@ export class RecordWriter {
   }
 
   /** The server has answered. */
-  done({ announce, settle = [] }: Writes, number: number): void {
-    this.#acknowledged = Math.max(this.#acknowledged, number);
+  done(writes: Writes, number: number): void {
+    const { announce, settle = [] } = writes;
+    // What is not durable may be lost with the server, and is then no sign of a restored backup.
+    if (isDurable(writes, this.#context.durability))
+      this.#acknowledged = Math.max(this.#acknowledged, number);
     if (announce !== undefined) this.#context.heart?.announced(announce.change);
     for (const change of settle) {
       this.#fences.delete(change);
@@ -72,7 +82,7 @@ export class RecordWriter {
       images,
     } = writes;
     const { names } = this.#context;
-    const entries = (writes.entries ?? []).map((entry) => this.#entryOf(entry));
+    const { entries, reads } = this.#entriesOf(writes.entries ?? []);
     const newest = new Map(
       sightings.map(({ session: by, sighting }) => [`${by}\0${sighting.key}`, { by, sighting }]),
     );
@@ -83,10 +93,11 @@ export class RecordWriter {
       machine: names.here,
       owner: this.#context.owner,
       now: Date.now(),
-      acknowledged: this.#acknowledged,
+      acknowledged: entries.length === 0 ? 0 : this.#acknowledged,
       ...(isDurable(writes, this.#context.durability) ? {} : { durable: 'no' }),
-      ...(entries.length === 0 ? {} : { record: ++this.#records }),
+      ...(entries.length + reads.length === 0 ? {} : { record: ++this.#records }),
       entries,
+      ...given('reads', reads, (entry) => entry),
       ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
       ...(fences.length === 0 ? {} : { fences }),
       ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
@@ -115,6 +126,30 @@ export class RecordWriter {
       return held;
     }
     return entries.length === 0 ? [] : settle.flatMap((change) => this.#fences.get(change) ?? []);
+  }
+
+  #entriesOf(all: readonly NewEntry[]): {
+    readonly entries: readonly object[];
+    readonly reads: readonly object[];
+  } {
+    if (this.#context.reads === undefined)
+      return { entries: all.map((entry) => this.#entryOf(entry)), reads: [] };
+    const shown = all.filter((entry) => isShown(entry) && this.#isNew(entry));
+    return {
+      entries: all.filter((entry) => !isShown(entry)).map((entry) => this.#entryOf(entry)),
+      reads: shown.map((entry) => this.#entryOf(entry)),
+    };
+  }
+
+  /** False if the journal has a read of this file by this session in the same minute already, and that is enough. */
+  #isNew({ session, root, path = '', atMs }: NewEntry): boolean {
+    if (this.#context.reads === 'all') return true;
+    const name = `${session}\0${root}\0${path}`;
+    const minute = Math.floor(atMs / MINUTE_MS);
+    if (this.#summarised.get(name) === minute) return false;
+    if (this.#summarised.size >= MAX_SUMMARISED) this.#summarised.clear();
+    this.#summarised.set(name, minute);
+    return true;
   }
 
   #entryOf(entry: NewEntry): object {
@@ -151,7 +186,12 @@ function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;
   if (settle !== undefined || session !== undefined || dropSession !== undefined) return true;
   if (announce !== undefined && durability === 'full') return true;
-  return entries.some(({ kind }) => kind !== 'read' && kind !== 'look');
+  return entries.some((entry) => !isShown(entry));
+}
+
+/** What a session was shown: nearly all entries of a journal. */
+function isShown({ kind }: NewEntry): boolean {
+  return kind === 'read' || kind === 'look';
 }
 
 function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {

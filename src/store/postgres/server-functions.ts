@@ -10,18 +10,18 @@ export const DAY_MS = 86_400_000;
  */
 export function serverFunctions(s: string): string {
   return `
-create function ${s}.lf_chain_start(w json) returns ${s}.chains language plpgsql set search_path = ${s}, pg_temp as $f$
+create function ${s}.lf_chain_start(this text, at_machine text) returns ${s}.chains language plpgsql set search_path = ${s}, pg_temp as $f$
 declare made chains%rowtype; ends text;
 begin
   select coalesce(json_agg(json_build_array(x.chain, x.n, x.hash))::text, '[]') into ends
     from (select chain, n, hash from chains where n > 0 order by seq desc limit 64) x;
   insert into chains values (
-    w->>'chain', w->>'machine', 0,
+    this, at_machine, 0,
     case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
     0, 0, 0, case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
     0, ends, 0)
     on conflict (chain) do nothing;
-  select * into made from chains where chain = w->>'chain' for update;
+  select * into made from chains where chain = this for update;
   return made;
 end $f$;
 
@@ -36,12 +36,12 @@ begin
   end if;
 end $f$;
 
-create function ${s}.lf_append(w json) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
+create function ${s}.lf_append(w json, this text, list json) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
 declare c chains%rowtype; e json; s bigint;
 begin
-  select * into c from chains where chain = w->>'chain' for update;
-  if not found then c := lf_chain_start(w); end if;
-  for e in select * from json_array_elements(w->'entries') loop
+  select * into c from chains where chain = this for update;
+  if not found then c := lf_chain_start(this, w->>'machine'); end if;
+  for e in select * from json_array_elements(list) loop
     c.n := c.n + 1;
     c.hash := encode(sha256(convert_to(c.hash || (e->>'j') || c.n, 'UTF8')), 'hex');
     s := nextval('entry_numbers');
@@ -55,17 +55,17 @@ end $f$;
 
 create function ${s}.lf_record(w json, hashes text[], bodies bytea[]) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
-declare c chains%rowtype;
+declare c chains%rowtype; n bigint := 0; reads text := (w->>'chain') || '/reads';
 begin
   perform set_config('lock_timeout', '5s', true);
   if w->>'durable' = 'no' then perform set_config('synchronous_commit', 'off', true); end if;
-  if json_array_length(w->'entries') > 0 then
-    select * into c from chains where chain = w->>'chain' for update;
+  if w->>'record' is not null then
+    select * into c from chains where chain = case when json_array_length(w->'entries') > 0 then w->>'chain' else reads end for update;
     if coalesce(c.n, 0) < (w->>'acknowledged')::bigint then
       raise exception 'the chain % ends before number %', w->>'chain', w->>'acknowledged' using errcode = 'LF002';
     end if;
     -- Sent again because its answer was lost.
-    if c.record >= (w->>'record')::bigint then return c.n; end if;
+    if c.record >= (w->>'record')::bigint then return case when c.chain = reads then 0 else c.n end; end if;
   end if;
   if w->>'ifPending' is not null then
     perform 1 from pending where change = w->>'ifPending' for update;
@@ -112,13 +112,14 @@ begin
       from json_to_recordset(w->'here') as x(h text, z bigint) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms;
   end if;
-  if json_array_length(w->'entries') > 0 then return lf_append(w); end if;
-  return 0;
+  if json_array_length(w->'entries') > 0 then n := lf_append(w, w->>'chain', w->'entries'); end if;
+  if w->'reads' is not null then perform lf_append(w, reads, w->'reads'); end if;
+  return n;
 end $f$;
 
 create function ${s}.lf_close(this text) returns void language sql
   security definer set search_path = ${s}, pg_temp as $f$
-  update chains set closed = true where chain = this;
+  update chains set closed = true where chain in (this, this || '/reads');
 $f$;
 
 create function ${s}.lf_place(w json) returns void language plpgsql
@@ -217,5 +218,23 @@ begin
   delete from entries where seq <= cut;
   get diagnostics newest = row_count;
   return gone + newest;
+end $f$;
+
+create function ${s}.lf_prune_reads(before_ms bigint) returns bigint language plpgsql
+  set search_path = ${s}, pg_temp as $f$
+declare gone bigint;
+begin
+  with cut as (
+    select c.chain, coalesce((select min(e.n) from entries e where e.chain = c.chain and e.at_ms >= before_ms), c.n + 1) as n
+      from chains c where c.chain like '%/reads' and c.n > c.checkpoint_n),
+  last as (
+    select distinct on (e.chain) e.chain, e.n, e.hash from entries e join cut on cut.chain = e.chain and e.n < cut.n
+      order by e.chain, e.n desc),
+  marked as (
+    update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash from last where c.chain = last.chain returning 1),
+  deleted as (
+    delete from entries e using last where e.chain = last.chain and e.n <= last.n returning 1)
+  select count(*) into gone from deleted;
+  return gone;
 end $f$;`;
 }

@@ -1,6 +1,14 @@
-import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
-import { type ToolsetAnswer, type ToolsetOptions, type ToolsetTool, toolset } from '../tools/toolset.ts';
+import type { ToolNames } from '../report/tool-names.ts';
+import {
+  type Toolset,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+  toolsetBeside,
+} from '../tools/toolset.ts';
 import { answered } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -42,6 +50,87 @@ export function lookfirstTools(
     input_schema: { ...tool.inputSchema },
     ...running(tool),
   }));
+}
+
+/** The text editor tool that Claude is trained on, gated. */
+export interface AnthropicTextEditor extends AnthropicRun {
+  type: 'text_editor_20250728';
+  name: 'str_replace_based_edit_tool';
+}
+
+/** Anthropic's text editor tool over a session. */
+export function lookfirstTextEditor(
+  session: Session | (() => Session),
+  options: Pick<ToolsetOptions, 'virtualRoot'> = {},
+): AnthropicTextEditor {
+  const name = 'str_replace_based_edit_tool';
+  const tools = toolset(session, { ...options, dialect: 'text-editor' });
+  return { type: 'text_editor_20250728', name, ...running(toolNamed(tools, name)) };
+}
+
+/** The tools of `betaAgentToolset20260401` under the same names; `bash` only with `commands: true`. */
+export function lookfirstAgentToolset(
+  session: Session | (() => Session),
+  options: Omit<ToolsetOptions, 'dialect'> = {},
+): AnthropicTool[] {
+  return lookfirstTools(session, { ...options, dialect: 'anthropic' });
+}
+
+type MemoryCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename';
+
+/** Handlers for `betaMemoryTool`. */
+export type AnthropicMemory = {
+  [Command in MemoryCommand]: (command: object) => Promise<string | AnthropicBlock[]>;
+};
+
+/** The folder that the memory tool calls its own. */
+const MEMORIES = '/memories';
+
+/** The commands of the memory tool, for sentences that name the next call. */
+const MEMORY_TOOLS: ToolNames = {
+  read: 'view',
+  write: 'create',
+  edit: 'str_replace',
+  insert: 'insert',
+  delete: 'delete',
+  list: 'view',
+  command: { tool: 'memory', argument: 'command' },
+  arguments: { path: 'path', range: 'view_range', oldText: 'old_str' },
+};
+
+/**
+ * Handlers for the memory tool over a session whose root is the folder of the memories; the model sees it as `/memories`. Agents
+ * that share the folder do not overwrite each other's memories. The SDK hands no signal to these handlers: give the runner's here.
+ */
+export function lookfirstMemory(
+  session: Session | (() => Session),
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
+): AnthropicMemory {
+  const shared = { virtualRoot: MEMORIES } as const;
+  const editing = toolsetBeside(session, { ...shared, dialect: 'text-editor' }, MEMORY_TOOLS);
+  const other = toolsetBeside(session, { ...shared, only: ['delete_path', 'move_path'] }, MEMORY_TOOLS);
+  const editor = toolNamed(editing, 'str_replace_based_edit_tool');
+  const edit = (command: object) => shown(answered(editor, command, { signal }));
+  return {
+    view: edit,
+    create: edit,
+    str_replace: edit,
+    insert: edit,
+    delete: (command) => {
+      const path = fieldOf(command, 'path');
+      return shown(answered(toolNamed(other, 'delete_path'), { path, recursive: true }, { signal }));
+    },
+    rename: (command) => {
+      const args = { source: fieldOf(command, 'old_path'), destination: fieldOf(command, 'new_path') };
+      return shown(answered(toolNamed(other, 'move_path'), args, { signal }));
+    },
+  };
+}
+
+function toolNamed({ tools }: Toolset, name: string): ToolsetTool {
+  const found = tools.find((tool) => tool.name === name);
+  if (found === undefined) throw new TypeError(`the dialect has no ${name}`);
+  return found;
 }
 
 function running(tool: ToolsetTool): AnthropicRun {

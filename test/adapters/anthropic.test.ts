@@ -2,6 +2,10 @@ import { prepare } from './prepare.ts';
 
 await prepare();
 const { conformance } = await import('./conformance.ts');
-const { ANTHROPIC } = await import('./doors/anthropic.ts');
+const { AGENT_TOOLSET, ANTHROPIC, MEMORY, memorySuite, TEXT_EDITOR } = await import('./doors/anthropic.ts');
 
 conformance(ANTHROPIC);
+conformance(TEXT_EDITOR);
+conformance(MEMORY);
+conformance(AGENT_TOOLSET);
+memorySuite();

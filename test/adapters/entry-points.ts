@@ -1,5 +1,6 @@
 /** Compiled, never run: every entry point fits where its framework expects it. */
 import type { Options, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
+import type { MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { CallModelInputFilter, Editor, Shell, Tool } from '@openai/agents';
@@ -10,7 +11,12 @@ import type { BackendProtocolV2 } from 'deepagents';
 import type { AgentMiddleware } from 'langchain';
 import { currentSession, openSession } from 'lookfirst';
 import { lookfirstTools as aiTools, lookfirstSandbox } from 'lookfirst/ai-sdk';
-import { lookfirstTools as anthropicTools } from 'lookfirst/anthropic';
+import {
+  lookfirstTools as anthropicTools,
+  lookfirstAgentToolset,
+  lookfirstMemory,
+  lookfirstTextEditor,
+} from 'lookfirst/anthropic';
 import { lookfirstTools as claudeTools, lookfirstHooks, lookfirstServer } from 'lookfirst/claude-agent-sdk';
 import { LookfirstBackend, lookfirstTools as langchainTools, lookfirstMiddleware } from 'lookfirst/langchain';
 import {
@@ -30,7 +36,12 @@ export const ai7: ToolSet = aiTools(currentSession);
 export const sandbox: Experimental_SandboxSession = lookfirstSandbox(session);
 // @ts-expect-error: a check that accepts anything would accept this.
 export const wrong: ToolSet = lookfirstSandbox(session);
-export const anthropic: BetaRunnableTool[] = anthropicTools(session);
+export const anthropic: BetaRunnableTool[] = [
+  ...anthropicTools(session),
+  ...lookfirstAgentToolset(session),
+  lookfirstTextEditor(session),
+];
+export const memory: MemoryToolHandlers = lookfirstMemory(session);
 export const openai: Tool[] = openaiTools(session);
 export const editor: Editor = lookfirstEditor(session);
 export const guardedShell: Shell = lookfirstShell(session, shell);

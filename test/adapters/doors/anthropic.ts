@@ -1,8 +1,16 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { Session } from 'lookfirst';
-import { lookfirstTools, seenFrom } from 'lookfirst/anthropic';
-import type { Door, Run, Shown } from '../conformance.ts';
+import {
+  lookfirstAgentToolset,
+  lookfirstMemory,
+  lookfirstTextEditor,
+  lookfirstTools,
+  seenFrom,
+} from 'lookfirst/anthropic';
+import { describe, expect, it } from 'vitest';
+import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
 import { LOOKFIRST_CALLS } from './calls.ts';
 
 type Block = { readonly type: string; readonly [field: string]: unknown };
@@ -78,21 +86,100 @@ export async function runTools(
   return shownIn(requests);
 }
 
-const { read, write } = LOOKFIRST_CALLS;
+const CLEARED = { type: 'clear_tool_uses_20250919', cleared_tool_uses: 1, cleared_input_tokens: 9 };
+/** From the third answer on, the server has cleared the first tool result; it reports that with every answer. */
+export const clearing = (request: number): object =>
+  request < 3 ? {} : { context_management: { applied_edits: [CLEARED] } };
 
-export const ANTHROPIC: Door = {
-  name: 'the Anthropic SDK',
-  calls: LOOKFIRST_CALLS,
-  run: (run) => runTools(run, lookfirstTools(run.session)),
-  tools: (session: Session) => lookfirstTools(session).map(({ name }) => name),
-  compacts: async (place) => {
-    const steps = [[read('a.txt')], [read('b.txt')], [write('a.txt', 'two\n')]];
-    const cleared = { type: 'clear_tool_uses_20250919', cleared_tool_uses: 1, cleared_input_tokens: 9 };
-    // The server reports the same edit again with every later answer.
-    const edits = (request: number) =>
-      request < 3 ? {} : { context_management: { applied_edits: [cleared] } };
-    return (await runTools({ ...place, steps }, lookfirstTools(place.session), edits)).at(-1);
+type Tools = (session: Session, signal?: AbortSignal) => BetaRunnableTool[];
+
+function door(name: string, calls: Door['calls'], tools: Tools): Door {
+  return {
+    name,
+    calls,
+    run: (run) => runTools(run, tools(run.session, run.signal)),
+    tools: (session) => tools(session).map((tool) => tool.name),
+    compacts: async (place) => {
+      const steps = [[calls.read('a.txt')], [calls.read('b.txt')], [calls.write('a.txt', 'two\n')]];
+      return (await runTools({ ...place, steps }, tools(place.session), clearing)).at(-1);
+    },
+    flags: true,
+    images: true,
+  };
+}
+
+export const ANTHROPIC: Door = door('the Anthropic SDK', LOOKFIRST_CALLS, (session) =>
+  lookfirstTools(session),
+);
+
+const editing = (tool: string, folder = ''): Door['calls'] => ({
+  read: (path) => ({ tool, args: { command: 'view', path: `${folder}${path}` } }),
+  write: (path, text) => ({ tool, args: { command: 'create', path: `${folder}${path}`, file_text: text } }),
+  edit: (path, from, to) => ({
+    tool,
+    args: { command: 'str_replace', path: `${folder}${path}`, old_str: from, new_str: to },
+  }),
+});
+
+export const TEXT_EDITOR: Door = door(
+  'the text editor tool of the Anthropic SDK',
+  editing('str_replace_based_edit_tool'),
+  (session) => [lookfirstTextEditor(session)],
+);
+
+export const MEMORY: Door = door(
+  'the memory tool of the Anthropic SDK',
+  editing('memory', '/memories/'),
+  (session, signal) => [betaMemoryTool(lookfirstMemory(session, { signal }))],
+);
+
+export const AGENT_TOOLSET: Door = door(
+  "the Anthropic SDK's agent toolset",
+  {
+    read: (path) => ({ tool: 'read', args: { file_path: path } }),
+    write: (path, content) => ({ tool: 'write', args: { file_path: path, content } }),
+    edit: (path, from, to) => ({ tool: 'edit', args: { file_path: path, old_string: from, new_string: to } }),
   },
-  flags: true,
-  images: true,
-};
+  (session) => lookfirstAgentToolset(session),
+);
+
+export function memorySuite(): void {
+  describe('the memory tool', () => {
+    it('deletes and renames below /memories, and never blindly', async () => {
+      const { root, session, put, text } = await workspace();
+      put('a.md', 'tea\n');
+      put('b.md', 'milk\n');
+      const memory = (command: string, args: object): Call => ({
+        tool: 'memory',
+        args: { command, ...args },
+      });
+      const onto = memory('rename', { old_path: '/memories/a.md', new_path: '/memories/b.md' });
+      const steps = [
+        [memory('delete', { path: '/memories/a.md' })],
+        [onto],
+        [memory('view', { path: '/memories' })],
+        [memory('view', { path: '/memories/b.md' })],
+        [onto],
+        [memory('view', { path: '/etc/passwd' })],
+      ];
+      const shown = await MEMORY.run({ session, root, steps });
+      expect(shown.map(({ flagged }) => flagged)).toEqual([true, true, false, false, false, true]);
+      expect(shown[0]?.text).toContain('Next: memory {"command":"view","path":"/memories/a.md"}');
+      expect(shown[2]?.text).toContain('a.md');
+      expect(shown[5]?.text).toContain('[OUTSIDE_WORKSPACE]');
+      expect(text('b.md')).toBe('tea\n');
+    });
+  });
+
+  describe('context editing', () => {
+    it('lets a file that is read again be written, however often the server reports the edit', async () => {
+      const { root, session, put, text } = await workspace();
+      put('a.txt', 'one\n');
+      const { read, write } = LOOKFIRST_CALLS;
+      const again = [[read('a.txt')], [write('a.txt', 'two\n')]];
+      const steps = [[read('a.txt')], [read('b.txt')], ...again];
+      await runTools({ session, root, steps }, lookfirstTools(session), clearing);
+      expect(text('a.txt')).toBe('two\n');
+    });
+  });
+}

@@ -1,0 +1,40 @@
+// An agent with the Anthropic SDK: ANTHROPIC_API_KEY=… node anthropic.mjs
+import Anthropic from '@anthropic-ai/sdk';
+// glue
+import { openSession } from 'lookfirst';
+import { lookfirstTools, seenFrom } from 'lookfirst/anthropic';
+// end of glue
+import { finish, hasty, root, task, told } from './workspace.mjs';
+
+const client = process.env.ANTHROPIC_API_KEY ? new Anthropic() : scripted();
+
+// glue
+const session = await openSession({ roots: [root], store: 'memory:' });
+const seen = seenFrom(session);
+const tools = lookfirstTools(session);
+// end of glue
+
+const messages = [{ role: 'user', content: task }];
+const runner = client.beta.messages.toolRunner({ model: 'claude-sonnet-4-5', max_tokens: 2000, messages, tools });
+for await (const message of runner) {
+  await seen(message, runner.params); // glue
+  const results = (await runner.generateToolResponse())?.content ?? [];
+  for (const { content } of results) told(content);
+}
+finish();
+await session.close();
+
+function scripted() {
+  const calls = [...hasty];
+  const fetch = async () => {
+    const [name, input] = calls.shift() ?? [];
+    const content = name
+      ? [{ type: 'tool_use', id: `call_${calls.length}`, name, input }]
+      : [{ type: 'text', text: 'Done.' }];
+    const message = { id: `m${calls.length}`, type: 'message', role: 'assistant', model: 'scripted', content };
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const body = JSON.stringify({ ...message, stop_reason: name ? 'tool_use' : 'end_turn', usage });
+    return new Response(body, { headers: { 'content-type': 'application/json' } });
+  };
+  return new Anthropic({ apiKey: 'none', fetch });
+}

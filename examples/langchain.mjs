@@ -1,0 +1,21 @@
+// An agent with LangChain: ANTHROPIC_API_KEY=… node langchain.mjs
+import { createAgent, FakeToolCallingModel } from 'langchain';
+// glue
+import { openSession } from 'lookfirst';
+import { lookfirstMiddleware } from 'lookfirst/langchain';
+// end of glue
+import { finish, hasty, root, task, told } from './workspace.mjs';
+
+// glue
+const session = await openSession({ roots: [root], store: 'memory:' });
+const middleware = [lookfirstMiddleware(session)];
+// end of glue
+
+const toolCalls = [...hasty.map(([name, args], index) => [{ name, args, id: `call_${index}` }]), []];
+const scripted = new FakeToolCallingModel({ toolCalls });
+const model = process.env.ANTHROPIC_API_KEY ? 'anthropic:claude-sonnet-4-5' : scripted;
+const agent = createAgent({ model, middleware });
+const { messages } = await agent.invoke({ messages: [{ role: 'user', content: task }] });
+for (const message of messages) if (message.getType() === 'tool') told(message.content);
+finish();
+await session.close();

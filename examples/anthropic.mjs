@@ -15,7 +15,7 @@ const tools = lookfirstTools(session);
 // end of glue
 
 const messages = [{ role: 'user', content: task }];
-const runner = client.beta.messages.toolRunner({ model: 'claude-sonnet-4-5', max_tokens: 2000, messages, tools });
+const runner = client.beta.messages.toolRunner({ model: 'claude-sonnet-5-5', max_tokens: 2000, messages, tools });
 for await (const message of runner) {
   await seen(message, runner.params); // glue
   const results = (await runner.generateToolResponse())?.content ?? [];

@@ -17,7 +17,7 @@ const middleware = [lookfirstMiddleware(session, { only: [] })];
 const calls = hasty.map(([name, { path, ...args }]) => ({ name, args: { file_path: `/${path}`, ...args } }));
 const toolCalls = [...calls.map((call, index) => [{ ...call, id: `call_${index}` }]), []];
 const scripted = new FakeToolCallingModel({ toolCalls });
-const model = process.env.ANTHROPIC_API_KEY ? 'anthropic:claude-sonnet-4-5' : scripted;
+const model = process.env.ANTHROPIC_API_KEY ? 'anthropic:claude-sonnet-5-5' : scripted;
 const agent = createDeepAgent({ model, backend, middleware });
 const { messages } = await agent.invoke({ messages: [{ role: 'user', content: task }] });
 for (const message of messages)

@@ -13,7 +13,7 @@ const middleware = [lookfirstMiddleware(session)];
 
 const toolCalls = [...hasty.map(([name, args], index) => [{ name, args, id: `call_${index}` }]), []];
 const scripted = new FakeToolCallingModel({ toolCalls });
-const model = process.env.ANTHROPIC_API_KEY ? 'anthropic:claude-sonnet-4-5' : scripted;
+const model = process.env.ANTHROPIC_API_KEY ? 'anthropic:claude-sonnet-5-5' : scripted;
 const agent = createAgent({ model, middleware });
 const { messages } = await agent.invoke({ messages: [{ role: 'user', content: task }] });
 for (const message of messages) if (message.getType() === 'tool') told(message.content);

@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scratch } from '../support/tree.ts';
+import { prepare } from './prepare.ts';
+
+await prepare();
+const examples = join(import.meta.dirname, '../../examples');
+/** A copy beside the frameworks, which the examples find there as in a project of their own. */
+const copy = join(import.meta.dirname, 'node_modules', `.examples-${process.pid}`);
+const AGENTS = readdirSync(examples).filter((name) => name.endsWith('.mjs') && name !== 'workspace.mjs');
+
+/** Lines between `// glue` and `// end of glue`, and lines that end with `// glue`. */
+function glueIn(text: string): readonly string[] {
+  const blocks = [...text.matchAll(/^\/\/ glue\n([\s\S]*?)^\/\/ end of glue$/gm)].flatMap(
+    (match) => match[1]?.split('\n').filter((line) => line.trim() !== '') ?? [],
+  );
+  return [...blocks, ...text.split('\n').filter((line) => /\S.*\/\/ glue$/.test(line))];
+}
+
+describe('the examples', () => {
+  beforeAll(() => cpSync(examples, copy, { recursive: true }));
+  afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  it('are one for each framework', () => {
+    expect(AGENTS.map((name) => name.replace('.mjs', ''))).toEqual([
+      'ai-sdk',
+      'anthropic',
+      'claude-agent-sdk',
+      'deepagents',
+      'langchain',
+      'openai',
+    ]);
+  });
+
+  it.each(AGENTS)('%s: under 60 lines, at most 10 of them glue', (name) => {
+    const text = readFileSync(join(examples, name), 'utf8');
+    expect(text.trimEnd().split('\n').length).toBeLessThan(60);
+    expect(glueIn(text).length).toBeGreaterThan(2);
+    expect(glueIn(text).length).toBeLessThanOrEqual(10);
+  });
+
+  it.each(AGENTS)('%s: is refused a blind change, reads, and makes it', (name) => {
+    const { base, home } = scratch();
+    // No keys: every example runs offline.
+    const env = { PATH: process.env['PATH'], HOME: home, TMPDIR: base, LOOKFIRST_HOME: home };
+    const out = execFileSync(process.execPath, [join(copy, name)], { env, encoding: 'utf8' });
+    expect(out).toMatch(/refusing to \w+ \S*greeting\.txt: read it first \[NOT_READ\]/m);
+    expect(out).toContain('greeting.txt: Hello, world!');
+  });
+});

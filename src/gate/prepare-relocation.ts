@@ -94,6 +94,7 @@ interface Content {
   readonly seen?: Step['seen'];
   readonly notices: readonly Notice[];
   readonly more: object;
+  readonly preview?: Step['preview'] | undefined;
 }
 
 async function contentOf(
@@ -131,9 +132,9 @@ async function edited(
   if (!prepared.ok) return prepared;
   const { step } = prepared;
   step.close();
-  const { diff: _diff, sizeBytes: _size, ...more } = step.preview?.() ?? {};
   const bytes = step.bytes ?? found.before.bytes;
-  return { ...found, bytes, seen: step.seen, notices: step.notices ?? [], more };
+  const { preview, more = {} } = step;
+  return { ...found, bytes, seen: step.seen, notices: step.notices ?? [], more, preview };
 }
 
 interface Arrival {
@@ -233,7 +234,7 @@ function stepOf(world: World, { change, content, arrival }: Relocating): Step {
     ...revisionOf(world, shown, fingerprint),
     notices,
   };
-  const preview = (): { sizeBytes: number } => ({ sizeBytes: bytes.byteLength });
+  const preview = content.preview ?? (() => ({ sizeBytes: bytes.byteLength }));
   if (!result.changed)
     return { ...put, path, effects: [], notices, run: async () => ({ ...NOTHING_DONE, result }) };
   return { ...inOneStep(put, take, { path, result }), bytes, notices, preview };

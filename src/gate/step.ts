@@ -15,6 +15,8 @@ export interface Step {
   readonly bytes?: Uint8Array;
   /** What the session will have seen of them. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
+  /** What an edit did besides, as far as it is known already. */
+  readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
   /** What its caller is told already now; part of the result, too. */
   readonly notices?: readonly Notice[];
   /** What it will do to a text, with a bounded diff, for dry runs. */

@@ -70,6 +70,7 @@ export function writeStep(world: World, change: NewBytes): Step {
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     bytes: change.bytes,
     seen: change.sighting,
+    more: change.more,
     notices: change.notices,
     preview: () => ({
       ...change.more,

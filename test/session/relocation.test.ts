@@ -28,7 +28,7 @@ describe('an edit that also moves', () => {
     const before = treeOf(t.root);
     const done = await ok(t.session.apply([edit('a.txt', 'a', 'A', 'new/d.txt')]));
     expect(done.results).toMatchObject([
-      { path: 'new/d.txt', changed: true, replaced: 1, revision: /\w{12}/ },
+      { path: 'new/d.txt', changed: true, replaced: 1, revision: expect.stringMatching(/^\w{12}$/) },
     ]);
     expect(t.text('new/d.txt')).toBe('A\n');
     expect(statSync(join(t.root, 'new/d.txt')).mode & 0o777).toBe(0o755);
@@ -55,6 +55,16 @@ describe('an edit that also moves', () => {
     expect(t.text('b.txt')).toBe('A\n');
     await ok(t.session.undo({}));
     expect(t.text('a.txt') + t.text('b.txt')).toBe('a\nb\n');
+  });
+
+  it('shows its diff in a dry run and changes nothing', async () => {
+    const t = await open();
+    await ok(t.session.read('a.txt'));
+    const dry = await ok(t.session.apply([edit('a.txt', 'a', 'A', 'd.txt')], { dryRun: true }));
+    expect(dry.results).toMatchObject([
+      { path: 'd.txt', changed: true, diff: expect.stringContaining('+A') },
+    ]);
+    expect(existsSync(join(t.root, 'd.txt'))).toBe(false);
   });
 
   it('is one entry of apply_changes', async () => {

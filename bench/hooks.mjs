@@ -1,0 +1,156 @@
+// What a hook call costs: with and without the resident process, and around a shell command in a large repository.
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { hookScript } from '../build/config/hook-script.js';
+import { interleaved, median } from './measure.mjs';
+
+const FILES = Number(process.env.BENCH_FILES ?? 100_000);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 30);
+const CHANGED = 10;
+const project = fileURLToPath(new URL('..', import.meta.url));
+const { bin } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+const program = join(project, bin.lookfirst);
+
+export async function rows() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
+  const client = new Client(base);
+  try {
+    return [...(await callRows(client)), ...(await commandRows(client))];
+  } finally {
+    client.end();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+/** A host that calls the script of a state folder. */
+class Client {
+  constructor(base) {
+    this.base = base;
+    this.home = join(base, 'home');
+    this.root = join(base, 'small');
+    this.script = join(this.home, 'bin', 'lookfirst-hook');
+    mkdirSync(join(this.home, 'bin'), { recursive: true, mode: 0o700 });
+    mkdirSync(this.root);
+    const uid = process.getuid?.() ?? 0;
+    writeFileSync(this.script, hookScript({ home: this.home, node: process.execPath, program, uid }));
+    chmodSync(this.script, 0o755);
+    this.calls = 0;
+  }
+
+  call(event, { root = this.root, command = 'true', env = {}, call = this.calls } = {}) {
+    const payload = {
+      session_id: 'bench',
+      cwd: root,
+      hook_event_name: event,
+      tool_name: 'Bash',
+      tool_input: { command },
+      tool_response: { stdout: '', stderr: '' },
+      tool_use_id: `call-${call}`,
+    };
+    const around = { PATH: process.env.PATH, LOOKFIRST_HOME: this.home, CLAUDE_PROJECT_DIR: root, ...env };
+    const args = ['claude-code', '--event', event];
+    const ran = spawnSync(this.script, args, { cwd: root, env: around, input: JSON.stringify(payload) });
+    if (ran.status !== 0 || String(ran.stdout).includes('deny'))
+      throw new Error(`${ran.stdout}${ran.stderr}`);
+  }
+
+  pair(root, command) {
+    this.calls += 1;
+    this.call('PreToolUse', { root, command });
+    execFileSync('sh', ['-c', command], { cwd: root });
+    this.call('PostToolUse', { root, command });
+  }
+
+  async untilResident() {
+    this.call('PreToolUse');
+    for (let tries = 0; tries < 200 && !this.residents().length; tries += 1) await setTimeout(50);
+    await setTimeout(500);
+  }
+
+  residents() {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+          const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+          return line.includes('--resident') && environment.includes(`LOOKFIRST_HOME=${this.home}`);
+        } catch {
+          return false;
+        }
+      });
+  }
+
+  end() {
+    for (const pid of this.residents()) process.kill(Number(pid), 'SIGKILL');
+  }
+}
+
+/** One call over a Node process that does nothing. */
+async function callRows(client) {
+  await client.untilResident();
+  const store = { LOOKFIRST_STORE: `sqlite:${join(client.home, 'alone.db')}` };
+  const [resident, alone, nothing] = await interleaved(
+    [
+      () => client.call('SessionStart'),
+      () => client.call('SessionStart', { env: store }),
+      () => spawnSync(process.execPath, ['-e', '0']),
+    ],
+    { rounds: ROUNDS, warmup: 3 },
+  );
+  return [
+    { name: 'hook call with the resident / node -e 0', ratio: resident / nothing, bar: 0.2 },
+    { name: 'hook call without it / node -e 0', ratio: alone / nothing, bar: 1.3 },
+  ];
+}
+
+/** The pair of calls around a command that changes ten of many files, less the same pair in an empty folder. */
+async function commandRows(client) {
+  const root = join(client.base, 'large');
+  for (let folder = 0; folder * 100 < FILES; folder += 1) {
+    mkdirSync(join(root, `d${folder}`), { recursive: true });
+    for (let file = 0; file < 100; file += 1)
+      writeFileSync(join(root, `d${folder}/f${file}`), `${folder} ${file}\n`);
+  }
+  const who = 'git config user.name a && git config user.email a@b.c';
+  execFileSync('sh', ['-c', `git init -q && ${who} && git add -A && git commit -qm one`], { cwd: root });
+  // The first snapshot is a full comparison; from then on the tree is watched.
+  client.pair(root, 'true');
+  const names = Array.from({ length: CHANGED }, (_, at) => `d${at}/f${at}`).join(' ');
+  const times = { bare: [], large: [] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [kind, folder, command] of [
+      ['bare', client.root, 'true'],
+      ['large', root, `for f in ${names}; do echo ${round} >> $f; done`],
+    ]) {
+      client.calls += 1;
+      let spent = 0;
+      const timed = (work) => {
+        const began = process.hrtime.bigint();
+        work();
+        spent += Number(process.hrtime.bigint() - began) / 1e6;
+      };
+      timed(() => client.call('PreToolUse', { root: folder, command }));
+      execFileSync('sh', ['-c', command], { cwd: folder });
+      timed(() => client.call('PostToolUse', { root: folder, command }));
+      times[kind].push(spent);
+    }
+  }
+  const over = Math.round(median(times.large) - median(times.bare));
+  return [
+    { name: `pair around a command, ${FILES} files, 10 changed: ms over a bare pair`, value: over, bar: 100 },
+  ];
+}

@@ -123,7 +123,7 @@ export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: st
   };
 }
 
-/** A tool of our own MCP server, under the name that `init` gives it. */
+/** A tool of our own MCP server, under the name that `init` or the plugin gives it. */
 export function isOwnTool({ tool, call }: ToolCall): boolean {
-  return call !== undefined && tool.startsWith('mcp__lookfirst__');
+  return call !== undefined && /^mcp__(?:plugin_.*_)?lookfirst__/.test(tool);
 }

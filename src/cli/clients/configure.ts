@@ -6,7 +6,7 @@ import type { Edited } from './edit.ts';
 import type { FormerFiles } from './former.ts';
 import { HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
-import { proxyLaunch, serveLaunch } from './launch.ts';
+import { proxyLaunch, type Starter, serveLaunch } from './launch.ts';
 
 export interface ConfigureRequest {
   readonly action: 'init' | 'remove';
@@ -21,6 +21,8 @@ export interface ConfigureRequest {
   /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
+  /** How the client starts us; default npx. */
+  readonly starter?: Starter;
   /** Where former contents are kept; absent: they are not. */
   readonly former?: FormerFiles;
 }
@@ -176,14 +178,14 @@ function writeAndKeep(
 }
 
 function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): Edited {
-  const { action, client, places, proxy } = request;
+  const { action, client, places, proxy, starter } = request;
   const dir = dirOf(request, candidate.scope);
   if (action === 'init' && proxy === undefined)
-    return addServer(client, text, client.entry(serveLaunch(dir, places.platform)));
+    return addServer(client, text, client.entry(serveLaunch(dir, places.platform, starter)));
   if (text === undefined)
     return action === 'remove' ? { ok: true, text } : { ok: false, reason: 'there is no such file' };
   if (action === 'init' && proxy !== undefined)
-    return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform) });
+    return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform, starter) });
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
 }
 

@@ -9,19 +9,23 @@ const PACKAGE = 'lookfirst';
 const SHELL = ['cmd', '/c'];
 const RUN = ['npx', '-y', PACKAGE];
 
+/** How this program is started: by npx from the registry, or an executable with its first arguments, all absolute. */
+export type Starter = 'npx' | readonly string[];
+
 /** Starts our server on a folder. */
-export function serveLaunch(dir: string, platform: NodeJS.Platform): Launch {
-  return launch(['serve', dir], platform);
+export function serveLaunch(dir: string, platform: NodeJS.Platform, starter: Starter = 'npx'): Launch {
+  return launch(['serve', dir], platform, starter);
 }
 
 /** What stands before the command of a server that we are to watch. */
-export function proxyLaunch(dir: string, platform: NodeJS.Platform): Launch {
-  return launch(['proxy', '--root', dir, '--'], platform);
+export function proxyLaunch(dir: string, platform: NodeJS.Platform, starter: Starter = 'npx'): Launch {
+  return launch(['proxy', '--root', dir, '--'], platform, starter);
 }
 
 /** How many words of a command line are our proxy, up to and with `--`; 0 if it does not begin with it. */
 export function proxyWords(words: readonly string[]): number {
-  const end = beginsWith(withoutShell(words), [...RUN, 'proxy']) ? words.indexOf('--') : -1;
+  const own = withoutShell(words);
+  const end = own[starterWords(own)] === 'proxy' ? words.indexOf('--') : -1;
   // Without a command behind it there is nothing to go back to.
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
@@ -29,7 +33,16 @@ export function proxyWords(words: readonly string[]): number {
 /** The folder, if a command line starts our server on one and says nothing else: what `serveLaunch` makes. */
 export function servedFolder(words: readonly string[]): string | undefined {
   const own = withoutShell(words);
-  return beginsWith(own, [...RUN, 'serve']) && own.length === RUN.length + 2 ? own.at(-1) : undefined;
+  const at = starterWords(own);
+  return own[at] === 'serve' && own.length === at + 2 ? own.at(-1) : undefined;
+}
+
+/** How many words of a command line start this program, as `init` writes them; -1 if it starts another one. */
+function starterWords(own: readonly string[]): number {
+  if (beginsWith(own, RUN)) return RUN.length;
+  const [node = '', program = ''] = own;
+  const isOurs = /^node(?:\.exe)?$/.test(lastPart(node)) && lastPart(program) === 'lookfirst.js';
+  return isOurs ? 2 : -1;
 }
 
 /** Whether it starts this program, by any of the ways it can be started. */
@@ -52,7 +65,8 @@ function lastPart(path: string): string {
   return path.split(/[\\/]/).at(-1) ?? '';
 }
 
-function launch(args: readonly string[], platform: NodeJS.Platform): Launch {
-  const [command = '', ...rest] = [...(platform === 'win32' ? SHELL : []), ...RUN, ...args];
+function launch(args: readonly string[], platform: NodeJS.Platform, starter: Starter): Launch {
+  const npx = [...(platform === 'win32' ? SHELL : []), ...RUN];
+  const [command = '', ...rest] = [...(starter === 'npx' ? npx : starter), ...args];
   return { command, args: rest };
 }

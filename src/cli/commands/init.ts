@@ -16,6 +16,7 @@ import {
 } from '../clients/configure.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
+import type { Starter } from '../clients/launch.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { refuseAgent } from '../operator.ts';
 
@@ -27,6 +28,7 @@ interface Flags {
   readonly json?: boolean;
   readonly hooks?: boolean;
   readonly only?: boolean;
+  readonly command?: 'npx' | 'node';
 }
 
 /** `lookfirst init`: adds us to a client's configuration. */
@@ -39,6 +41,12 @@ export function defineInit(cli: Cli): Command {
     .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
     .option('--hooks', "also gate the client's own file and shell tools")
     .option('--only', "with --hooks: also deny the client's own edit tools")
+    .addOption(
+      new Option(
+        '--command <how>',
+        'how the client starts Lookfirst (default: node, unless this is an installed package)',
+      ).choices(['npx', 'node']),
+    )
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => {
@@ -112,6 +120,7 @@ async function configure(
     ...(flags.scope === undefined ? {} : { scope: flags.scope }),
     ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
+    starter: starterOf(cli, flags),
     former: new FormerFiles(home),
   };
   const wantsHooks = action === 'remove' || flags.hooks === true;
@@ -150,4 +159,11 @@ async function print(
   // The difference shows lines of a file that may have come with somebody else's project.
   else if (report.ok) await terminal.print(terminal.shown(text));
   else terminal.tell(text);
+}
+
+/** A package that npm installed can be found again by its name; a checkout cannot. */
+function starterOf({ self }: Cli, { command }: Flags): Starter {
+  const [, program = ''] = self;
+  const isInstalled = /[\\/]node_modules[\\/]lookfirst[\\/]/.test(program);
+  return (command ?? (isInstalled ? 'npx' : 'node')) === 'npx' ? 'npx' : self;
 }

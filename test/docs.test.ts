@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -47,3 +47,15 @@ function watched(file: string): string {
 console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };
 await import(${JSON.stringify(pathToFileURL(file).href)});`;
 }
+
+describe('docs/EXTENDING.md', () => {
+  it('names only files and folders that exist', () => {
+    const text = readFileSync(join(project, 'docs/EXTENDING.md'), 'utf8');
+    const named = [...text.matchAll(/`((?:src|test|docs|examples)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    );
+    const missing = named.filter((path) => !path.includes('NAME') && !existsSync(join(project, path)));
+    expect(named.length).toBeGreaterThan(30);
+    expect(missing).toEqual([]);
+  });
+});

@@ -29,5 +29,5 @@ export type RunViewer = (plan: {
   readonly readOnly: string | undefined;
   readonly port: number;
   readonly log: (line: string) => void;
-  readonly listening: (url: string) => void;
+  readonly listening: (address: { readonly url: string; once(): string }) => void;
 }) => Promise<void>;

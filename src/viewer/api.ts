@@ -15,16 +15,19 @@ import type { Sessions } from '../session/sessions.ts';
 const PAGE = 200;
 /** Rows that are sent at once when the page was away for long. */
 const MAX_LIVE = 500;
-const KINDS: ReadonlySet<string> = new Set<EntryKind>([
-  'read',
-  'change',
-  'refusal',
-  'notice',
-  'session',
-  'bypass',
-  'turn',
-  'grant',
-]);
+const KINDS: Readonly<Record<EntryKind, true>> = {
+  read: true,
+  look: true,
+  change: true,
+  refusal: true,
+  notice: true,
+  session: true,
+  bypass: true,
+  turn: true,
+  grant: true,
+  unjudged: true,
+  claim: true,
+};
 
 export interface ApiOptions {
   readonly viewing: Viewing;
@@ -218,7 +221,7 @@ function textOf(value: unknown): string | undefined {
 function filterOf(query: Query): FeedFilter {
   const text = (name: string): string | undefined => query.get(name) || undefined;
   // Names that are no kinds find nothing, so they are left out.
-  const kinds = query.getAll('kind').filter((kind) => KINDS.has(kind)) as EntryKind[];
+  const kinds = query.getAll('kind').filter((kind) => Object.hasOwn(KINDS, kind)) as EntryKind[];
   return {
     session: text('session'),
     kinds: kinds.length === 0 ? undefined : kinds,

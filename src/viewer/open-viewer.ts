@@ -23,8 +23,8 @@ export interface OpenViewerOptions {
   readonly log: (line: string) => void;
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
-  /** Called with the address once the page can be opened. */
-  readonly listening: (url: string) => void;
+  /** Called once the page can be opened. `once` makes an address that works once. */
+  readonly listening: (address: { readonly url: string; once(): string }) => void;
 }
 
 /** Serves the viewer until a signal comes. */
@@ -37,7 +37,7 @@ export async function openViewer(options: OpenViewerOptions): Promise<void> {
     const common = { folders, openWorkspace, readOnly, who: viewerSession(), log };
     const server = await serveViewer({ ...common, viewing, token: newToken(), port });
     const signals = new EndSignals(options.signals);
-    options.listening(server.url);
+    options.listening(server);
     await signals.first;
     signals.close();
     await server.close();

@@ -3,13 +3,15 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
-import { carriesToken } from '../wire/bearer.ts';
+import { carriesToken, newToken } from '../wire/bearer.ts';
 import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
 import { type PageFileName, pageFiles } from './page-files.ts';
 
 /** More than any request of the page needs. */
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_TARGET_CHARS = 8 << 10;
+/** A browser has opened the page by then. */
+const CODE_MS = 60_000;
 
 /** Nothing but our own script and style, nothing from another host, no frame around us. */
 const HEADERS = {
@@ -30,7 +32,33 @@ const PAGE: Readonly<Record<string, PageFileName>> = {
   '/icon.svg': 'icon.svg',
 };
 
+/**
+ * One-time addresses. The address that opens a browser is an argument of a process, which other users of the machine can read;
+ * it holds a code that works once and for a short time instead of the token.
+ */
+class Entrance {
+  #code: string | undefined;
+  #untilMs = 0;
+
+  /** A code that `enter` takes once. An earlier one is no longer valid. */
+  open(): string {
+    this.#code = newToken();
+    this.#untilMs = Date.now() + CODE_MS;
+    return this.#code;
+  }
+
+  /** Whether this is the code. A wrong one ends it too. */
+  enter(code: unknown): boolean {
+    const open = this.#code;
+    this.#code = undefined;
+    if (open === undefined || typeof code !== 'string' || Date.now() > this.#untilMs) return false;
+    return carriesToken(`Bearer ${code}`, open);
+  }
+}
+
 export interface ViewerOptions extends ApiOptions {
+  /** Absent: there are no one-time addresses. */
+  readonly entrance?: Entrance;
   /** What the page must send as `Authorization: Bearer`. */
   readonly token: string;
   /** For people. */
@@ -60,15 +88,26 @@ export function viewerListener(options: ViewerOptions): RequestListener {
   };
 }
 
-async function answer(api: Api, req: IncomingMessage, { token }: ViewerOptions): Promise<ApiAnswer> {
+async function answer(api: Api, req: IncomingMessage, options: ViewerOptions): Promise<ApiAnswer> {
   const target = req.url ?? '/';
   const [, name] = /^\/api\/([a-z]+)(?:\?|$)/.exec(target) ?? [];
   if (name === undefined || target.length > MAX_TARGET_CHARS)
     return { status: 404, body: { error: 'there is nothing under that address' } };
-  if (!carriesToken(req.headers.authorization, token))
+  if (name === 'enter' && req.method === 'POST') return entered(req, options);
+  if (!carriesToken(req.headers.authorization, options.token))
     return { status: 401, body: { error: 'open the address that lookfirst printed: it carries the token' } };
   const found = await asked(api, req, { name, target });
   return found ?? { status: 404, body: { error: 'there is nothing under that address' } };
+}
+
+async function entered(req: IncomingMessage, { entrance, token, log }: ViewerOptions): Promise<ApiAnswer> {
+  const body = await bodyOf(req);
+  if (entrance?.enter(body?.['code']) === true) return { status: 200, body: { token } };
+  log('a one-time address was refused: it was used before, or is too old');
+  return {
+    status: 401,
+    body: { error: 'this address was used before: open the one that lookfirst printed' },
+  };
 }
 
 async function asked(
@@ -140,12 +179,15 @@ function faultText(error: unknown): string {
 export interface ViewerServer {
   /** With the token in the fragment, which no server and no log ever sees. */
   readonly url: string;
+  /** An address that works once and for a minute. */
+  once(): string;
   close(): Promise<void>;
 }
 
 /** Serves the viewer alone, on 127.0.0.1. */
 export async function serveViewer(options: ViewerOptions & { readonly port: number }): Promise<ViewerServer> {
-  const server = createServer(viewerListener(options));
+  const entrance = new Entrance();
+  const server = createServer(viewerListener({ ...options, entrance }));
   server.listen(options.port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -161,6 +203,7 @@ export async function serveViewer(options: ViewerOptions & { readonly port: numb
   const { port } = server.address() as AddressInfo;
   return {
     url: viewerUrl(port, options.token),
+    once: () => viewerUrl(port, `open-${entrance.open()}`),
     close: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -10,6 +10,8 @@ import { newToken } from '../../src/wire/bearer.ts';
 /** A viewer that serves in this process, and a client for its API. */
 export interface Viewed {
   readonly url: string;
+  /** An address that works once. */
+  once(): string;
   readonly origin: string;
   readonly token: string;
   /** What the viewer told people. */
@@ -46,6 +48,7 @@ export async function viewed(
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   return {
     url: server.url,
+    once: server.once,
     origin,
     token,
     told,

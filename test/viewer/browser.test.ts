@@ -80,6 +80,18 @@ describe.skipIf(program === undefined)('the page', () => {
     expect(await wrong.locator('.row').count()).toBe(0);
   });
 
+  it('opens once with a one-time address', async () => {
+    const { viewer } = await scene();
+    const address = viewer.once();
+    expect(address).not.toContain(viewer.token);
+    const page = await open(address);
+    await page.waitForSelector('.row.change');
+    const again = await open(address);
+    await again.waitForSelector('.problem');
+    expect(await again.locator('.row').count()).toBe(0);
+    expect(viewer.told.join()).toContain('used before');
+  });
+
   it('grows live while three agents work', async () => {
     const t = await desk({ session: 'one' });
     const agents = [t.session, await t.open({ session: 'two' }), await t.open({ session: 'three' })];

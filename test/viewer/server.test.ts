@@ -15,6 +15,7 @@ import type {
 } from '../../src/records/view/view-data.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { Served } from '../support/served.ts';
 import { viewed } from '../support/viewed.ts';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`);
@@ -257,6 +258,30 @@ describe('the viewer takes back', () => {
     const body = JSON.stringify({ change: t.change });
     expect((await fetch(`${v.origin}/api/undo`, { method: 'POST', headers, body })).status).toBe(400);
     expect(t.text('a.txt')).toContain('THREE');
+  });
+});
+
+describe('beside a server over HTTP', () => {
+  it('the viewer has a token of its own, and neither token opens the other', async () => {
+    const t = await scene();
+    const served = Served.launch(t, ['serve', t.root, '--http'], { LOOKFIRST_TOKEN: 'for-mcp' });
+    await served.client.said('viewer: ');
+    const [, origin = '', token = ''] =
+      /viewer: (http:\/\/127\.0\.0\.1:\d+)\/#(\S+)/.exec(served.client.errors) ?? [];
+    const start = (by: string) =>
+      fetch(`${origin}/api/start`, { headers: { authorization: `Bearer ${by}` } });
+    expect((await start(token)).status).toBe(200);
+    expect((await start('for-mcp')).status).toBe(401);
+    const mcp = (by: string) =>
+      fetch(`${origin}/mcp`, { method: 'POST', headers: { authorization: `Bearer ${by}` }, body: '{}' });
+    expect((await mcp(token)).status).toBe(401);
+    expect((await mcp('for-mcp')).status).not.toBe(401);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ change: t.change });
+    expect((await fetch(`${origin}/api/undo`, { method: 'POST', headers, body })).status).toBe(200);
+    expect(t.text('a.txt')).toBe(text());
+    served.client.child.kill('SIGTERM');
+    await served.client.exit();
   });
 });
 

@@ -55,8 +55,8 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
     readOnly: whyReadOnly(cli, flags, place.store),
     port: flags.port,
     log: (line) => cli.terminal.tell(`lookfirst: ${line}`),
-    listening: (url) => {
-      void announce(cli, url, flags);
+    listening: (address) => {
+      void announce(cli, address, flags);
     },
   });
   return EXIT.done;
@@ -71,13 +71,17 @@ function whyReadOnly(cli: Cli, { readOnly, allowUndo }: Flags, store: string): s
   return 'several machines share this store: --allow-undo allows undo';
 }
 
-async function announce(cli: Cli, url: string, flags: Flags): Promise<void> {
+async function announce(
+  cli: Cli,
+  { url, once }: { readonly url: string; once(): string },
+  flags: Flags,
+): Promise<void> {
   const { terminal } = cli;
   if (flags.json === true) await terminal.printJson({ url });
   else await terminal.print(url);
   if (!flags.open || !terminal.isInteractive) return;
   terminal.tell('opening it in your browser; Ctrl-C ends the viewer');
-  openBrowser(cli, url);
+  openBrowser(cli, once());
 }
 
 const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {

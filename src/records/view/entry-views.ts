@@ -117,7 +117,7 @@ export function shownText({ secrets }: Pick<Viewing, 'secrets'>, path: string, t
 type FoundText = { readonly text: string } | { readonly missing: string };
 
 /** The text of one side of a change; undefined for what has none: folders and links. */
-export async function textOf(
+async function textOf(
   { records }: Viewing,
   side: Side,
   at: { readonly root: string; readonly key: string },

@@ -5,10 +5,11 @@ import { byteSize } from '../../report/byte-size.ts';
 import { plainKey } from '../../store/entry-match.ts';
 import { decodeText } from '../../text/decode.ts';
 import { lineCount } from '../../text/lines.ts';
+import { blame } from '../blame.ts';
 import { readLive } from '../path-diff.ts';
-import { findText, shownText, textOf, type Viewing } from './entry-views.ts';
+import { findText, shownText, type Viewing } from './entry-views.ts';
 import { feedRow } from './feed.ts';
-import { carriedView, lineAuthors, linesBy, parseLines, type Version } from './picture.ts';
+import { carriedView, linesBy, parseLines } from './picture.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
 /** Changes of the file that are looked at; older ones count as written before. */
@@ -32,7 +33,7 @@ export async function filePicture(
   const changes = await store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
   const refusals = await refusalsOf(viewing, { root, path });
   const history = [...changes, ...refusals].sort((a, b) => b.seq - a.seq);
-  const authors = text === undefined ? [] : await authorsOf(viewing, { root, key, text, history });
+  const authors = text === undefined ? [] : await authorsOf(viewing, { root, path, history });
   const now = { key, text: text ?? '', sha256: 'bytes' in live ? live.fingerprint.sha256 : '' };
   const strips = await stripsOf(viewing, { root, now, history, authors });
   if (strips.length === 0) return unknownFile({ root, path });
@@ -78,31 +79,18 @@ async function refusalsOf(
   return found;
 }
 
-interface Written {
-  readonly root: string;
-  readonly key: string;
-  readonly text: string;
-  /** Newest first. */
-  readonly history: readonly Entry[];
-}
-
 /** By line, the place in `history` of the change that wrote it. */
-async function authorsOf(viewing: Viewing, { root, key, text, history }: Written): Promise<number[]> {
-  const sides = history
-    .flatMap(({ effects = [] }, place) =>
-      effects.filter((effect) => effect.key === key).map((effect) => ({ effect, place })),
-    )
-    .reverse()
-    .flatMap(({ effect, place }) => [
-      { side: effect.before, change: -1 },
-      { side: effect.after, change: place },
-    ]);
-  const versions: Version[] = [];
-  for (const { side, change } of sides) {
-    const found = await textOf(viewing, side, { root, key });
-    if (found !== undefined && 'text' in found) versions.push({ text: found.text, change });
-  }
-  return lineAuthors([...versions, { text, change: -1 }]);
+async function authorsOf(
+  { records }: Viewing,
+  {
+    root,
+    path,
+    history,
+  }: { readonly root: string; readonly path: string; readonly history: readonly Entry[] },
+): Promise<number[]> {
+  const blamed = await blame(records, { cwd: root, path });
+  const places = new Map(history.map(({ change }, place) => [change ?? `#${place}`, place]));
+  return blamed.ok ? blamed.lines.map(({ change }) => places.get(change ?? '') ?? -1) : [];
 }
 
 interface Now {

@@ -1,43 +1,7 @@
 import { type LineRange, mergeRanges } from '../../model/coverage.ts';
 import { carryRanges } from '../../text/carry.ts';
-import { diffLines, type Hunk } from '../../text/diff.ts';
+import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
-
-/** A file's text after some change; without a change: as another program left it. */
-export interface Version {
-  readonly text: string;
-  /** Any number by which the caller knows the change; -1: not recorded. */
-  readonly change: number;
-}
-
-/** Written before anything was recorded, or by another program. */
-const UNKNOWN = -1;
-
-/** By line of the last version, the change that wrote it. Versions come oldest first; the first one is where it began. */
-export function lineAuthors(versions: readonly Version[]): number[] {
-  const [first, ...rest] = versions;
-  if (first === undefined) return [];
-  let authors = new Array<number>(lineCount(first.text)).fill(first.change);
-  let before = first.text;
-  for (const { text, change } of rest) {
-    if (text === before) continue;
-    authors = carriedAuthors(authors, diffLines(before, text).hunks, change);
-    before = text;
-  }
-  return authors;
-}
-
-function carriedAuthors(authors: readonly number[], hunks: readonly Hunk[], change: number): number[] {
-  const carried: number[] = [];
-  let at = 0;
-  for (const { beforeStart, beforeEnd, afterStart, afterEnd } of hunks) {
-    for (; at < beforeStart; at += 1) carried.push(authors[at] ?? UNKNOWN);
-    for (let line = afterStart; line < afterEnd; line += 1) carried.push(change);
-    at = beforeEnd;
-  }
-  for (; at < authors.length; at += 1) carried.push(authors[at] ?? UNKNOWN);
-  return carried;
-}
 
 /** The lines, as ranges, whose author is one of these changes. */
 export function linesBy(authors: readonly number[], changes: ReadonlySet<number>): LineRange[] {

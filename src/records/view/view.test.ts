@@ -4,7 +4,7 @@ import { fileRows, fitsFeed } from './feed.ts';
 import { diffGroups, wordMarks } from './hunks.ts';
 import { durationWords, laneAxis } from './lanes.ts';
 import { falseAlarm, numbersOf } from './numbers.ts';
-import { carriedView, lineAuthors, linesBy, parseLines } from './picture.ts';
+import { carriedView, linesBy, parseLines } from './picture.ts';
 import { seenWords } from './view-words.ts';
 
 const file = (sha256: string, size = 10): Side => ({
@@ -103,17 +103,10 @@ describe('a diff', () => {
 });
 
 describe('the picture of a file', () => {
-  it('knows who wrote each line, also over changes by others', () => {
-    const authors = lineAuthors([
-      { text: 'a\nb\nc\n', change: -1 },
-      { text: 'a\nB\nc\n', change: 0 },
-      { text: 'new\na\nB\nc\n', change: -1 },
-      { text: 'new\na\nB\nc\nd\n', change: 1 },
-    ]);
-    expect(authors).toEqual([-1, -1, 0, -1, 1]);
-    expect(linesBy(authors, new Set([0, 1]))).toEqual([
+  it('gives the lines of some changes as ranges', () => {
+    expect(linesBy([-1, -1, 0, -1, 1, 1], new Set([0, 1]))).toEqual([
       { from: 3, to: 3 },
-      { from: 5, to: 5 },
+      { from: 5, to: 6 },
     ]);
   });
 

@@ -72,7 +72,7 @@ function Change({ view }: { readonly view: ChangeView }): VNode {
     ${standing === 'stands' ? null : html`<div class="banner"><p>${STANDING[standing]}</p>${view.undoneBy.map((each) => html`<${RowLink} row=${each} />`)}</div>`}
     ${view.undoes === undefined ? null : html`<div class="banner"><p>It took back:</p><${RowLink} row=${view.undoes} /></div>`}
     ${view.command === undefined ? null : html`<p>A command made it: <code class="command">${safe(view.command)}</code></p>`}
-    ${view.notices.map((notice) => html`<p class="notice">${notice}</p>`)}
+    ${view.notices.map((notice) => html`<p class="remark">${notice}</p>`)}
     ${files.map(
       (
         file,

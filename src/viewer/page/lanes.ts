@@ -191,7 +191,7 @@ function drawMark(
     pen.fill();
   }
   pen.beginPath();
-  if (row.kind === 'read') {
+  if (row.kind === 'read' || row.kind === 'look') {
     pen.arc(x, y, 3.6, 0, 7);
     pen.fillStyle = paper;
   } else if (row.kind === 'change') {

@@ -70,20 +70,23 @@ if (app !== null) {
   render(html`<${App} />`, app);
   addEventListener('hashchange', () => {
     // A new address from the terminal carries a new token.
-    if (/^#[\w-]{43}$/.test(location.hash)) location.reload();
+    if (/^#(open-)?[\w-]{43}$/.test(location.hash)) location.reload();
     else void followAddress();
   });
   addEventListener('keydown', keys);
-  if (takeToken())
-    begin()
-      .then(() => {
-        // For the benchmark: the frame after the one with the data.
-        requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('first-picture')));
-        void fetchLists();
-        return followAddress();
-      })
-      .catch((error: Error) => {
-        problem.value ??= error.message;
-      });
-  else problem.value = 'no-token';
+  run().catch((error: Error) => {
+    problem.value ??= error.message;
+  });
+}
+
+async function run(): Promise<void> {
+  if (!(await takeToken())) {
+    problem.value = 'no-token';
+    return;
+  }
+  await begin();
+  // For the benchmark: the frame after the one with the data.
+  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('first-picture')));
+  void fetchLists();
+  await followAddress();
 }

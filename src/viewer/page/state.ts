@@ -72,12 +72,15 @@ export const isFiltered: ReadonlySignal<boolean> = computed(() =>
 
 let token = '';
 
-/** Takes the token out of the address, so that it is in no history and no bookmark. */
-export function takeToken(): boolean {
+/** Takes the token out of the address, so that it is in no history and no bookmark. A one-time code is exchanged for it. */
+export async function takeToken(): Promise<boolean> {
   const given = location.hash.slice(1);
-  if (TOKEN.test(given)) {
-    sessionStorage.setItem('token', given);
-    history.replaceState(null, '', '/');
+  const [, code] = /^open-([\w-]{43})$/.exec(given) ?? [];
+  if (TOKEN.test(given) || code !== undefined) history.replaceState(null, '', '/');
+  if (TOKEN.test(given)) sessionStorage.setItem('token', given);
+  else if (code !== undefined) {
+    const { token: granted } = await ask<{ readonly token: string }>('enter', { code });
+    sessionStorage.setItem('token', granted);
   }
   token = sessionStorage.getItem('token') ?? '';
   return token !== '';

@@ -1,0 +1,57 @@
+// Makes the README's pictures of the viewer, light and dark, from a scene that is played through the real gate.
+//   npm run picture
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSession } from '../dist/index.js';
+import { findChromium, launchChromium, NO_CHROMIUM } from './chromium.mjs';
+import { playScene } from './scene.mjs';
+
+const PAUSE_MS = 400;
+const program = findChromium();
+if (program === undefined) throw new Error(NO_CHROMIUM);
+const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-picture-')));
+const [root, home] = [join(base, 'shop'), join(base, 'home')];
+mkdirSync(root);
+const browser = await launchChromium(program);
+let server;
+try {
+  await playScene({ openSession, root, home, pauseMs: PAUSE_MS });
+  const env = { ...process.env, LOOKFIRST_HOME: home };
+  const options = { env, cwd: root, stdio: ['ignore', 'pipe', 'inherit'] };
+  server = spawn(process.execPath, ['dist/bin/lookfirst.js', 'view', root, '--no-open'], {
+    ...options,
+    cwd: '.',
+  });
+  const [line] = await once(server.stdout, 'data');
+  for (const colorScheme of ['light', 'dark']) await take(String(line).trim(), colorScheme);
+} finally {
+  await browser.close();
+  server?.kill();
+  rmSync(base, { recursive: true, force: true });
+}
+
+/** The change with which one agent has overwritten another one's function, and the picture of the file. */
+async function take(url, colorScheme) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme });
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.waitForSelector('.row.change');
+  await page.click('nav >> text=Files');
+  await page.click('.card:has-text("cart.ts")');
+  await page.waitForSelector('.history');
+  await page.evaluate((shown) => {
+    // The temporary folder's name is nobody's business.
+    document.querySelector('.folder bdi').textContent = shown;
+  }, '~/shop');
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: `docs/viewer-file-${colorScheme}.png` });
+  await page.click('nav >> text=Activity');
+  await page.click('.row.change:has(.session:text-is("reviewer"))');
+  await page.waitForSelector('.detail .diff');
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: `docs/viewer-${colorScheme}.png` });
+  await context.close();
+}

@@ -33,6 +33,8 @@ export interface CleanUpReport {
     /** Writes of refused commands, and long outputs, that were kept for their time. */
     readonly commands: ExpiredWork;
   };
+  /** Images that were compressed, and the bytes that saved. */
+  readonly packed?: ImageUsage;
   /** What other programs wrote into files after they were replaced, found by this run. */
   readonly late: readonly LateWrite[];
   readonly before: StateSize;
@@ -64,7 +66,15 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   for (const leftover of leftovers) dropRetained(leftover);
   dropEmptiedFolders(world.disk, nowMs - HOUR_MS);
   const removed = { entries, sessions, images, leftovers: usage, commands };
-  return { dryRun, removed, late, before, after: await stateSize(world) };
+  const packed = await world.images.pack?.({ nowMs });
+  return {
+    dryRun,
+    removed,
+    ...(packed === undefined ? {} : { packed }),
+    late,
+    before,
+    after: await stateSize(world),
+  };
 }
 
 /** Where reads have a retention of their own, which is shorter. */

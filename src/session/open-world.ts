@@ -16,6 +16,7 @@ import type { PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
+import type { Images } from '../store/images.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
 import type { Guarantee } from '../workspace/guarantee.ts';
@@ -112,6 +113,7 @@ async function assemble(
     imageName: (fingerprint, stats) => images.freeName?.(fingerprint, stats),
   });
   opened.push(() => disk.close());
+  opened.push(packRegularly(images));
   const baselines = new Baselines(state.baselines ?? images, { share: shared });
   opened.push(() => baselines.settled());
   const now = options.now ?? Date.now;
@@ -143,6 +145,29 @@ async function assemble(
 }
 
 /** The last opened first, and all of them whatever happens; the first failure is told. */
+/** Short-lived processes are gone by then; servers compress old images a minute after their start and every few hours. */
+const FIRST_PACK_MS = 60_000;
+const PACK_EVERY_MS = 6 * 3_600_000;
+
+/** Keeps the state small without `gc`. A failure is left to the next run; `gc` reports it. */
+function packRegularly(images: Images): Closing {
+  const ending = new AbortController();
+  let packing: Promise<unknown> = Promise.resolve();
+  const packLater = (ms: number): NodeJS.Timeout =>
+    setTimeout(() => {
+      packing = (images.pack?.({ nowMs: Date.now(), signal: ending.signal }) ?? packing).catch(
+        () => undefined,
+      );
+      timer = packLater(PACK_EVERY_MS);
+    }, ms).unref();
+  let timer = packLater(FIRST_PACK_MS);
+  return async () => {
+    clearTimeout(timer);
+    ending.abort();
+    await packing;
+  };
+}
+
 async function closeAll(opened: readonly Closing[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of opened.toReversed()) {

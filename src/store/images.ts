@@ -56,11 +56,19 @@ export interface Images {
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
+  /** Compresses what nobody writes into any more; how many images, and the bytes saved. Absent where images are not files. */
+  pack?(when: PackRequest): Promise<ImageUsage>;
   /**
    * Removes images, except those that `needed` still names after they were taken out of everyone's sight: between the
    * plan and the removal someone may have begun to rely on one. Returns what was removed.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
+}
+
+export interface PackRequest {
+  readonly nowMs: number;
+  /** Ends it after the present image. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Adoption {

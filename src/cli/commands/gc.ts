@@ -107,13 +107,16 @@ async function purgePaths(
   return EXIT.done;
 }
 
-function reportText({ dryRun, removed, before, after, late }: CleanUpReport): string {
+function reportText({ dryRun, removed, packed, before, after, late }: CleanUpReport): string {
   const { entries, images, leftovers, sessions, commands } = removed;
   return [
     `${dryRun ? 'would remove' : 'removed'} ${count(entries, 'entry')}, ` +
       `${count(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
       `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(sessions, 'session')}`,
     ...commandLines(commands),
+    ...(packed === undefined || packed.count === 0
+      ? []
+      : [`compressed ${count(packed.count, 'kept image')}, which saves ${byteSize(packed.bytes)}`]),
     `before  ${sizeText(before)}`,
     ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
     ...late.map(lateText),

@@ -1,12 +1,21 @@
 import { createHash, hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../model/errno.ts';
+import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import { changedWhileKept, damagedImage, missingImage, notKeepable } from '../image-fault.ts';
-import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
+import type {
+  Adoption,
+  ImageHealth,
+  Images,
+  ImageUsage,
+  Kept,
+  KeptImage,
+  LateImage,
+  PackRequest,
+} from '../images.ts';
 import { beginsWith, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
 import {
   COPY_MODE,
@@ -21,6 +30,7 @@ import {
   writeNewSmall,
 } from './folder.ts';
 import { setAsideLate } from './late-image.ts';
+import { packedFile, packImages, readPacked } from './packed.ts';
 import { removeImages } from './removal.ts';
 import { keepTwin } from './twin-image.ts';
 
@@ -96,21 +106,32 @@ export class FileImages implements Images {
   }
 
   async has(sha256: string): Promise<boolean> {
-    return this.#attempt('look for', sha256, async () => this.#find(sha256) !== undefined);
+    return this.#attempt(
+      'look for',
+      sha256,
+      async () => (this.#find(sha256) ?? packedFile(this.#folder, sha256)) !== undefined,
+    );
   }
 
   read(fingerprint: Fingerprint): Promise<Uint8Array> {
     return this.#attempt('read', fingerprint.sha256, async () => {
-      const file = this.#mustFind(fingerprint.sha256);
       if (fingerprint.size > SMALL_BYTES) return gather(this.chunks(fingerprint), fingerprint.size);
-      const { bytes } = readStart(file, fingerprint.size);
+      const file = this.#find(fingerprint.sha256);
+      const packed = file === undefined ? readPacked(this.#folder, fingerprint) : undefined;
+      if (packed !== undefined) return packed;
+      if (file === undefined) throw missingImage(fingerprint.sha256);
+      const { bytes } = this.#start(file, fingerprint);
       if (hash('sha256', bytes) !== fingerprint.sha256) throw damagedImage(fingerprint.sha256, file);
       return bytes;
     });
   }
 
-  async *chunks({ sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
-    const file = this.#mustFind(sha256);
+  async *chunks(fingerprint: Fingerprint): AsyncGenerator<Uint8Array> {
+    const { sha256, size } = fingerprint;
+    // Only small images are compressed.
+    if (size <= SMALL_BYTES) return yield await this.read(fingerprint);
+    const file = this.#find(sha256);
+    if (file === undefined) throw missingImage(sha256);
     const digest = createHash('sha256');
     for await (const chunk of startChunks(file, size)) {
       digest.update(chunk);
@@ -128,7 +149,7 @@ export class FileImages implements Images {
   check(fingerprint: Fingerprint): Promise<ImageHealth> {
     return this.#attempt('check', fingerprint.sha256, async () => {
       const file = this.#find(fingerprint.sha256);
-      if (file === undefined) return 'missing';
+      if (file === undefined) return this.#packedHealth(fingerprint);
       if (!(await beginsWith(file, fingerprint))) return 'changed';
       return statsOf(file)?.size === fingerprint.size ? 'intact' : 'appended';
     });
@@ -166,6 +187,11 @@ export class FileImages implements Images {
 
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     return this.#attempt('remove', hashes[0] ?? '', () => removeImages(this.#folder, hashes, needed));
+  }
+
+  pack(request: PackRequest): Promise<ImageUsage> {
+    const durability = this.#durability;
+    return this.#attempt('compress', '', () => packImages(this.#folder, { ...request, durability }));
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
@@ -210,7 +236,8 @@ export class FileImages implements Images {
 
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
     // Whoever kept it first may not have asked for as much.
-    this.#folder.sync(this.#folder.image(sha256), durability);
+    const image = this.#folder.image(sha256);
+    if (statsOf(image) !== undefined) this.#folder.sync(image, durability);
     return 'shared';
   }
 
@@ -222,7 +249,7 @@ export class FileImages implements Images {
   /** True when the bytes can be had from what is kept; what a late writer has destroyed is put out of the way. */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
-    if (statsOf(image) === undefined) return false;
+    if (statsOf(image) === undefined) return this.#packedHealth(fingerprint) === 'intact';
     if (await beginsWith(image, fingerprint)) return true;
     setAside(image, this.#folder.late(fingerprint.sha256));
     return false;
@@ -235,10 +262,26 @@ export class FileImages implements Images {
     );
   }
 
-  #mustFind(sha256: string): string {
-    const file = this.#find(sha256);
-    if (file === undefined) throw missingImage(sha256);
-    return file;
+  /** Reads an image that may be compressed this very moment. */
+  #start(file: string, fingerprint: Fingerprint): { readonly bytes: Uint8Array } {
+    try {
+      return readStart(file, fingerprint.size);
+    } catch (error) {
+      const packed = isMissing(error) ? readPacked(this.#folder, fingerprint) : undefined;
+      if (packed === undefined) throw error;
+      return { bytes: packed };
+    }
+  }
+
+  /** A compressed image that is damaged is removed: the bytes can then be kept anew. */
+  #packedHealth(fingerprint: Fingerprint): 'intact' | 'missing' {
+    try {
+      return readPacked(this.#folder, fingerprint) === undefined ? 'missing' : 'intact';
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      removeIfThere(this.#folder.packed(fingerprint.sha256));
+      return 'missing';
+    }
   }
 
   async #attempt<T>(what: string, sha256: string, work: () => Promise<T>): Promise<T> {

@@ -47,7 +47,7 @@ export interface ImageNames {
 
 /**
  * The folder of images and the steps that change it; each leaves a name with all of its bytes or no name at all.
- * `a/HASH` is an image, `a/HASH.gone` one being removed, `a/HASH.late-…` one that a late writer changed
+ * `a/HASH` is an image, `a/HASH.packed` a compressed one, `a/HASH.gone` and `a/HASH.packed-gone` those being removed, `a/HASH.late-…` one that a late writer changed
  * (`a/HASH.told-…` when the journal says so), `a/HASH.twin-…` another file that held the same bytes and that someone may still
  * have open, `tmp/PID-START-…` one being written.
  */
@@ -67,6 +67,15 @@ export class ImageFolder {
 
   gone(sha256: string): string {
     return `${this.image(sha256)}.gone`;
+  }
+
+  /** The compressed form of an image; see `packImages`. */
+  packed(sha256: string): string {
+    return `${this.image(sha256)}.packed`;
+  }
+
+  packedGone(sha256: string): string {
+    return `${this.image(sha256)}.packed-gone`;
   }
 
   late(sha256: string): string {

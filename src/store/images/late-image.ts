@@ -13,6 +13,7 @@ import {
   statsOf,
   writeNew,
 } from './folder.ts';
+import { packedFile } from './packed.ts';
 import { setAsideLateTwins } from './twin-image.ts';
 
 /** Finds what programs have written into displaced files that they still had open, and puts it aside under names of its own. */
@@ -28,7 +29,7 @@ export async function* setAsideLate(
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
     // A twin that nobody has written into may be in its place by now.
-    const isLost = statsOf(folder.image(sha256)) === undefined;
+    const isLost = statsOf(folder.image(sha256)) === undefined && packedFile(folder, sha256) === undefined;
     if (written !== undefined) yield { ...written, lost: written.lost && isLost };
     yield* twins;
     for (const path of paths) {

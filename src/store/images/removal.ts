@@ -11,7 +11,10 @@ export async function removeImages(
   hashes: readonly string[],
   needed: () => Promise<ReadonlySet<string>>,
 ): Promise<ImageUsage> {
-  for (const sha256 of hashes) setAside(folder.image(sha256), folder.gone(sha256));
+  for (const sha256 of hashes) {
+    setAside(folder.image(sha256), folder.gone(sha256));
+    setAside(folder.packed(sha256), folder.packedGone(sha256));
+  }
   const kept = await needed();
   const doomed = new Set<string>();
   for (const sha256 of hashes) {
@@ -26,6 +29,8 @@ export async function removeImages(
 function putBack(folder: ImageFolder, sha256: string): void {
   const gone = folder.gone(sha256);
   if (statsOf(gone) !== undefined) moveUnlessTaken(gone, folder.image(sha256));
+  const packed = folder.packedGone(sha256);
+  if (statsOf(packed) !== undefined) moveUnlessTaken(packed, folder.packed(sha256));
 }
 
 function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
@@ -36,7 +41,7 @@ function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
     count++;
     for (const path of paths) {
       // An image under its own name was made anew since: someone needs it.
-      if (path === folder.image(sha256)) continue;
+      if (path === folder.image(sha256) || path === folder.packed(sha256)) continue;
       bytes += statsOf(path)?.size ?? 0;
       removeIfThere(path);
     }

@@ -165,12 +165,14 @@ export class Gate {
     const { workspace, store, now } = this.#world;
     const [notice] = metSaves([conflict]);
     if (notice === undefined) return;
+    const resolved = workspace.resolve(conflict.path, 'undo');
+    const path = resolved.ok ? resolved.path.relative : conflict.path;
     const entry = {
       kind: 'notice' as const,
       atMs: now(),
       ...this.#ledger.author,
-      root: workspace.roots[0] ?? '',
-      path: conflict.path,
+      root: resolved.ok ? resolved.path.root : (workspace.roots[0] ?? ''),
+      path,
       text: describeNotice(notice),
     };
     await store.record({ entries: [entry] });

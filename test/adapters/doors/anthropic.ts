@@ -71,7 +71,7 @@ function shownIn(requests: readonly Body[]): Shown[] {
 }
 
 /** Runs a tool runner to its end. */
-export async function runTools(
+async function runTools(
   { session, steps, signal }: Run,
   tools: BetaRunnableTool[],
   edits?: (request: number) => object,
@@ -88,7 +88,7 @@ export async function runTools(
 
 const CLEARED = { type: 'clear_tool_uses_20250919', cleared_tool_uses: 1, cleared_input_tokens: 9 };
 /** From the third answer on, the server has cleared the first tool result; it reports that with every answer. */
-export const clearing = (request: number): object =>
+const clearing = (request: number): object =>
   request < 3 ? {} : { context_management: { applied_edits: [CLEARED] } };
 
 type Tools = (session: Session, signal?: AbortSignal) => BetaRunnableTool[];

@@ -29,6 +29,7 @@ export const MEANINGS: Meanings = {
   quotes: 'typographic quotes written by a model: straightened in code, everywhere, or never',
   placeholders: 'text that carries line numbers or "rest unchanged" stubs: refuse or allow',
   protected: 'globs that no session may read or write',
+  approve: 'globs whose changes need the approval of the user, each one',
   readOnly: 'whether every change is refused',
   hardLinks: 'writing a file that has other names: break and report, or refuse',
   durability: 'what is synced before a change is acknowledged',

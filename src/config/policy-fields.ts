@@ -45,6 +45,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
   quotes: choice('code', 'all', 'off'),
   placeholders: choice('refuse', 'allow'),
   protected: GLOBS,
+  approve: GLOBS,
   readOnly: { kind: 'boolean' },
   hardLinks: choice('break', 'refuse'),
   durability: choice('full', 'file', 'none'),

@@ -77,6 +77,7 @@ const DEFAULT: Policy = {
   quotes: 'code',
   placeholders: 'refuse',
   protected: DEFAULT_PROTECTED,
+  approve: [],
   readOnly: false,
   hardLinks: 'break',
   durability: 'full',

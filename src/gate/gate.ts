@@ -4,17 +4,17 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import { isRecord } from '../model/record.ts';
-import type { ApplyResult, ChangeResult, Notice, WitnessEvent } from '../model/results.ts';
+import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
+import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { runAsTool } from './calling-tool.ts';
-import { carryOut, type Work } from './carry-out.ts';
+import { carryOutTold } from './carry-out-told.ts';
 import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, LINES, TEXT, whyNoFields } from './check-fields.ts';
 import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
-import type { Telling } from './claims.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
@@ -120,26 +120,47 @@ export class Gate {
     if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
     const met: Refusal[] = [];
+    const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const release = await lockKeys(this.#world, locked, this.#ledger);
-      if (release === undefined) break;
-      try {
-        const outcome = await asOf(this.#ledger, arrivedAt, () =>
-          this.#performLocked(intent, changes, { locked, signal }),
-        );
-        if (!('needs' in outcome || 'conflict' in outcome)) return await this.#withMet(outcome, met);
-        if ('needs' in outcome) locked = [...locked, ...outcome.needs];
-        else {
-          await this.#noteMet(outcome.conflict, met);
-          if (isFinal(met)) return await this.#withMet(refused(outcome.conflict), met);
-          // Not counted: what was met is another program, not a lock that is missing.
-          tries -= 1;
-        }
-      } finally {
-        release();
-      }
+      const outcome = await this.#attempt(intent, changes, { locked, signal, approved, arrivedAt });
+      if (outcome === undefined) break;
+      if ('ok' in outcome) return this.#withMet(outcome, met);
+      if ('needs' in outcome) locked = [...locked, ...outcome.needs];
+      // Not counted: what was met is the user or another program, not a lock that is missing.
+      else tries -= 1;
+      const final = await this.#finalAfter(outcome, { met, approved });
+      if (final !== undefined) return final;
     }
     return refused(busy(changes));
+  }
+
+  /** The answer after a try that came to none, or undefined if another try is of use. */
+  async #finalAfter(
+    attempt: Unfinished,
+    { met, approved }: { readonly met: Refusal[]; readonly approved: Approved },
+  ): Promise<Outcome<ApplyResult> | undefined> {
+    if ('needs' in attempt) return undefined;
+    if ('missing' in attempt) {
+      const isApproved = await askUser(attempt.missing, approved);
+      return isApproved ? undefined : this.#refuse(approvalRefusal(attempt.missing));
+    }
+    await this.#noteMet(attempt.conflict, met);
+    return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;
+  }
+
+  /** One try under the locks; undefined if they could not be had. */
+  async #attempt(
+    intent: Intent,
+    changes: readonly FileIntent[],
+    { arrivedAt, ...trying }: Trying & { readonly arrivedAt: number },
+  ): Promise<Attempt | undefined> {
+    const release = await lockKeys(this.#world, trying.locked, this.#ledger);
+    if (release === undefined) return undefined;
+    try {
+      return await asOf(this.#ledger, arrivedAt, () => this.#performLocked(intent, changes, trying));
+    } finally {
+      release();
+    }
   }
 
   /** The answer, with what other programs wrote in the moment of writing. */
@@ -212,36 +233,10 @@ export class Gate {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
-  /** Does what was allowed, and tells about other sessions' work on the files, in the same transaction. */
-  async #carryOutTold(world: World, work: Work): Promise<Attempt> {
-    const told = await this.#claimsOn(work.steps);
-    if ('refusal' in told) return this.#refuse(told.refusal);
-    const tellings = told.flatMap((each) => each.tellings);
-    const entries = tellings.map(({ entry }) => entry);
-    const outcome = await carryOut(world, this.#ledger, { ...work, entries });
-    if (!outcome.ok) return { conflict: outcome.refusal };
-    for (const { confirm } of tellings) confirm();
-    return tellings.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
-  }
-
-  /** What to tell about other sessions' work on the files of each step, or the refusal of the first that may not go on. */
-  async #claimsOn(
-    steps: readonly Step[],
-  ): Promise<readonly { readonly tellings: readonly Telling[] }[] | { readonly refusal: Refusal }> {
-    const told: { readonly tellings: readonly Telling[] }[] = [];
-    if (this.#world.claims.isQuiet(this.#ledger)) return told;
-    for (const { effects, path, action } of steps) {
-      const each = await this.#world.claims.onChange(this.#ledger, effects, { root: path.root, action });
-      if ('refusal' in each) return each;
-      told.push(each);
-    }
-    return told;
-  }
-
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal }: { readonly locked: readonly string[]; readonly signal: AbortSignal | undefined },
+    { locked, signal, approved }: Trying,
   ): Promise<Attempt> {
     const world = await worldFor(this.#world, changes.length);
     const prepared: Prepared[] = [];
@@ -257,9 +252,9 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await this.#carryOutTold(world, { steps, locked });
-      if ('ok' in outcome && outcome.ok)
-        for (const path of changes.flatMap(pathsOf)) this.refusals.reset(path);
+      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved });
+      if ('busy' in outcome) return await this.#refuse(outcome.busy);
+      if ('ok' in outcome && outcome.ok) this.refusals.resetAll(changes.flatMap(pathsOf));
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) item.step.close();
@@ -267,24 +262,26 @@ export class Gate {
   }
 }
 
-/** The results of steps, each with what is told about its files. */
-function withClaims(
-  results: readonly ChangeResult[],
-  told: readonly { readonly tellings: readonly Telling[] }[],
-): readonly ChangeResult[] {
-  return results.map((result, index) => {
-    const notices = told[index]?.tellings.map(({ notice }) => notice) ?? [];
-    return notices.length === 0 ? result : { ...result, notices: [...result.notices, ...notices] };
-  });
-}
-
 /** What a vet records: the evidence, without the credit, for a vet shows nothing. */
 function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {
   return evidence === undefined ? {} : { evidence };
 }
 
+/** What one try goes by. */
+interface Trying {
+  readonly locked: readonly string[];
+  readonly signal: AbortSignal | undefined;
+  /** What the user has approved so far; asked outside of any lock, because the answer may take minutes. */
+  readonly approved: Approved;
+}
+
 /** What one try came to: an answer, locks that are missing, or another program in the moment of writing. */
-type Attempt = Outcome<ApplyResult> | { readonly needs: readonly string[] } | { readonly conflict: Refusal };
+type Attempt = Outcome<ApplyResult> | Unfinished;
+
+type Unfinished =
+  | { readonly needs: readonly string[] }
+  | { readonly conflict: Refusal }
+  | { readonly missing: MissingApproval };
 
 /** Whether another try is of no use, or one too many. */
 function isFinal(met: readonly Refusal[]): boolean {

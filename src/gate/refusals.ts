@@ -61,6 +61,10 @@ export class Refusals {
     this.#streaks.delete(clip(path, MAX_PATH_CHARS));
   }
 
+  resetAll(paths: readonly string[]): void {
+    for (const path of paths) this.reset(path);
+  }
+
   #counted(refusal: Refusal): Refusal {
     const key = clip(refusal.path, MAX_PATH_CHARS);
     const last = this.#streaks.get(key);
@@ -81,7 +85,10 @@ function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
 }
 
 /** What the journal says of it besides the code. */
-function textOf({ detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
+function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
+  // For people: agents are not told how to approve.
+  if (reason === 'approval')
+    return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
   if (kept.length === 0) return reason === undefined ? {} : { text: reason };
   return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
 }

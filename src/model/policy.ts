@@ -44,6 +44,8 @@ export interface Policy {
   readonly placeholders: 'refuse' | 'allow';
   /** Globs no session may read or write, matched without regard to case against the path inside the root. */
   readonly protected: readonly string[];
+  /** Globs whose changes need the user's approval, each one; matched like `protected`. */
+  readonly approve: readonly string[];
   readonly readOnly: boolean;
   /** Writing a file that has other names: break and report, or refuse. */
   readonly hardLinks: 'break' | 'refuse';

@@ -341,6 +341,8 @@ function askHuman({ code, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
   const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
   if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
+  if (code === 'PROTECTED' && detail?.reason === 'approval')
+    return 'Next: ask the user to approve it, then repeat the call.';
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
   return `${none}.`;

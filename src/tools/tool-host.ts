@@ -117,12 +117,16 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         const run = (choice: Chosen): Awaitable<ToolAnswer> => {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
-          return pool.use(
+          const answered = pool.use(
             choice,
             (session) =>
               callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
             surroundings.clientInfo?.name,
           );
+          return andThen(answered, (each) => {
+            logApproval(each, log);
+            return each;
+          });
         };
         return andThen(subAgentChoice(store, chosen, surroundings.meta) ?? chosen, (choice) =>
           events.kind === 'none' ? run(choice) : pool.before(choice, events.apply).then(() => run(choice)),
@@ -170,4 +174,10 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
   // The same JSON Schema; the protocol's type for it has no fixed members.
   return { ...tool, inputSchema: { ...tool.inputSchema }, _meta: ALWAYS_LOADED };
+}
+
+/** Tells people how to approve a change; the agent is only told to ask them. */
+function logApproval({ ok, outcome }: ToolAnswer, log: (line: string) => void): void {
+  if (ok || !('code' in outcome) || outcome.detail?.reason !== 'approval') return;
+  log(`a change waits for your approval: lookfirst allow ${JSON.stringify(outcome.path ?? '')} --once`);
 }

@@ -6,6 +6,7 @@ import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
+import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
 import { concurrentChange } from './concurrent-change.ts';
 import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
@@ -53,7 +54,10 @@ interface Judged {
 /** The write as it may be committed, or why it may not. */
 async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written, meanwhile } = judged;
-  const forbidden = forbiddenWrite(world, written) ?? (await guardedChange(world, written));
+  const forbidden =
+    forbiddenWrite(world, written) ??
+    (await guardedChange(world, written)) ??
+    (await unapproved(world, ledger, written));
   if (forbidden !== undefined) return forbidden;
   if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, ledger, written);
   return (await unseenWrite(world, ledger, judged)) ?? written;
@@ -77,6 +81,15 @@ function forbiddenWrite(world: World, written: Written): Refusal | undefined {
 
 function isInGit(world: World, { path }: Written): boolean {
   return /(^|\/)\.git(\/|$)/i.test(nameOf(world, path));
+}
+
+/** A change that needs the user's approval. Nobody is asked for a command: `lookfirst allow` is the approval. */
+async function unapproved(world: World, ledger: Ledger, written: Written): Promise<Refusal | undefined> {
+  const { path, before, after } = written;
+  const effect = { key: path.key, relative: path.relative, before, after };
+  const step = { action: 'commit', root: path.root, effects: [effect] } as const;
+  const found = await approvalsOf(world, ledger, { steps: [step], approved: new Map() });
+  return 'missing' in found ? refusal(written, 'PROTECTED', { reason: 'approval' }) : undefined;
 }
 
 /** Configuration that decides which programs run next; the policy may trust commands with some of it. */

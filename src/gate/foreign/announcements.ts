@@ -8,7 +8,8 @@ import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
-import type { Claims } from '../claims.ts';
+import { approvalRefusal, approvalsOf } from '../approval.ts';
+import type { Telling } from '../claims.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
@@ -49,6 +50,10 @@ interface OpenChange {
   readonly announced: boolean;
   release(): void;
 }
+
+type OnOthers =
+  | { readonly refusal: Refusal }
+  | { readonly tellings: readonly Telling[]; readonly entries: readonly NewEntry[] };
 
 /** Changes that other programs make for one session: judged and announced before, settled after. */
 export class Announcements {
@@ -143,7 +148,7 @@ export class Announcements {
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
     if (judged.ok) {
-      const told = await this.#claimsOn(judged);
+      const told = await this.#othersOn(judged);
       return 'refusal' in told ? this.#refuse([told], { hold: 'none' }) : { ok: true };
     }
     const [denied] = judged.denied;
@@ -170,10 +175,10 @@ export class Announcements {
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
-      const told = await this.#claimsOn(judged);
+      const told = await this.#othersOn(judged);
       if ('refusal' in told) return await this.#refuse([told], options);
       const notices = [...judged.notices, ...told.tellings.map(({ notice }) => notice)];
-      const entries = told.tellings.map(({ entry }) => entry);
+      const entries = [...told.entries, ...told.tellings.map(({ entry }) => entry)];
       const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);
       for (const { confirm } of told.tellings) confirm();
       const { change, foreign } = open.pending;
@@ -187,11 +192,20 @@ export class Announcements {
     }
   }
 
-  /** What to tell about other sessions' work on files that may be changed, or the refusal that the policy asks for. */
-  #claimsOn({ effects }: AllowedChanges): ReturnType<Claims['onChange']> {
+  /**
+   * What to tell about other sessions' work on files that may be changed, and the approvals that are used; or the refusal. A
+   * host or server makes the changes, so nobody is asked here: `lookfirst allow` is the approval.
+   */
+  async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
-    const root = world.workspace.roots[0] ?? '';
-    return world.claims.onChange(ledger, effects, { root, action: 'edit' });
+    const step = { action: 'edit', root: world.workspace.roots[0] ?? '' } as const;
+    const approvals = await approvalsOf(world, ledger, {
+      steps: [{ ...step, effects }],
+      approved: new Map(),
+    });
+    if ('missing' in approvals) return { refusal: approvalRefusal(approvals.missing) };
+    const told = await world.claims.onChange(ledger, effects, step);
+    return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
   /** Records what became of an announced change. One that another process announced is found in the store. */

@@ -1,0 +1,123 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { covers, grantsFor } from '../journal/grants.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Effect, NewEntry } from '../model/entry.ts';
+import type { Action, Refusal } from '../model/verdict.ts';
+import { matchingGlob } from '../text/glob/glob.ts';
+import type { World } from './world.ts';
+
+/** A change that needs the user's approval. */
+export interface ApprovalRequest {
+  /** Relative to the root. */
+  readonly path: string;
+  readonly action: Action;
+  /** Bounded diff of the change, for text. */
+  readonly diff?: string;
+}
+
+/** Asks the user. Undefined: nobody can be asked here. */
+export type Approver = (request: ApprovalRequest) => Promise<'approved' | 'declined' | undefined>;
+
+const asking = new AsyncLocalStorage<Approver>();
+
+/** Runs a call whose door can ask the user. */
+export function runWithApprover<T>(approver: Approver, call: () => T): T {
+  return asking.run(approver, call);
+}
+
+/** What was approved during one call: exactly these results at these paths. */
+export type Approved = Map<string, NewEntry>;
+
+/** A file that changes while the user looks at it is asked about again, at most this often in one call. */
+const MAX_ASKED = 5;
+
+/** The part of a step that approval is about. */
+export interface ApprovedStep {
+  readonly action: Action;
+  readonly root: string;
+  readonly effects: readonly Effect[];
+  diff?(): string | undefined;
+}
+
+/** A change that waits for approval, and what exactly would be approved. */
+export interface MissingApproval {
+  readonly mark: string;
+  readonly request: ApprovalRequest;
+  readonly entry: NewEntry;
+}
+
+/**
+ * The first change of a path under `approve` that nobody has approved, or the journal's lines of the approvals that are used.
+ * A grant of `lookfirst allow` is an approval. Without such globs in the policy this does nothing.
+ */
+export async function approvalsOf(
+  world: World,
+  ledger: Ledger,
+  { steps, approved }: { readonly steps: readonly ApprovedStep[]; readonly approved: Approved },
+): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
+  const entries: NewEntry[] = [];
+  if (world.policy.approve.length === 0) return { entries };
+  const changes = steps.flatMap((step) => step.effects.map((effect) => ({ step, effect })));
+  for (const change of changes) {
+    if (matchingGlob(world.policy.approve, change.effect.relative) === undefined) continue;
+    const entry = await usedApproval(world, ledger, { ...change, approved });
+    if (entry === undefined) return { missing: missingApproval(world, ledger, change) };
+    entries.push(entry);
+  }
+  return { entries };
+}
+
+interface ApprovedChange {
+  readonly step: ApprovedStep;
+  readonly effect: Effect;
+}
+
+/** The journal's line of the approval that a change uses; undefined if there is none. */
+async function usedApproval(
+  world: World,
+  ledger: Ledger,
+  { approved, ...change }: ApprovedChange & { readonly approved: Approved },
+): Promise<NewEntry | undefined> {
+  const known = approved.get(markOf(change.effect));
+  if (known !== undefined) return known;
+  const { key } = change.effect;
+  const grants = await grantsFor(world.store, [key], ledger.session);
+  const grant = grants.find((each) => covers(each, key));
+  if (grant === undefined) return undefined;
+  const { id } = grant;
+  return { ...entryOf(world, ledger, change), text: `approved by the user (${id})`, grant: { id } };
+}
+
+function missingApproval(world: World, ledger: Ledger, change: ApprovedChange): MissingApproval {
+  const { step, effect } = change;
+  const diff = step.diff?.();
+  const request = { path: effect.relative, action: step.action, ...(diff === undefined ? {} : { diff }) };
+  return { mark: markOf(effect), request, entry: entryOf(world, ledger, change) };
+}
+
+/** Asks the user, outside of any lock. True: approved, and remembered for this call. */
+export async function askUser(
+  { mark, request, entry }: MissingApproval,
+  approved: Approved,
+): Promise<boolean> {
+  const answer = approved.size < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
+  if (answer !== 'approved') return false;
+  approved.set(mark, { ...entry, text: 'approved by the user' });
+  return true;
+}
+
+/** What the agent is told. How to approve is for people: the journal and the server's own output say it. */
+export function approvalRefusal({ request: { path, action } }: MissingApproval): Refusal {
+  return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason: 'approval' } };
+}
+
+function entryOf(world: World, ledger: Ledger, { step, effect }: ApprovedChange): NewEntry {
+  const { action, root } = step;
+  const { key, relative } = effect;
+  return { kind: 'bypass', atMs: world.now(), ...ledger.author, root, action, path: relative, key };
+}
+
+/** A path and exactly what will be there. */
+function markOf({ key, after }: Effect): string {
+  return `${key}\0${after.kind === 'file' ? after.fingerprint.sha256 : after.kind}`;
+}

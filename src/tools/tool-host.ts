@@ -178,6 +178,6 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 
 /** Tells people how to approve a change; the agent is only told to ask them. */
 function logApproval({ ok, outcome }: ToolAnswer, log: (line: string) => void): void {
-  if (ok || !('code' in outcome) || outcome.detail?.reason !== 'approval') return;
+  if (ok || !('next' in outcome) || outcome.detail?.reason !== 'approval') return;
   log(`a change waits for your approval: lookfirst allow ${JSON.stringify(outcome.path ?? '')} --once`);
 }

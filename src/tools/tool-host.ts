@@ -2,7 +2,7 @@ import type { RenderContext } from '../dialect/render.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
-import type { JsonRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
@@ -177,7 +177,9 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 }
 
 /** Tells people how to approve a change; the agent is only told to ask them. */
-function logApproval({ ok, outcome }: ToolAnswer, log: (line: string) => void): void {
-  if (ok || !('next' in outcome) || outcome.detail?.reason !== 'approval') return;
-  log(`a change waits for your approval: lookfirst allow ${JSON.stringify(outcome.path ?? '')} --once`);
+function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
+  const outcome: Readonly<Record<string, unknown>> = { ...answer.outcome };
+  const { detail, path } = { detail: outcome['detail'], path: outcome['path'] };
+  if (answer.ok || !isRecord(detail) || detail['reason'] !== 'approval') return;
+  log(`a change waits for your approval: lookfirst allow ${JSON.stringify(path ?? '')} --once`);
 }

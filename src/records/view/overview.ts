@@ -7,9 +7,9 @@ import { numbersOf } from './numbers.ts';
 import type { FileRow, Numbers, SessionRow, TurnDetail, TurnRow } from './view-data.ts';
 
 const MAX_SESSIONS = 200;
-const MAX_TURNS = 50;
+const MAX_TURNS = 20;
 /** Changes and refusals from which the list of files is made. */
-const MAX_RECENT = 500;
+const MAX_RECENT = 300;
 const MAX_FILES = 50;
 const MAX_COUNTED = 20_000;
 

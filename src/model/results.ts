@@ -21,6 +21,8 @@ export type Notice =
   | { readonly kind: 'owner-changed' }
   | { readonly kind: 'xattrs-lost' }
   | { readonly kind: 'stale-warning'; readonly text: string }
+  /** Another program has written the file with other line endings, or without its byte order mark. */
+  | { readonly kind: 'form-changed'; readonly path: string; readonly what: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
   /** Another program saved in the moment of writing; `kept`: copies of what it wrote, whether or not it is in place now. */
   | { readonly kind: 'met-save'; readonly path: string; readonly kept: readonly string[] }

@@ -46,6 +46,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return 'The file lost its extended attributes.';
     case 'stale-warning':
       return staleWarning(notice.text, options);
+    case 'form-changed':
+      return `The program that wrote ${pathText(notice.path)} changed its form: ${phrase(notice.what)}.`;
     case 'late-write':
       return `Another program still had the replaced ${pathText(notice.path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(notice.retained)}.`;
     case 'met-save':

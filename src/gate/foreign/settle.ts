@@ -3,6 +3,7 @@ import type { Effect, NewEntry, PendingChange, Side } from '../../model/entry.ts
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
+import { endingUsed } from '../../text/endings.ts';
 import { settle } from '../announce.ts';
 import { foundAt, sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
@@ -101,6 +102,8 @@ async function settleAs(
   const effects = await effectsNow(world, turnouts, overtaken);
   const writes = foreign?.writes ?? [];
   const lost = foreign?.command === undefined ? [] : await lostChangeNotices(scene, change, turnouts);
+  const reshaped =
+    ending === 'done' && foreign?.command === undefined ? await reshapedFiles(world, turnouts) : [];
   const known: KnownAfter =
     ending === 'done'
       ? await knownAfter(scene, turnouts, { writes, credits })
@@ -117,8 +120,38 @@ async function settleAs(
     tombstones: known.tombstones,
   });
   dropSnapshots(pending);
-  return [...(foreign?.untold ?? []), ...lost, ...[...overtaken.values()].map(({ notice }) => notice)];
+  return [
+    ...(foreign?.untold ?? []),
+    ...lost,
+    ...reshaped,
+    ...[...overtaken.values()].map(({ notice }) => notice),
+  ];
 }
+
+/** Files of which another program changed the line endings or dropped the byte order mark: R32 wants that told. */
+async function reshapedFiles(world: World, turnouts: readonly Turnout[]): Promise<readonly Notice[]> {
+  const notices: Notice[] = [];
+  for (const { effect, now } of turnouts) {
+    if (effect.before.kind !== 'file' || now.snapshot === undefined) continue;
+    const { fingerprint } = effect.before;
+    if (!(await world.images.has(fingerprint.sha256))) continue;
+    const before = Buffer.from(world.baselines.peek(fingerprint) ?? (await world.images.read(fingerprint)));
+    const what = reshaping(before, now.snapshot.bytes);
+    if (what !== undefined) notices.push({ kind: 'form-changed', path: effect.relative, what });
+  }
+  return notices;
+}
+
+function reshaping(before: Buffer, after: Buffer): string | undefined {
+  if (before.subarray(0, 3).equals(BOM) && !after.subarray(0, 3).equals(BOM))
+    return 'the byte order mark is gone';
+  const [was, is] = [before, after].map((bytes) => endingUsed(bytes.toString('latin1')));
+  if (was === undefined || is === undefined || was === 'mixed' || was === is) return undefined;
+  const names = { '\n': 'LF', '\r\n': 'CRLF', '\r': 'CR', mixed: 'mixed' } as Record<string, string>;
+  return `line endings were ${names[was]} and are ${names[is]} now`;
+}
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** The notice in the journal about a command that was expected to run on a layer. */
 const WITHOUT_LAYER = 'a shell command ran without its layer';

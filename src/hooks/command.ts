@@ -6,7 +6,7 @@ import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, Reply } from './event.ts';
-import { configurationRefusal, operatorRefusal } from './operator.ts';
+import { configurationRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
@@ -16,7 +16,7 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * tools; for everything else it may change, the bytes before are kept.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
-  const forbidden = operatorRefusal(run.command);
+  const forbidden = operatorRefusal(run.command) ?? (await tamperRefusal(scene, run.command));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
   const writes: string[] = [];

@@ -55,9 +55,9 @@ export class HookDoor {
       return notice === undefined ? { verdict: 'pass' } : { verdict: 'pass', context: notice };
     const session = await sessions.session(sessionOf(settings, event), settings.host.name);
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
-    const { policy, workspace } = sessions.world;
+    const { policy, workspace, home } = sessions.world;
     const shell = policy.hooks.shell === 'layer' && isOurPrefix(settings) ? 'layered' : 'plain';
-    const scene = { host: settings.host, session, policy, roots: workspace.roots, cwd, shell } as const;
+    const scene = { host: settings.host, session, policy, roots: workspace.roots, cwd, home, shell } as const;
     return withNotice(await respond(scene, event), notice);
   }
 

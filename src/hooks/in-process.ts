@@ -7,8 +7,8 @@ import { respond } from './respond.ts';
 /** The hooks of a program that holds the session itself: no process, no socket, no configuration. */
 export function respondIn(session: GatedSession, host: HostName): (event: HookEvent) => Promise<Reply> {
   return (event) => {
-    const { policy, roots } = session;
+    const { policy, roots, home } = session;
     const cwd = resolve(roots[0] ?? '/', event.cwd ?? '.');
-    return respond({ host: HOOK_HOSTS[host], session, policy, roots, cwd, shell: 'plain' }, event);
+    return respond({ host: HOOK_HOSTS[host], session, policy, roots, cwd, home, shell: 'plain' }, event);
   };
 }

@@ -1,7 +1,9 @@
 import { certainCommands } from '../dialect/calls/shell/commands.ts';
+import { namesOf } from '../dialect/calls/shell/names.ts';
+import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
-import type { Scene } from './scene.ts';
+import { pathOf, type Scene } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words behind its name. */
 const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
@@ -35,6 +37,52 @@ export function operatorRefusal(command: string): Refusal | undefined {
 /** Files in which clients keep our hooks and our server. */
 const CLIENT_FILES =
   /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|\.vscode\/mcp\.json|\.mcp\.json|opencode\.jsonc?)$/;
+
+/** Programs that only show what they are given. */
+const READERS = new Set(
+  'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true test tree'.split(
+    ' ',
+  ),
+);
+const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
+/** Names of our own files in any spelling of the state folder. */
+const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b|lookfirst\.(?:db|key)\b/;
+const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
+
+/**
+ * Why a shell command must not be run: it names our own files, our entries in a client's configuration or our process, and is
+ * not known to only read. A hurdle, not a wall: see LIMITS.md.
+ */
+export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
+  if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
+  if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
+  if (onlyReads(command)) return undefined;
+  if (command.includes(scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
+  for (const name of namesOf(command)) {
+    if (!CLIENT_FILES.test(name) && !CLIENT_FOLDERS.test(name)) continue;
+    const found = await scene.session.search('lookfirst', { path: pathOf(scene, name), mode: 'files' });
+    if (found.ok && found.hits.length > 0) return tampering(name);
+  }
+  return undefined;
+}
+
+function onlyReads(command: string): boolean {
+  const commands = certainCommands(command);
+  if (commands === undefined || writesOf(command).length > 0) return false;
+  return commands.every(({ words, redirects }) => {
+    const [program = '', first = ''] = words.map((word) => word ?? '');
+    const name = program.split('/').at(-1) ?? '';
+    if (words.includes('-delete') || words.includes('-exec') || redirects.length > 0) return false;
+    return READERS.has(name) || (name === 'git' && READING_GIT.has(first));
+  });
+}
+
+function tampering(path: string): Refusal {
+  const detail = { reason: 'only the user may change it' };
+  return { code: 'PROTECTED', action: 'run', path, next: 'ask_human', detail };
+}
+
+const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 
 /** Why a tool must not change a file: it holds our entries, and without them the gate is off. */
 export async function configurationRefusal(

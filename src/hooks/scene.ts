@@ -21,6 +21,8 @@ export interface Scene {
   readonly roots: readonly string[];
   /** Relative paths of the event start here. */
   readonly cwd: string;
+  /** The state folder. */
+  readonly home: string;
   /** `layered`: our prefix runs the host's shell commands on a layer. */
   readonly shell: 'layered' | 'plain';
 }

@@ -41,6 +41,11 @@ export class LookingSession extends SessionLife {
     return this.host.world.policy;
   }
 
+  /** The state folder. */
+  get home(): string {
+    return this.host.world.home;
+  }
+
   /** Whose sentences refusals and notices use. */
   get wording(): PresetName {
     return this.host.world.policy.wording;

@@ -147,14 +147,13 @@ describe('lookfirst init and remove', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
     const [done] = objects(await lookfirst(places, ['init', 'claude-code', '--json']));
     expect(done).toMatchObject({ dryRun: false, ok: true, file, did: 'change' });
-    expect(JSON.parse(readFileSync(file, 'utf8')).mcpServers.lookfirst.args).toEqual([
-      '-y',
-      'lookfirst',
-      'serve',
-      '.',
-    ]);
+    const entry = () => JSON.parse(readFileSync(file, 'utf8')).mcpServers.lookfirst;
+    const [node, program] = PROGRAM;
+    expect(entry()).toEqual({ command: node, args: [program, 'serve', '.'] });
     expect((await lookfirst(places, ['remove', 'claude-code'])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(before);
+    await lookfirst(places, ['init', 'claude-code', '--command', 'npx']);
+    expect(entry().args).toEqual(['-y', 'lookfirst', 'serve', '.']);
   });
 
   it('refuse a file they cannot understand, and leave it alone', async () => {

@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+const SETTINGS = '.claude/settings.local.json';
+const OURS = '{"hooks": {"PreToolUse": [{"command": "lookfirst-hook"}]}}\n';
+
+beforeEach(() => {
+  places = scratch();
+  agent = new Hooked(places);
+  mkdirSync(join(places.root, '.claude'));
+  writeFileSync(join(places.root, SETTINGS), OURS);
+});
+
+/** HOME stands for the state folder. */
+const COMMANDS = [
+  `echo {} > ${SETTINGS}`,
+  `sed -i s/lookfirst// ${SETTINGS}`,
+  `python3 -c "open('${SETTINGS}','w').write('{}')"`,
+  `rm ${SETTINGS}`,
+  'rm -rf .claude',
+  `mv ${SETTINGS} /tmp/away.json`,
+  `jq 'del(.hooks)' ${SETTINGS} | tee ${SETTINGS}`,
+  `cp /dev/null ${SETTINGS}`,
+  `node -e "require('fs').writeFileSync('${SETTINGS}', '{}')"`,
+  'lookfirst allow a.txt',
+  'npx -y lookfirst remove claude-code',
+  'lookfirst sessions forget s',
+  'lookfirst gc --purge a.txt',
+  'lookfirst init claude-code',
+  'pkill -f lookfirst',
+  `kill $(pgrep -f -- --resident)`,
+  'rm -rf HOME',
+  'echo exit 0 > HOME/bin/lookfirst-hook',
+  `python3 -c "import os; os.remove('HOME/lookfirst.db')"`,
+  'printf \'{"mode":"observe"}\' > HOME/lookfirst.json',
+  `claude --settings '{"disableAllHooks":true}' -p go`,
+  'chmod -x ~/.local/state/lookfirst/bin/lookfirst-hook',
+];
+
+describe('an agent that tries to switch the gate off', () => {
+  it(`gets none of ${COMMANDS.length} commands through, and each is journalled`, async () => {
+    for (const [at, given] of COMMANDS.entries()) {
+      // Only asked, never run: a command that passed could end processes of others.
+      const command = given.replaceAll('HOME', places.home);
+      const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
+      expect([command, answer.verdict]).toEqual([command, 'deny']);
+      expect(answer.reason).toContain('[PROTECTED]');
+    }
+    const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
+    expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('deny');
+    expect(readFileSync(join(places.root, SETTINGS), 'utf8')).toBe(OURS);
+    expect(existsSync(join(places.home, 'lookfirst.db'))).toBe(true);
+    const journal = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json', '--limit', '0']));
+    const tries = journal.filter(({ text }) => String(text).startsWith('refused to an agent'));
+    expect(tries).toHaveLength(COMMANDS.length + 1);
+  });
+
+  it.each([
+    `cat ${SETTINGS}`,
+    `git add ${SETTINGS}`,
+    'ls -la .claude',
+    `grep -n lookfirst ${SETTINGS}`,
+    'lookfirst status',
+    'kill 999999',
+    'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
+  ])('may still do: %s', async (command) => {
+    const asked = { event: 'before', action: 'run', input: { command }, call: 'c' };
+    expect((await agent.send(asked)).verdict).toBe('pass');
+  });
+});

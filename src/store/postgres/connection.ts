@@ -176,11 +176,6 @@ export class PostgresConnection {
   }
 }
 
-/** True if the server may have done what this error was the answer to. */
-export function mayBeDone(error: unknown): boolean {
-  return lossOf(error) === 'unanswered';
-}
-
 function isLost(error: unknown): boolean {
   return lossOf(error) !== undefined;
 }

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { Hooked } from '../support/hooked.ts';
+import { scratch } from '../support/tree.ts';
+
+const COMMANDS = 200;
+const LINES = 12;
+const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
+
+it('200 batched shell commands: shown lines count, lost updates are named, reads are never refused', async () => {
+  const places = scratch();
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
+  const agent = new Hooked(places);
+  const at = (name: string) => join(places.root, name);
+  for (const name of NAMES)
+    writeFileSync(at(name), Array.from({ length: LINES }, (_, n) => `${name} line ${n}\n`).join(''));
+  const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+  const counts = { shown: 0, credited: 0, lost: 0, named: 0, refused: 0 };
+  for (let round = 0; round < COMMANDS; round += 1) {
+    const [one = '', other = ''] = [NAMES[round % 20], NAMES[(round * 7 + 3) % 20]];
+    if (round % 4 === 3) {
+      // Someone changes a file that was read; the command writes what it read before, with one line changed.
+      const seen = readFileSync(at(one), 'utf8');
+      await agent.shell(`cat ${one}`);
+      writeFileSync(at(one), seen.replace('line 2', 'line 2 by hand'));
+      writeFileSync(join(places.base, 'patched'), seen.replace('line 9', `line 9 of ${round}`));
+      const write = `open('${one}','w').write(open('${join(places.base, 'patched')}').read())`;
+      const isLost = seen !== readFileSync(at(one), 'utf8');
+      const { context = '' } = await agent.shell(`python3 -c "${write}"; echo done`);
+      counts.lost += isLost ? 1 : 0;
+      counts.named += isLost && context.includes('by hand') ? 1 : 0;
+      continue;
+    }
+    const { verdict } = await agent.shell(
+      `cat ${one} && sed -n 3,8p ${other} | cat -n; echo ok; ls | head -3`,
+    );
+    counts.refused += verdict === 'deny' ? 1 : 0;
+    counts.shown += LINES;
+    const { coverage } = (await sessions.world.store.recall('s', at(one))) ?? { coverage: { kind: 'none' } };
+    if (coverage.kind === 'whole') counts.credited += LINES;
+  }
+  await sessions.close();
+  expect(counts.refused).toBe(0);
+  expect(counts.credited / counts.shown).toBeGreaterThanOrEqual(0.95);
+  expect(counts.lost).toBeGreaterThan(0);
+  expect(counts.named).toBe(counts.lost);
+});

@@ -15,6 +15,10 @@ const TOKEN = 'a-token-for-this-test';
 
 /** The protocol's tools want a newer Node, which npm has for this platform. */
 const runnable = process.platform === 'linux' && process.arch === 'x64';
+if (!runnable)
+  process.stderr.write(
+    `skipped: conformance needs a Node for linux-x64, and this is ${process.platform}-${process.arch}\n`,
+  );
 
 /** Scenarios that ask for no fixture tools, resources or prompts. */
 const GENERIC = {

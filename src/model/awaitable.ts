@@ -1,7 +1,10 @@
-/** A value that is there, or will be. For what is asked so often that a turn of the event loop costs more than the answer. */
+/**
+ * A value or a promise of it. For calls so frequent that an extra turn of the event loop would cost more than the call
+ * itself.
+ */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value: at once if it is there. */
+/** Passes the value to `next`: immediately if it is available, otherwise when the promise resolves. */
 export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

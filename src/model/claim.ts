@@ -2,75 +2,77 @@ import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /**
- * What an entry says about a claim. A claim by hand has a target; a change claims its files without one. A release without
- * a target ends all claims of its session.
+ * The claim fields of a journal entry. An explicit claim has a target (id, and key or glob). A change claims its files
+ * without a target. A release without a target ends all claims of its session.
  */
 export interface ClaimMark {
-  /** Names a claim by hand. */
+  /** Id of an explicit claim. */
   readonly id?: string;
   /** A glob inside the root; absent for one path, which the entry's key names. */
   readonly glob?: string;
   readonly reason?: string;
-  /** When a claim by hand ends by itself. */
+  /** Expiry time of an explicit claim. */
   readonly untilMs?: number;
-  /** The claim ends here. */
+  /** This entry ends the claim. */
   readonly released?: true;
-  /** Only claims that changes made end: the turn is over. */
+  /** The turn ended: only claims made by changes end, explicit ones stay. */
   readonly turnEnded?: true;
-  /** On a notice: the session whose claim was told. */
+  /** On a notice: the session that holds the reported claim. */
   readonly of?: string;
 }
 
-/** A session works on a file, or has said that it will. */
+/** Says that a session is changing a file, or has announced that it will. */
 export interface Claim {
   readonly session: string;
   /** The program that the session belongs to, if it is known. */
   readonly client?: string;
   readonly turn?: string;
-  /** Canonical path of the file, or of the folder with everything in it. Absent if `glob` says what is claimed. */
+  /**
+   * Canonical path of the claimed file, or of the claimed folder with everything in it. Absent if `glob` is present.
+   */
   readonly key?: string;
-  /** Canonical root of the workspace in which it was claimed. */
+  /** Canonical root of the workspace in which the claim was made. */
   readonly root: string;
-  /** Relative to the root; for a glob, the glob. */
+  /** Path relative to the root; for a glob claim, the glob itself. */
   readonly path: string;
   readonly glob?: string;
-  /** `change`: made by changing the file. `hand`: asked for. */
+  /** `change`: made by changing the file. `hand`: the session claimed it explicitly. */
   readonly by: 'change' | 'hand';
   readonly reason?: string;
   /** When the session first changed the file in this turn, or made the claim. */
   readonly sinceMs: number;
-  /** When the file was last changed, or the claim made. */
+  /** When the file was last changed, or when an explicit claim was made. */
   readonly atMs: number;
-  /** When it ends if nothing ends it before. */
+  /** Expiry time, unless the claim is ended earlier. */
   readonly untilMs: number;
-  /** The file before the first and after the last change behind the claim, where it was a file. */
+  /** Fingerprints before the first and after the last change behind the claim; absent where there was no file. */
   readonly before?: Fingerprint;
   readonly after?: Fingerprint;
-  /** Names a claim by hand. */
+  /** Id of an explicit claim. */
   readonly id?: string;
 }
 
-/** A claim as another session is told of it. */
+/** A claim as it is reported to another session. */
 export interface ToldClaim {
   readonly session: string;
   readonly client?: string;
   readonly turn?: string;
   readonly atMs: number;
-  /** How long ago that was when it was told. */
+  /** Time between `atMs` and the report. */
   readonly agoMs: number;
-  /** Relative to its root; for a claim by hand, what was claimed. */
+  /** Path relative to its root; for an explicit claim, the claimed path or glob. */
   readonly path: string;
   readonly by: Claim['by'];
   readonly reason?: string;
-  /** The lines that the change left, in the file as it is now; absent if they cannot be told. */
+  /** The lines that the change wrote, numbered as in the current file; absent if they cannot be determined. */
   readonly lines?: readonly LineRange[];
-  /** The worktree in which the file was changed, if it is another one of the same repository. */
+  /** The worktree in which the file was changed, if it is a different worktree of the same repository. */
   readonly worktree?: string;
 }
 
 export interface ClaimOptions {
-  /** Shown to others, bounded. */
+  /** Shown to other sessions; cut if it is long. */
   readonly reason?: string | undefined;
-  /** How long it lasts unless it is released; default one hour, at most a day. */
+  /** Duration of the claim unless it is released earlier: default one hour, at most one day. */
   readonly forMs?: number | undefined;
 }

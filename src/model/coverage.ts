@@ -13,7 +13,10 @@ export type Coverage =
 export const WHOLE: Coverage = { kind: 'whole' };
 export const NOTHING: Coverage = { kind: 'none' };
 
-/** Coverage of some ranges, in any order; whole if they reach from line 1 to `totalLines`. */
+/**
+ * Builds the coverage of some ranges, given in any order. The result is `whole` if they reach from
+ * line 1 to `totalLines`.
+ */
 export function linesCoverage(ranges: readonly LineRange[], totalLines: number): Coverage {
   const merged = mergeRanges(ranges);
   const only = merged[0];
@@ -23,7 +26,7 @@ export function linesCoverage(ranges: readonly LineRange[], totalLines: number):
     : { kind: 'lines', ranges: merged };
 }
 
-/** What is covered by either of two views of the same bytes. */
+/** The coverage of two views of the same bytes together. */
 export function unionCoverage(a: Coverage, b: Coverage, totalLines: number): Coverage {
   if (a.kind === 'whole' || b.kind === 'whole') return WHOLE;
   return linesCoverage([...rangesOf(a, totalLines), ...rangesOf(b, totalLines)], totalLines);
@@ -48,7 +51,7 @@ export function covers(coverage: Coverage, range: LineRange): boolean {
   return coverage.ranges.some((seen) => seen.from <= range.from && range.to <= seen.to);
 }
 
-/** The lines of 1…totalLines that were not shown. */
+/** The lines of 1…totalLines that the coverage does not include. */
 export function missingLines(coverage: Coverage, totalLines: number): LineRange[] {
   const missing: LineRange[] = [];
   let next = 1;
@@ -60,7 +63,7 @@ export function missingLines(coverage: Coverage, totalLines: number): LineRange[
   return missing;
 }
 
-/** Sorted, without overlaps; touching ranges become one. */
+/** Sorts the ranges and merges those that overlap or touch. */
 export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
   const sorted = ranges.filter((range) => range.from <= range.to).sort((a, b) => a.from - b.from);
   const merged: LineRange[] = [];

@@ -15,11 +15,11 @@ export type EntryKind =
   | 'bypass'
   | 'turn'
   | 'grant'
-  /** A call of a host that passed without being judged: its hooks were off, not trusted, or failed open. */
+  /** A host's tool call that passed without a check, because the hooks were off, not trusted, or failed open. */
   | 'unjudged'
   | 'claim';
 
-/** One file's state on one side of a change, enough to bring it back. */
+/** A path's state before or after a change, with enough data to restore it. */
 export type Side =
   | { readonly kind: 'absent' }
   | {
@@ -27,13 +27,13 @@ export type Side =
       readonly fingerprint: Fingerprint;
       /** Permission bits (without file type). */
       readonly mode: number;
-      /** True when the bytes are among the images; a `before` without them cannot be undone and says so. */
+      /** True if the store holds the bytes. Without them, an undo of a `before` is refused with that reason. */
       readonly kept: boolean;
     }
   | { readonly kind: 'link'; readonly target: string }
   | { readonly kind: 'directory'; readonly mode: number };
 
-/** What one change did to one path. A move is two effects; a batch or a recursive delete is many. */
+/** The effect of one change on one path. A move has two effects; a batch or a recursive delete has many. */
 export interface Effect {
   /** Canonical absolute path. */
   readonly key: string;
@@ -41,136 +41,148 @@ export interface Effect {
   readonly relative: string;
   readonly before: Side;
   readonly after: Side;
-  /** Where the thing went (a key), on the source of a move. A moved folder's content is not listed and goes with it. */
+  /** On the source of a move: the destination's key. The content of a moved folder moves along and is not listed. */
   readonly movedTo?: string;
 }
 
-/** One line of the journal, before the store numbers and chains it. No file contents, ever. */
+/** One line of the journal, before the store numbers and chains it. It never holds file contents. */
 export interface NewEntry extends Partial<TurnMark> {
   readonly kind: EntryKind;
   readonly atMs: number;
   readonly session: string;
-  /** The turn in which it happened. On an entry of kind `turn`: the turn that begins here, with label and prompt. */
+  /** The turn of this entry. On an entry of kind `turn`: the turn that begins here, with label and prompt. */
   readonly turn?: string;
   /** Canonical root of the workspace. */
   readonly root: string;
   readonly action?: Action;
   /** Relative to the root. */
   readonly path?: string;
-  /** Key of `path`, where it is not simply root and path joined (file systems that ignore case). */
+  /** Key of `path`, if it differs from root and path joined (on file systems that ignore case). */
   readonly key?: string;
   /** Id of the change, for `change` entries; a batch is one entry with many effects. */
   readonly change?: string;
   readonly effects?: readonly Effect[];
   readonly code?: RefusalCode;
-  /** A sentence for people: a notice, a session event, a bypass's reason; on an entry of kind `look`, how much was shown. */
+  /**
+   * A sentence for users: a notice, a session event, or the reason of a bypass. On an entry of kind `look`: how much
+   * was shown.
+   */
   readonly text?: string;
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
-  /** Number of lines of the file that was read, if it was counted. */
+  /** Number of lines of the file that was read, if they were counted. */
   readonly totalLines?: number;
-  /** Hash of the bytes of a read. On a refusal: of the bytes that were there. */
+  /** On a read: hash of the bytes read. On a refusal: hash of the bytes on disk. */
   readonly sha256?: string;
-  /** On a refusal: the size of the bytes that were there. */
+  /** On a refusal: size of the file on disk. */
   readonly sizeBytes?: number;
-  /** On a refusal: what the session had seen of the file; absent: nothing. */
+  /** On a refusal: how much of the file the session had seen; absent if nothing. */
   readonly seen?: SeenFile;
   /** On a refusal: hash of the refused content (a write), or of the refused edits as JSON. */
   readonly content?: string;
-  /** On a refusal: the call passed all the same, because the policy only observes. */
+  /** On a refusal: the call was allowed anyway, because the policy only observes. */
   readonly observed?: true;
-  /** On a refusal: the next step that it named. */
+  /** On a refusal: the next step that it recommended. */
   readonly next?: NextStep;
-  /** On a refusal or a change: size of the diff that showed the session what had changed since it saw the file. */
+  /** On a refusal or a change: size of the diff that showed the session the changes since it saw the file. */
   readonly diffBytes?: number;
   /** On a change: kinds of the notices that its caller got. */
   readonly notices?: readonly Notice['kind'][];
-  /** The change this one took back; the newest when there are several. */
+  /** Id of the change that this one undoes; the newest if it undoes several. */
   readonly undoes?: string;
-  /** Everything an undo took back, where `undoes` alone does not say it. */
+  /** Everything that this undo reverted, if `undoes` alone does not describe it. */
   readonly undone?: Undone;
-  /** The part of a change that this one took back. The rest of that change stands. */
+  /** The part of a change that this one undoes. The rest of that change remains in place. */
   readonly undoesPart?: UndonePart;
-  /** The turn to which a rewind returned, on the change that it made. */
+  /** On a change made by a rewind: the turn to which it returned. */
   readonly rewindTo?: string;
-  /** On an entry of kind `grant`: the leave that the operator gave or revoked. On one of kind `bypass`: the leave that was used. */
+  /**
+   * On an entry of kind `grant`: the permission that the operator gave or revoked. On one of kind `bypass`: the
+   * permission used.
+   */
   readonly grant?: Grant;
-  /** On an entry of kind `turn`: where git was. */
+  /** On an entry of kind `turn`: the position of git. */
   readonly git?: GitPosition;
   /** The host's own id of the call that made the change. */
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
-  /** The machine on which it happened; absent: this one. Only entries of a fleet store have it. */
+  /** The machine that wrote this entry; absent for this machine. Only entries of a fleet store have it. */
   readonly machine?: string;
-  /** On an entry of kind `claim`: what was claimed or released. On one of kind `notice`: the claim that the session was told of. */
+  /**
+   * On an entry of kind `claim`: the claim made or released. On one of kind `notice`: the claim reported to the
+   * session.
+   */
   readonly claim?: ClaimMark;
-  /** On the entry that opens a session: the program that it belongs to. */
+  /** On the entry that opens a session: the program that the session belongs to. */
   readonly client?: string;
-  /** True when a later start found the change done and its process dead. */
+  /** True if the changing process died after its change, and a later start recorded it. */
   readonly recovered?: boolean;
 }
 
-/** The operator's leave to change a path without having read it. */
+/** The operator's permission to change a path that the session has not read. */
 export interface Grant {
   readonly id: string;
-  /** Only for this session. */
+  /** Limits the permission to this session. */
   readonly session?: string;
   readonly once?: true;
   readonly revoked?: true;
 }
 
-/** What one undo took back. */
+/** The changes that one undo reverted. */
 export interface Undone {
   /** Ids of changes, newest first. */
   readonly changes: readonly string[];
-  /** Only these keys of them; absent: all they did. */
+  /** Only these keys were reverted; absent if the undo reverted everything. */
   readonly keys?: readonly string[];
 }
 
-/** Lines of one file that a partial undo took back. */
+/** Lines of one file that a partial undo reverted. */
 export interface UndonePart {
   readonly change: string;
-  /** The lines as they were numbered after that change; `to` before `from`: the change had only removed lines there. */
+  /** Line numbers as they were after that change. `to` < `from` means that the change only removed lines there. */
   readonly lines: LineRange;
 }
 
-/** What a session had seen of a file when it was refused. */
+/** How much of a file a session had seen at the time of a refusal. */
 export interface SeenFile {
   /** Absent for pages of a huge file. */
   readonly fingerprint?: Fingerprint;
-  /** As in `lines`; `none`: its context was summarised since. */
+  /** In the format of `NewEntry.lines`; `none` if the session's context was summarised since. */
   readonly lines: string;
   readonly atMs: number;
 }
 
-/** A chained line: `hash` covers the entry and the hash before it. */
+/** A numbered and chained line of the journal: `hash` covers the entry and the previous hash. */
 export interface Entry extends NewEntry {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** A change that was announced and not yet settled: what a later start must look at if its process died. */
+/** A change that was announced and is not settled. If its process died, a later start must settle it. */
 export interface PendingChange {
   readonly change: string;
   readonly entry: NewEntry;
-  /** Who announced it: pid and start time of the process. */
+  /** The announcing process, identified by pid and start time. */
   readonly owner: string;
-  /** The keys its process has locked: whoever has one of them now knows that its process is gone. Absent: none. */
+  /**
+   * Keys that the process has locked. A process that gets one of these locks knows that the owner is dead. Absent if
+   * none.
+   */
   readonly locked?: readonly string[];
-  /** Present: another program makes the change. Whoever settles it finds here what the effects do not say. */
+  /** Present if another program makes the change: what settling needs to know beyond the effects. */
   readonly foreign?: ForeignAnnouncement;
 }
 
-/** A change that another program makes. The entry's effects say what was there, and which bytes are expected. */
+/** A change that another program makes. The entry's effects hold the previous state and the expected bytes. */
 interface ForeignAnnouncement {
-  /** `lock`: the announcing process holds the locks of the files until it settles. `none`: nobody waits for it. */
+  /** `lock`: the announcing process holds the file locks until it settles. `none`: other writers do not wait. */
   readonly hold: 'lock' | 'none';
-  /** The caller's own id of the call, unique within its session. */
+  /** The caller's id of the call, unique within its session. */
   readonly call?: string;
   /** The files whose text changes. */
   readonly writes: readonly ForeignWrite[];
-  /** Present: a shell command makes the change, and may change other files than the effects name. */
+  /** Present if a shell command makes the change. It may change files that the effects do not name. */
   readonly command?: AnnouncedCommand;
   /** Notices that the caller shows once the change is settled. */
   readonly untold?: readonly Notice[];
@@ -178,20 +190,20 @@ interface ForeignAnnouncement {
   readonly bypasses: readonly NewEntry[];
 }
 
-/** What was kept of the files before a shell command of a host. */
+/** State saved before a host runs a shell command. */
 export interface AnnouncedCommand {
-  /** The state of git work trees, by root. */
+  /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
-  /** Why files that the session has not seen are not covered, if they are not. */
+  /** The reason why files that the session has not seen are not covered; absent if they are. */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;
-  /** The command runs on a layer, and the commit of that layer records what it changes. */
+  /** The command runs on a layer; committing that layer records its changes. */
   readonly onLayer?: true;
 }
 
 /**
- * Whether the client's shell prefix is expected to run a command on a layer. `expected`: only seen files were kept before it.
- * `never`: it runs in the background, where a layer would hide its writes. `possible`: nothing is known.
+ * Whether the client's shell prefix is expected to run the command on a layer. `expected`: only seen files were saved
+ * before it. `never`: the command runs in the background, where a layer would hide its writes. `possible`: not known.
  */
 export type LayerExpectation = 'expected' | 'possible' | 'never';
 
@@ -200,17 +212,17 @@ export interface TreeSnapshot {
   readonly root: string;
   /** A private copy of the index, which names the blob of every tracked file. */
   readonly index: string;
-  /** Tracked files that differed from their blob, and untracked files: the effects have their bytes. */
+  /** Untracked files, and tracked files that differ from their blob. The effects hold their bytes. */
   readonly loose: readonly string[];
-  /** Nested repositories and submodules. */
+  /** Nested repositories and submodules, which the snapshot does not cover. */
   readonly uncovered: readonly string[];
-  /** When it was taken. */
+  /** When the snapshot was taken. */
   readonly atMs: number;
 }
 
 /**
- * How much of the new text the caller gave: all of it, that of some lines, or none. `command`: a shell command may write the
- * file, and its caller has seen nothing of what it writes.
+ * How much of the new text the caller supplied: all, some lines, or none. `command`: a shell command may write the
+ * file, and the session has not seen the text that it writes.
  */
 export interface ForeignWrite {
   readonly key: string;

@@ -1,4 +1,4 @@
-/** The one place that knows errno names. */
+/** All comparisons with errno names are in this file. */
 
 /** The errno name of a system error (`ENOENT`, `EACCES`, …), or undefined for anything else. */
 export function errnoOf(error: unknown): string | undefined {
@@ -6,12 +6,12 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined;
 }
 
-/** True only for "no such file or directory": no other errno ever means that a name is free. */
+/** True only for "no such file or directory". No other errno proves that a name is free. */
 export function isMissing(error: unknown): boolean {
   return errnoOf(error) === 'ENOENT';
 }
 
-/** True for "something has this name already". */
+/** True for "a file or directory with this name already exists". */
 export function isTaken(error: unknown): boolean {
   return errnoOf(error) === 'EEXIST';
 }

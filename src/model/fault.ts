@@ -1,4 +1,4 @@
-/** Our own failures. Append-only; pinned by a test. */
+/** Codes of Lookfirst's own failures. Append-only; pinned by a test. */
 export const FAULT_CODES = ['IO_FAILED', 'STORE_FAILED', 'CONFIG_INVALID', 'MISUSE'] as const;
 export type FaultCode = (typeof FAULT_CODES)[number];
 
@@ -9,7 +9,7 @@ interface FaultOptions {
   readonly unchanged?: boolean;
 }
 
-/** The same error, with the knowledge that nothing was changed. Errors that are no Faults stay as they are. */
+/** Returns the Fault marked as "no file was changed". Other errors are returned as they are. */
 export function nothingChanged(error: unknown): unknown {
   if (!(error instanceof Fault) || error.unchanged) return error;
   const { code, message, path, reason } = error;
@@ -22,15 +22,15 @@ export function nothingChanged(error: unknown): unknown {
 }
 
 /**
- * We could not do our job. Thrown, never returned; every caller treats it as a refusal.
- * The message names what was tried; `path` is the path as the caller wrote it, never a handle path.
+ * Lookfirst itself failed. Thrown, never returned; every caller treats it as a refusal. The message names the
+ * attempted operation. `path` is the path as the caller wrote it, never a handle path.
  */
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly path: string | undefined;
-  /** Which of several causes of one code, for programs: `missing`, `relative`, … */
+  /** Distinguishes several causes of one code, for programs: `missing`, `relative`, … */
   readonly reason: string | undefined;
-  /** True if it is known that no file was changed, or that everything was taken back. */
+  /** True if no file was changed, or if every change was reverted. */
   readonly unchanged: boolean;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {

@@ -1,11 +1,11 @@
-/** Which bytes: the only thing that decides whether two files are the same. */
+/** Identifies bytes. Two files are the same only if their fingerprints are equal. */
 export interface Fingerprint {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly size: number;
 }
 
-/** Stat fields that may spare us hashing. They hint; they never decide alone. */
+/** Stat fields that can save a hash computation. A stamp is a hint and never decides alone. */
 export interface Stamp {
   readonly dev: bigint;
   readonly ino: bigint;

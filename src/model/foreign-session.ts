@@ -4,48 +4,54 @@ import type { ChangeEnding } from './session.ts';
 import type { TurnMark } from './turn.ts';
 import type { Action, Outcome } from './verdict.ts';
 
-/** What the proxy needs of a session. It never changes files itself: another server does, between `announce` and `settle`. */
+/**
+ * The part of a session that the proxy uses. The session changes no files: another server does, between `announce` and
+ * `settle`.
+ */
 export interface ForeignSession {
   readonly id: string;
-  /** It may change nothing at all. */
+  /** True if the session may not change anything. */
   readonly readOnly: boolean;
-  /** Where a path leads, if the session may look there to do this; at once if it can be told at once. Reads nothing. */
+  /** Resolves a path if the session may access it for this action. Synchronous where possible. Reads no content. */
   locate(path: string, action: Action): Located | Promise<Located>;
-  /** The path as its names are spelt on disk, where one is the same but for its Unicode form. */
+  /** The path spelt as on disk, where a name differs only in its Unicode form. */
   spelt(path: string): string;
-  /** A command that names this file has printed `output`: lines in it that equal lines of the file count as seen. */
+  /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
   witnessOutput(path: string, output: string): Promise<void>;
-  /** May all of these changes be made? See `Session.announce`. Every announced change is settled exactly once. */
+  /**
+   * Checks whether all of these changes may be made; see `Session.announce`. Settle every announced change exactly
+   * once.
+   */
   announce(
     intents: readonly ForeignIntent[],
     times?: CallTimes,
-    /** The tool that was called, for a bypass that names tools. */
+    /** Name of the called tool, for bypass rules that name tools. */
     tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
-  /** The other server has answered, or never will. */
+  /** Ends an announced change: the other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
-   * Notes what the other server showed or ran. With `content`, a read is noted by what was shown, not by what is there
-   * now: content that is not (any more) on disk is recorded as a sighting of older bytes and refused as STALE. Content
-   * that is only guessed to be the file's is then none of it: the file was shown, but nobody can say what of it.
+   * Records what the other server showed or ran. With `content`, a read records the shown text, not the current file.
+   * Content that differs from the disk is recorded as a sighting of older bytes and later refused as STALE. If content
+   * was only guessed to be the file's, a difference means that the shown part of the file is unknown.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,
     times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
-   * Notes that a whole file was shown, if what was shown is exactly what is there. False: nothing was noted, and
-   * `witness` must be told what was shown. The quick way for the most common of all calls; `key` is from `locate`.
+   * Records that a whole file was shown, if the shown text equals the file on disk. Returns false if it recorded
+   * nothing; the caller must then call `witness`. A fast path for the most common call. `key` is from `locate`.
    */
   sawWhole(
     file: { readonly path: string; readonly key: string },
     shown: ShownBytes,
     times?: CallTimes,
   ): Promise<boolean>;
-  /** The model's context was summarised. */
+  /** Call this after the model's context was summarised. */
   compacted(): Promise<void>;
   beginTurn(mark: TurnMark): Promise<void>;
-  /** Present: the session lasts for one call, and this is called when the call is over. */
+  /** Present if the session lasts for one call only; called when that call is over. */
   readonly ended?: (() => void) | undefined;
   /** Writes one sentence into the journal. */
   note(text: string, path?: string): Promise<void>;
@@ -53,33 +59,33 @@ export interface ForeignSession {
 }
 
 /**
- * When a call arrived and when its answer was handed to the transport, on the clock of `performance.now()`. What an answer
- * shows licenses only calls that arrived later.
+ * When a call arrived and when its answer was passed to the transport, in `performance.now()` time. An answer licenses
+ * only calls that arrived after it.
  */
 export interface CallTimes {
   readonly arrivedAt: number;
-  /** Infinity as long as it is not answered. */
+  /** Infinity until the call is answered. */
   answeredAt: number;
 }
 
 export type Located = Outcome<{ readonly key: string }>;
 
-/** Something that was shown and can be compared with bytes. */
+/** Shown content that can be compared with a file's bytes. */
 export interface ShownBytes {
   equals(bytes: Uint8Array): boolean;
 }
 
-/** A tool that nobody has described was called with the path of a file, and showed this. */
+/** The result of a tool without a description that was called with the path of a file. */
 export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
 
-/** A tool that only looks (a search, a file's size) has shown this; it licenses nothing. */
+/** The result of a tool that shows only metadata or matches (a search, a file size). It licenses nothing. */
 export interface LookEvent {
   readonly kind: 'look';
   readonly path: string;
   readonly shown: string;
 }
 
-/** A folder was listed in full. */
+/** A complete listing of a folder. */
 export interface ListingEvent {
   readonly kind: 'list';
   readonly path: string;

@@ -5,26 +5,29 @@ export interface Edit {
   readonly oldString: string;
   readonly newString: string;
   readonly replaceAll?: boolean | undefined;
-  /** The new text may be the old one: such an edit is looked for and changes nothing. Default false: it is refused. */
+  /**
+   * Allows a new text equal to the old one: the edit must match and changes nothing. Default false: such an edit is
+   * refused.
+   */
   readonly mayBeSame?: boolean | undefined;
-  /** With `replaceAll`: how often the text must be there; any other number is AMBIGUOUS_MATCH. */
+  /** With `replaceAll`: the required number of matches; any other number is AMBIGUOUS_MATCH. */
   readonly occurrences?: number | undefined;
-  /** A hunk of a patch: the text is whole lines, and of several equal places this may choose one. */
+  /** Set for a hunk of a patch: the text is whole lines, and these fields choose between several equal matches. */
   readonly lines?:
     | {
-        /** It is at the end of the file. */
+        /** The match is at the end of the file. */
         readonly atEnd?: boolean | undefined;
-        /** It is at the end of the file, and its last new line gets no ending. */
+        /** The match is at the end of the file, and its last new line gets no line ending. */
         readonly unended?: boolean | undefined;
-        /** It begins at this line, counted from 1. */
+        /** The match begins at this line, counted from 1. */
         readonly near?: number | undefined;
-        /** It comes after the first line that holds this text. */
+        /** The match comes after the first line that contains this text. */
         readonly after?: string | undefined;
       }
     | undefined;
 }
 
-/** The change someone wants, before it is allowed. Paths are as the caller wrote them. */
+/** A requested change that is not yet allowed. Paths are as the caller wrote them. */
 export type Intent = FileIntent | ApplyIntent;
 
 export type FileIntent =
@@ -35,11 +38,14 @@ export type FileIntent =
       readonly expectedRevision?: string | undefined;
       /** Default true; false refuses when the parent folder is missing. */
       readonly makeParents?: boolean | undefined;
-      /** Default true; false refuses whatever is there. */
+      /** Default true; false refuses if anything exists at the path. */
       readonly overwrite?: boolean | undefined;
-      /** Permission bits of a file that is created; default: by the umask. */
+      /** Permission bits of a created file; default: derived from the umask. */
       readonly mode?: number | undefined;
-      /** How much of the content this session has seen. Default: all of it, because it wrote it; a copy may hold more. */
+      /**
+       * How much of the content the session has seen. Default: all of it, because the session wrote it. A copy may
+       * contain unseen lines.
+       */
       readonly seen?: Coverage | undefined;
     }
   | {
@@ -48,9 +54,9 @@ export type FileIntent =
       readonly edits: readonly Edit[];
       readonly expectedRevision?: string | undefined;
       readonly withDiff?: boolean | undefined;
-      /** Where the file goes, in the same step. A file that is there is overwritten as by a move. */
+      /** Destination of the file, moved in the same step. An existing file there is overwritten as by a move. */
       readonly moveTo?: string | undefined;
-      /** Whether the file can be run afterwards; default: as before. */
+      /** Whether the file is executable afterwards; default: unchanged. */
       readonly executable?: boolean | undefined;
     }
   | {
@@ -65,7 +71,7 @@ export type FileIntent =
       readonly kind: 'delete';
       readonly path: string;
       readonly recursive?: boolean | undefined;
-      /** A folder is refused, also an empty one. */
+      /** `file` refuses a folder, even an empty one. */
       readonly only?: 'file' | undefined;
     }
   | {
@@ -73,24 +79,24 @@ export type FileIntent =
       readonly source: string;
       readonly destination: string;
       readonly makeParents?: boolean | undefined;
-      /** Default true; false refuses whatever is at the destination. */
+      /** Default true; false refuses if anything exists at the destination. */
       readonly overwrite?: boolean | undefined;
     }
   | { readonly kind: 'mkdir'; readonly path: string };
 
-/** Many files, all or none. */
+/** Changes to many files, all or none. */
 export interface ApplyIntent {
   readonly kind: 'apply';
   readonly changes: readonly FileIntent[];
   readonly dryRun?: boolean | undefined;
 }
 
-/** A change that another program wants to make, as far as its call tells. */
+/** A change that another program wants to make, as far as its call describes it. */
 export type ForeignIntent = FileIntent | TouchIntent;
 
 /**
- * A change inside a file whose text only the other program knows: by symbol, pattern or line number. Creating the file
- * needs nothing. An existing file must have been seen in those lines (all of it, without `lines`) and be unchanged since.
+ * A change whose text only the other program knows: by symbol, pattern or line number. Creating the file needs no read.
+ * In an existing file, the session must have seen these lines (without `lines`: all of it), unchanged since.
  */
 export interface TouchIntent {
   readonly kind: 'touch';

@@ -6,7 +6,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a field. Dots lead into nested objects: `params.arguments`. */
+/** The value of a field. Dots select fields of nested objects: `params.arguments`. */
 export function fieldOf(value: unknown, dotted: string): unknown {
   let current = value;
   for (const name of dotted.split('.')) {
@@ -28,20 +28,23 @@ export function stringIn(value: JsonRecord, key: string): string | undefined {
   return typeof field === 'string' ? field : undefined;
 }
 
-/** The objects of a field that is an array; other members are left out. */
+/** The objects in a field that is an array; other elements are dropped. */
 export function objectsIn(value: JsonRecord, key: string): readonly JsonRecord[] {
   const field = value[key];
   return Array.isArray(field) ? field.filter(isRecord) : [];
 }
 
-/** A whole number, also when it is written as a string of digits. */
+/** An integer field, either a number or a string of digits. */
 export function integerIn(value: JsonRecord, key: string): number | undefined {
   const field = value[key];
   const number = typeof field === 'string' && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }
 
-/** The value of JSON text, with or without a byte order mark; undefined for text that is not JSON, or too deep or long. */
+/**
+ * Parses JSON text, with or without a byte order mark. Returns undefined if it is not JSON, or is nested too deeply or
+ * too long.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);

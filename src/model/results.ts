@@ -3,7 +3,7 @@ import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
 import type { FileState, MatchPlace } from './verdict.ts';
 
-/** Something the caller should know although the operation went through. Sentences come from `report/`. */
+/** Information for the caller about an operation that succeeded. `report/` words the sentences. */
 export type Notice =
   | {
       readonly kind: 'changed-elsewhere';
@@ -12,7 +12,7 @@ export type Notice =
       readonly writer?: string;
     }
   | { readonly kind: 'unseen-lines'; readonly ranges: readonly LineRange[] }
-  /** Appended to a file that this session has not seen as it is. */
+  /** The session appended to a file whose current content it has not seen. */
   | { readonly kind: 'unseen-append' }
   | { readonly kind: 'match-tier'; readonly tier: MatchTier }
   | { readonly kind: 'quotes-straightened'; readonly count: number }
@@ -24,28 +24,33 @@ export type Notice =
   /** Another program has written the file with other line endings, or without its byte order mark. */
   | { readonly kind: 'form-changed'; readonly path: string; readonly what: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
-  /** Another program saved in the moment of writing; `kept`: copies of what it wrote, whether or not it is in place now. */
+  /**
+   * Another program saved the file during the write. `kept`: copies of its bytes, whether or not they are in place now.
+   */
   | { readonly kind: 'met-save'; readonly path: string; readonly kept: readonly string[] }
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
   | { readonly kind: 'bypassed'; readonly glob: string; readonly grant?: string }
   | { readonly kind: 'not-recorded' }
-  /** The store failed, so what was shown does not count as seen. */
+  /** The store failed, so the shown lines do not count as seen. */
   | { readonly kind: 'not-noted' }
-  /** Another session changed the file between the announcement of a change and its end. */
+  /** Another session changed the file after the change was announced and before it was settled. */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
-  /** Something brought earlier bytes of the file back, which this session had seen. */
+  /** The file has earlier bytes again, which this session had seen. */
   | { readonly kind: 'came-back' }
-  /** A command dropped another writer's change to a file that the session knew without it. `change` takes it back. */
+  /** A command dropped another writer's change that the session had not seen. Undoing `change` restores it. */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
-  /** Other sessions work on the file: one notice for a file and turn. */
+  /** Other sessions are changing the file. Sent once per file and turn. */
   | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
-  /** Other sessions work in this workspace, told at the beginning of a turn. `cut`: claims that are not named. */
+  /**
+   * Other sessions are working in this workspace; reported at the beginning of a turn. `cut`: number of claims not
+   * named.
+   */
   | { readonly kind: 'others-at-work'; readonly claims: readonly ToldClaim[]; readonly cut: number }
-  /** A file was written in another worktree than the one the agent works in. `meant`: the same file in its own. */
+  /** The agent wrote a file in a worktree other than its own. `meant`: the same file in its own worktree. */
   | { readonly kind: 'other-worktree'; readonly path: string; readonly own: string; readonly meant: string }
   | { readonly kind: 'recreated' };
 
-/** How an anchor was found, strictest first. */
+/** How the text of an edit was matched, strictest first. */
 export const MATCH_TIERS = [
   'exact',
   'line-endings',
@@ -60,13 +65,16 @@ export const MATCH_TIERS = [
 export type MatchTier = (typeof MATCH_TIERS)[number];
 
 export interface ReadResult {
-  /** As the caller wrote it. */
+  /** The path as the caller wrote it. */
   readonly path: string;
-  /** The lines shown, decoded, with `\n` between them and no line numbers; long lines clamped. */
+  /**
+   * The shown lines, decoded and joined with `
+   * `, without line numbers; long lines are clamped.
+   */
   readonly text: string;
   /**
-   * The lines shown as they stand in the file, with their endings, if they are UTF-8 and none is clamped. Not to be changed:
-   * later diffs begin with these very bytes.
+   * The shown lines exactly as in the file, with line endings, if they are UTF-8 and none is clamped. Do not modify:
+   * later diffs use this buffer.
    */
   readonly bytes?: Uint8Array;
   /** First and last line shown, 1-based; 0 and 0 for an empty file. */
@@ -75,32 +83,32 @@ export interface ReadResult {
   /** Undefined only for pages of a huge file whose end was not reached. */
   readonly totalLines: number | undefined;
   readonly sizeBytes: number;
-  /** The session has now seen the whole file, as it is on disk. */
+  /** True if the session has now seen the whole file as it is on disk. */
   readonly complete: boolean;
-  /** Only when complete. */
+  /** Present only if `complete`. */
   readonly revision?: string;
   readonly encoding: string;
-  /** Lines of which only the beginning is shown. */
+  /** Numbers of the lines that are shown only in part. */
   readonly clamped: readonly number[];
-  /** Not text: what it is, and its bytes when they can be shown as media. */
+  /** Present if the file is not text: its type, and its bytes if they can be shown as media. */
   readonly media?: { readonly mimeType: string; readonly base64?: string };
   readonly notices?: readonly Notice[];
 }
 
 export interface ChangeResult {
   readonly path: string;
-  /** Journal id. Undefined when nothing changed. */
+  /** Journal id; undefined if nothing changed. */
   readonly change?: string;
   readonly changed: boolean;
   readonly created: boolean;
   readonly sizeBytes: number;
-  /** Only when the session has seen the whole file as it is now. */
+  /** Present only if the session has seen the whole file as it is now. */
   readonly revision?: string;
-  /** Occurrences replaced, for edits. */
+  /** Number of replaced matches, for edits. */
   readonly replaced?: number;
-  /** How the text of an edit was found, if not exactly. */
+  /** How the text of an edit was matched, if not exactly. */
   readonly tier?: MatchTier;
-  /** Lines inserted, for inserts. */
+  /** The inserted lines, for inserts. */
   readonly inserted?: LineRange;
   /** Bounded unified diff of this change, for edits and dry runs. */
   readonly diff?: string;
@@ -114,12 +122,12 @@ export interface ApplyResult {
 }
 
 export interface ListedEntry {
-  /** Relative to the listed folder. */
+  /** Path relative to the listed folder. */
   readonly path: string;
   readonly kind: FileKind;
   readonly sizeBytes?: number;
   readonly mtimeMs?: number;
-  /** Where a link points, as written. */
+  /** Target of a link, as written in the link. */
   readonly target?: string;
 }
 
@@ -128,18 +136,18 @@ export interface ListResult {
   /** Canonical path of the folder. */
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
-  /** Entries that exist and are not shown, those before `after` not counted; undefined when they were not counted. */
+  /** Number of existing entries not shown, without those before `after`; undefined if they were not counted. */
   readonly cut: number | undefined;
-  /** Everything was shown, by this page and earlier ones. */
+  /** True if this page and earlier ones showed every entry. */
   readonly complete: boolean;
-  /** Another page follows. */
+  /** True if another page follows. */
   readonly more: boolean;
 }
 
-/** What the file system says about a path, links followed. */
+/** Stat data of a path, with links followed. */
 export interface InfoResult {
   readonly path: string;
-  /** Canonical. */
+  /** Canonical path. */
   readonly absolute: string;
   readonly kind: FileKind;
   readonly sizeBytes: number;
@@ -171,9 +179,12 @@ export type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | '
 export interface FileStatus {
   readonly path: string;
   readonly freshness: Freshness;
-  /** `whole`: every line as it is. */
+  /** `whole`: the session saw every line as it is now. */
   readonly seen: 'nothing' | 'some' | 'whole';
-  /** Of what was seen, only the beginnings of very long lines; without what was blanked out; described, not shown. */
+  /**
+   * Restricts `seen`. `cut`: only the beginnings of very long lines. `redacted`: secrets were masked. `described`: the
+   * content was described, not shown.
+   */
   readonly but?: 'cut' | 'redacted' | 'described';
   readonly ranges?: readonly LineRange[];
   readonly totalLines?: number;
@@ -187,72 +198,72 @@ export interface StatusResult {
   readonly files: readonly FileStatus[];
 }
 
-/** `kept`: a folder that was to go, and in which someone has put something since. */
+/** `kept`: the undo left a folder in place because another program has put files into it. */
 export interface UndoneFile {
   readonly path: string;
   readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged' | 'kept';
 }
 
 export interface UndoResult {
-  /** The undo's own change; it can be undone too. Undefined for a preview. */
+  /** Id of the undo itself, which can be undone too. Undefined for a preview. */
   readonly change?: string;
   readonly undid: readonly string[];
   readonly files: readonly UndoneFile[];
   readonly diff?: string;
 }
 
-/** What a command did to one path. */
+/** The effect of a command on one path. */
 export interface CommandFile {
   /** Relative to the root. */
   readonly path: string;
   readonly did: 'created' | 'changed' | 'deleted' | 'permissions';
   readonly kind: 'file' | 'directory' | 'link';
-  /** Lines; absent for anything but text. */
+  /** Number of added lines; absent for content that is not text. */
   readonly added?: number;
   readonly removed?: number;
-  /** The whole change; only small ones have it, and what it shows counts as seen. */
+  /** The complete diff, for small changes only; its lines count as seen. */
   readonly diff?: string;
 }
 
-/** What a command printed, bounded. */
+/** The output of a command, bounded. */
 export interface CommandOutput {
-  /** All of it, or its beginning. */
+  /** The whole output, or its beginning. */
   readonly head: string;
-  /** Its end; absent if `head` is all of it. */
+  /** The end of the output; absent if `head` is the whole output. */
   readonly tail?: string;
   readonly bytes: number;
-  /** Bytes between head and tail. */
+  /** Number of bytes omitted between head and tail. */
   readonly cutBytes: number;
-  /** The path under which this session can read all of it; absent if nothing was cut. */
+  /** Path where this session can read the whole output; absent if nothing was cut. */
   readonly path?: string;
 }
 
-/** A command that ran. */
+/** The result of a command that ran. */
 export interface RunResult {
-  /** Absent if the command was ended. */
+  /** Absent if the command was stopped. */
   readonly exitCode?: number;
-  /** Why the command was ended; then it changed nothing. */
+  /** Why the command was stopped. A stopped command changes nothing. */
   readonly ended?: 'timeout' | 'cancelled';
   readonly output: CommandOutput;
-  /** Journal id; absent if nothing changed or nothing was committed. */
+  /** Journal id; absent if nothing was changed or committed. */
   readonly change?: string;
-  /** False: what the command did was thrown away, and `files` says what it would have changed. */
+  /** False if the command's writes were discarded; `files` then lists what it would have changed. */
   readonly committed: boolean;
-  /** The changed paths, bounded. */
+  /** The changed paths, up to a limit. */
   readonly files: readonly CommandFile[];
-  /** Changed paths that are not among `files`. */
+  /** Number of changed paths not listed in `files`. */
   readonly cut: number;
-  /** Folders that the command used directly; what it changed there is neither journalled nor undone. */
+  /** Folders that the command changed directly. These changes are not journalled and cannot be undone. */
   readonly scratch: readonly string[];
-  /** Paths in which another program's change of the same time was merged. */
+  /** Paths where a concurrent change of another program was merged. */
   readonly merged: readonly string[];
-  /** FIFOs and sockets that were not taken over. */
+  /** FIFOs and sockets that were not committed. */
   readonly leftOut: readonly string[];
-  /** Files whose setuid or setgid bit was not taken over. */
+  /** Files committed without their setuid or setgid bit. */
   readonly droppedBits: readonly string[];
 }
 
-/** A file as a session saw it and as it is now. */
+/** A file as the session saw it, and as it is now. */
 export interface StalenessResult {
   readonly stale: boolean;
   readonly reason: string;
@@ -262,14 +273,14 @@ export interface StalenessResult {
   readonly now?: FileState;
 }
 
-/** Where a path leads. */
+/** The target of a path. */
 export interface ResolveResult {
-  /** Canonical: absolute, and without links. */
+  /** Canonical path: absolute and without links. */
   readonly absolute: string;
   readonly exists: boolean;
 }
 
-/** What someone else did, told to the gate. */
+/** Something that another program did and reports to the session. */
 export type WitnessEvent =
   | {
       readonly kind: 'read';

@@ -1,6 +1,6 @@
 export const MAX_SESSION_ID_CHARS = 200;
 
-/** Whether a value can name a session: some printable characters on one line. */
+/** Whether a value can be a session id: printable characters on one line. */
 export function isSessionId(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -1,17 +1,20 @@
-/** What a store remembers of a session besides its sightings. */
+/** What a store keeps about a session, in addition to its sightings. */
 export interface SessionRecord {
   readonly id: string;
   readonly root: string;
-  /** Named by host or user: kept when closed, so that it can be resumed. */
+  /**
+   * True if the host or user named the session. A named session is kept when it is closed, so that
+   * it can be resumed.
+   */
   readonly named: boolean;
-  /** The program that works in it, such as `claude-code`, if it introduced itself. */
+  /** The program that uses the session, such as `claude-code`, if it identified itself. */
   readonly client?: string;
   readonly parent?: string;
-  /** A copy of its parent, not a sub-agent of it. */
+  /** The session is a copy of its parent, not a sub-agent. */
   readonly forked?: true;
   readonly openedMs: number;
   readonly lastMs: number;
   readonly closedMs?: number;
-  /** The processes that have it open, or had it open when they died. */
+  /** The processes that have the session open, or had it open when they died. */
   readonly openIn?: readonly string[];
 }

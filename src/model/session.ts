@@ -22,86 +22,90 @@ import type { Resumed, ResumeOptions, Transcript } from './transcript.ts';
 import type { TurnMark } from './turn.ts';
 import type { Outcome } from './verdict.ts';
 
-/** Options that every method takes, in its last argument. */
+/** Options that every method accepts as its last argument. */
 export interface CallOptions {
-  /** If it fires before anything is committed, nothing is changed and the call rejects with its reason. */
+  /** If it fires before the commit, nothing is changed and the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Where relative paths start: a folder inside a root. Default: that of the session. */
+  /** Base of relative paths: a folder inside a root. Default: the session's own. */
   readonly cwd?: string | undefined;
 }
 
-/** One agent's view of a workspace: what every door (library, MCP, proxy, hooks, command line) calls. */
+/** One agent's view of a workspace. Library, MCP server, proxy, hooks and command line all use this interface. */
 export interface Session {
   readonly id: string;
-  /** The workspace's roots, canonical; relative paths start at the first. */
+  /** Canonical roots of the workspace; relative paths start at the first. */
   readonly roots: readonly string[];
   read(path: string, options?: ReadOptions): Promise<Outcome<ReadResult>>;
-  /** Reads several files, one after the other; the outcomes are in the order of the paths. */
+  /** Reads several files in sequence; the outcomes have the order of the paths. */
   readMany(paths: readonly string[], options?: ReadOptions): Promise<readonly Outcome<ReadResult>[]>;
   write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<Outcome<ChangeResult>>;
   edit(path: string, edits: readonly Edit[], options?: EditOptions): Promise<Outcome<ChangeResult>>;
-  /** Adds lines at the end of a file, or creates it; by default this needs no read. */
+  /** Appends lines to a file, or creates it. By default this needs no earlier read. */
   append(path: string, content: string, options?: CallOptions): Promise<Outcome<ChangeResult>>;
   insert(path: string, content: string, options?: InsertOptions): Promise<Outcome<ChangeResult>>;
   apply(changes: readonly FileIntent[], options?: ApplyOptions): Promise<Outcome<ApplyResult>>;
-  /** Applies a patch to all of its files or to none; its hunks are judged like edits. */
+  /** Applies a patch to all of its files or to none. Its hunks are checked like edits. */
   patch(patch: Patch, options?: ApplyOptions): Promise<Outcome<ApplyResult>>;
   delete(path: string, options?: DeleteOptions): Promise<Outcome<ChangeResult>>;
   move(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
-  /** Copies one file. The source needs no read; a file at the destination is overwritten as by a move. */
+  /** Copies one file. The source need not have been read; an existing destination is overwritten as by a move. */
   copy(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
   mkdir(path: string, options?: CallOptions): Promise<Outcome<ChangeResult>>;
   list(path?: string, options?: ListOptions): Promise<Outcome<ListResult>>;
   find(pattern: string, options?: FindOptions): Promise<Outcome<FindResult>>;
   search(pattern: string, options?: SearchOptions): Promise<Outcome<SearchResult>>;
   status(path?: string, options?: CallOptions): Promise<Outcome<StatusResult>>;
-  /** What the file system says about a path, links followed. It counts as nothing seen. */
+  /** Stat data of a path, with links followed. Nothing counts as seen. */
   info(path: string, options?: CallOptions): Promise<Outcome<InfoResult>>;
-  /** Where a path leads, also for a file that does not exist yet. Records nothing. */
+  /** Resolves a path, even if the file does not exist yet. Records nothing. */
   resolve(path: string, options?: CallOptions): Promise<Outcome<ResolveResult>>;
-  /** Whether this session has been shown anything of a file that is still in its context. */
+  /** Whether this session was shown any part of a file that is still in its context. */
   hasBeenRead(path: string, options?: CallOptions): Promise<boolean>;
-  /** Notes that the model was shown the whole file as it is now, by another program. */
+  /** Records that another program showed the model the whole file as it is now. */
   markRead(path: string, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
-  /** Whether a file still holds the bytes that this session has seen. Changes nothing. */
+  /** Checks whether a file still has the bytes that this session saw. Changes nothing. */
   checkStaleness(path: string, options?: CallOptions): Promise<Outcome<StalenessResult>>;
   undo(selection?: UndoSelection, options?: CallOptions): Promise<Outcome<UndoResult>>;
-  /** Runs a command in a sandbox; what it changes becomes one change. */
+  /** Runs a command in a sandbox and records everything it changes as one change. */
   run(command: Command, options?: RunOptions): Promise<Outcome<RunResult>>;
 
-  /** May I? Changes nothing. */
+  /** Checks whether a change would be allowed. Changes nothing. */
   vet(intent: Intent, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
-  /** Vets again and changes, under one lock. */
+  /** Checks the change again and makes it, under one lock. */
   perform(intent: Intent, options?: CallOptions): Promise<Outcome<ApplyResult>>;
   /**
-   * Another program is about to make these changes. Judges them like `perform`, keeps the bytes they would destroy, and
-   * stores the announcement, so that any process of this session can settle it. End every announcement with `settle`.
+   * Announces changes that another program will make. Checks them like `perform`, saves the bytes they would destroy,
+   * and stores the announcement, so that any process of this session can settle it. End every announcement with
+   * `settle`.
    */
   announce(
     intents: readonly ForeignIntent[],
     options?: AnnounceOptions,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>>;
-  /** The other program has made an announced change, has failed, or nobody can say. Records what is on disk. */
+  /**
+   * Ends an announced change and records the state on disk. `ending` says whether the other program succeeded, failed,
+   * or did not report.
+   */
   settle(
     change: string,
     ending: ChangeEnding,
     options?: CallOptions,
   ): Promise<Outcome<{ notices: readonly Notice[] }>>;
-  /** Notes what someone else did. */
+  /** Records an event that another program reports. */
   witness(event: WitnessEvent, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
 
   /**
-   * Begins a turn, usually with the user's next prompt: later entries of this session carry its id, and
-   * `lookfirst rewind` can return to this moment. Naming the present turn again changes nothing.
+   * Begins a turn, usually with the user's next prompt. Later entries of this session carry its id, and `lookfirst
+   * rewind` can return to it. Naming the current turn again changes nothing.
    */
   beginTurn(mark: TurnMark, options?: SignalOption): Promise<void>;
-  /** Marks this moment by hand, as a turn of its own. */
+  /** Marks this moment with a label, as a separate turn. */
   checkpoint(label: string, options?: SignalOption): Promise<{ readonly turn: string }>;
-  /** The turn is over: the claims that its changes made end. */
+  /** Ends the turn, and with it the claims that its changes made. */
   endTurn(options?: SignalOption): Promise<void>;
   /**
-   * Claims a path (a folder with everything in it) or a glob by hand: other sessions are told, or refused if the policy says
-   * so. `others`: who is at work there already.
+   * Claims a path (a folder includes its content) or a glob. Other sessions get a notice, or are refused if the policy
+   * says so. `others`: sessions already working there.
    */
   claim(
     target: string,
@@ -109,30 +113,36 @@ export interface Session {
   ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>>;
   /** Ends this session's claims on a path or glob; without one, all of them. */
   release(target?: string, options?: SignalOption): Promise<Outcome<{ readonly released: number }>>;
-  /** Who works on what in this workspace and the other worktrees of its repository, newest first. */
+  /** Claims in this workspace and in the other worktrees of its repository, newest first. */
   claims(options?: SignalOption): Promise<readonly Claim[]>;
-  /** The model's context was summarised. */
+  /** Call this after the model's context was summarised. */
   compacted(options?: SignalOption): Promise<void>;
-  /** The conversation goes on after a pause: sightings are checked against the disk, false ones dropped. */
+  /**
+   * Call this when a conversation continues after a pause. Checks sightings against the disk and drops those that no
+   * longer match.
+   */
   resumed(options?: SignalOption): Promise<void>;
-  /** The conversation was cut back to a moment: what was seen later no longer counts. */
+  /** Call this when the conversation was cut back to a moment. Everything seen later no longer counts. */
   rewound(toMs: number, options?: SignalOption): Promise<void>;
-  /** A copy that has seen what this session has seen. */
+  /** Creates a copy of this session, including everything it has seen. */
   fork(id?: string, options?: SignalOption): Promise<Session>;
-  /** A sub-agent: starts empty, and what it sees never unlocks its parent. */
+  /** Creates a sub-agent's session. It starts empty, and its reads never license its parent. */
   child(id?: string, options?: SignalOption): Promise<Session>;
-  /** Takes in what the model of a conversation has seen, from its transcript; only what the disk confirms licenses anything. */
+  /**
+   * Imports from a transcript what the model of that conversation has seen. Only what the disk confirms licenses
+   * changes.
+   */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
-  /** Everything this session has seen, as JSON text for another process. */
+  /** Exports everything this session has seen, as JSON text for another process. */
   exportSightings(options?: SignalOption): Promise<string>;
-  /** Takes in exported sightings that the disk confirms; the others are dropped. */
+  /** Imports exported sightings that the disk confirms; drops the others. */
   importSightings(
     text: string,
     options?: SignalOption,
   ): Promise<{ readonly kept: number; readonly dropped: number }>;
-  /** Forgets everything this session has seen; of a named one also its name. The journal stays. */
+  /** Forgets everything this session has seen, and a named session's name. The journal stays. */
   forget(options?: SignalOption): Promise<void>;
-  /** Forgets an unnamed session; keeps a named one for resume. */
+  /** Forgets an unnamed session; keeps a named one for a later resume. */
   close(): Promise<void>;
 }
 
@@ -140,70 +150,79 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 
 export interface AnnounceOptions extends CallOptions {
   /**
-   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: nobody waits. Such
-   * an announcement outlives its process; if it is not settled, the next writer of one of its files, or any process after
-   * ten minutes, settles it by comparing bytes.
+   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: they do not
+   * wait, and the announcement outlives its process. If it stays unsettled, the next writer of one of its files settles
+   * it by comparing bytes. After ten minutes any process does.
    */
   readonly hold?: 'lock' | 'none' | undefined;
-  /** Name of the tool that makes the change, for a bypass that names tools. */
+  /** Name of the tool that makes the change, for bypass rules that name tools. */
   readonly tool?: string | undefined;
   /** The caller's id of the call. A second announcement with the same id returns the same change. */
   readonly call?: string | undefined;
   /**
-   * When the caller shows notices to the model. Default `now`: `announce` returns them. `settled`: `settle` returns them, for
-   * callers that can show nothing before the change is made.
+   * When the caller shows notices to the model. Default `now`: `announce` returns them. `settled`: `settle` returns
+   * them, for callers that cannot show anything before the change is made.
    */
   readonly tell?: 'now' | 'settled' | undefined;
 }
 
-/** A shell command that a host runs by itself. */
+/** Options for a shell command that the host itself runs. */
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
-  /** Files that the command writes for certain, also those that are not there yet. */
+  /** Files that the command certainly writes, including files that do not exist yet. */
   readonly writes?: readonly string[] | undefined;
   /** Default `possible`. */
   readonly layer?: LayerExpectation | undefined;
 }
 
 /**
- * `done`: what is on disk is recorded as this change, and the text the caller gave counts as seen, as far as it is there.
- * `failed` and `unknown`: what changed is recorded, and the session has seen nothing new. After `unknown` it must also read
- * files again that are unchanged so far, for the program may yet write them.
+ * `done`: the state on disk is recorded as this change; text that the caller supplied counts as seen where it matches
+ * the disk. `failed` and `unknown`: changes are recorded, and nothing new counts as seen. After `unknown` the session
+ * must also read unchanged files again, because the program may still write them.
  */
 export type ChangeEnding = 'done' | 'failed' | 'unknown';
 
-/** A command line for a shell, a program with its arguments, or the kept writes of a command that was refused. */
+/** A shell command line, a program with arguments, or the kept writes of a refused command. */
 export type Command = string | readonly string[] | KeptCommand;
 
-/** Writes that a refusal named as kept. Applying them overwrites what other programs changed in the same files meanwhile. */
+/**
+ * Refers to writes that a refusal kept. Applying them overwrites changes that other programs have made to the same
+ * files since.
+ */
 export interface KeptCommand {
   readonly kept: string;
 }
 
 export interface RunOptions extends CallOptions {
   /**
-   * Default `confine`: no network, no capabilities, private /tmp, hidden secrets, limits. `undo`: the workspace is layered and
-   * everything else is as it is.
+   * Default `confine`: no network, no capabilities, private /tmp, hidden secrets, limits. `undo`: only the workspace is
+   * layered; nothing else is restricted.
    */
   readonly profile?: 'undo' | 'confine' | undefined;
-  /** Of a confined command; default: the policy's. */
+  /** For a confined command. Default: the policy's setting. */
   readonly network?: 'on' | 'off' | undefined;
-  /** Default: the policy's for a confined command, none otherwise. */
+  /** Default: the policy's limit for a confined command, otherwise none. */
   readonly timeoutMs?: number | undefined;
-  /** Default: the policy's. */
+  /** Default: the policy's setting. */
   readonly writes?: CommandPolicy['writes'] | undefined;
-  /** Default `kept`: bounded in the result, whole in the state folder. `inherit`: this process's own input and output. */
+  /**
+   * Default `kept`: the result has the output up to a limit, the state folder has all of it. `inherit`: uses this
+   * process's stdin and stdout.
+   */
   readonly output?: 'kept' | 'inherit' | undefined;
-  /** Whether the model is shown the result. Default `shown`: small diffs count as seen. `silent`: it sees only the output. */
+  /**
+   * Whether the caller shows the result to the model. Default `shown`: small diffs count as seen. `silent`: the model
+   * sees only the output.
+   */
   readonly answer?: 'shown' | 'silent' | undefined;
-  /** The command as the journal names it; default: the command itself. */
+  /** Name of the command in the journal; default: the command itself. */
   readonly title?: string | undefined;
-  /** Called now and then with the number of bytes that the command has printed. */
+  /** Called periodically with the number of bytes that the command has printed. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** Changes of many files as text. */
+/** A patch text that changes one or more files. */
 export interface Patch {
-  /** `v4a`: `*** Begin Patch` …; `unified`: as `git diff` writes it. */
+  /** `v4a`: `*** Begin Patch` …; `unified`: the format of `git diff`. */
   readonly format: 'v4a' | 'unified';
   readonly text: string;
 }
@@ -212,16 +231,16 @@ export interface ReadOptions extends CallOptions {
   /** First line, 1-based. */
   readonly offset?: number | undefined;
   readonly limit?: number | undefined;
-  /** The last so many lines; not together with `offset` and `limit`. */
+  /** Read only the last N lines; cannot be combined with `offset` and `limit`. */
   readonly last?: number | undefined;
-  /** A larger file is refused as TOO_LARGE before anything of it is shown. */
+  /** A larger file is refused as TOO_LARGE before any of it is shown. */
   readonly maxBytes?: number | undefined;
   /**
-   * Default true: what is shown counts as seen. False: for a caller that looks for itself and shows the model nothing; the
-   * read licenses nothing, refreshes nothing and gives no revision.
+   * Default true: the shown lines count as seen. False is for callers that do not show the text to the model: the read
+   * licenses nothing, refreshes nothing and returns no revision.
    */
   readonly credit?: boolean | undefined;
-  /** Nothing is clamped, and `bytes` are there whatever the file is: of one that is not text, all of it. */
+  /** Clamps no lines and always returns `bytes`; for a file that is not text, all of its bytes. */
   readonly raw?: boolean | undefined;
   readonly onProgress?: ((done: number, total: number | undefined) => void) | undefined;
 }
@@ -233,25 +252,25 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface ApplyOptions extends CallOptions {
-  /** Only tell what would change. */
+  /** Only report what would change. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** A folder with everything in it. */
+  /** Delete a folder with everything in it. */
   readonly recursive?: boolean | undefined;
 }
 
 export interface EditOptions extends CallOptions {
   readonly expectedRevision?: string | undefined;
-  /** The result carries a bounded diff of the change. */
+  /** Include a bounded diff of the change in the result. */
   readonly withDiff?: boolean | undefined;
 }
 
 export interface MoveOptions extends CallOptions {
   /** Default true. */
   readonly makeParents?: boolean | undefined;
-  /** Default true: a file at the destination that was seen is replaced. False: nothing may be there. */
+  /** Default true: replaces a destination file that the session has seen. False: refuses if anything exists there. */
   readonly overwrite?: boolean | undefined;
 }
 
@@ -262,51 +281,54 @@ export interface InsertOptions extends CallOptions {
 }
 
 export interface ListOptions extends CallOptions {
-  /** Default 1: the folder's own entries. */
+  /** Default 1: only the folder's direct entries. */
   readonly depth?: number | undefined;
   readonly limit?: number | undefined;
-  /** Goes on after this name; not with a depth over 1. The pages of one unchanged folder add up to a full listing. */
+  /** Continue after this name; only with depth 1. The pages of one unchanged folder add up to a full listing. */
   readonly after?: string | undefined;
   /**
-   * Default `listing`: folders listed in full count as seen. `entries`: for a caller that shows only some of them; counts as
-   * nothing seen. `names`: the same, without sizes, times and link targets.
+   * Default `listing`: folders listed in full count as seen. `entries`: for callers that show only some entries;
+   * nothing counts as seen. `names`: like `entries`, without sizes, times and link targets.
    */
   readonly as?: 'listing' | 'entries' | 'names' | undefined;
-  /** Default `all`. `inside`: without links that lead outside the workspace or nowhere; only with `as` other than `listing`. */
+  /**
+   * Default `all`. `inside`: omits links that point outside the workspace or to nothing; not allowed with `as:
+   * 'listing'`.
+   */
   readonly links?: 'all' | 'inside' | undefined;
-  /** Told now and then how many entries were met so far. */
+  /** Called periodically with the number of entries found so far. */
   readonly onProgress?: ((entries: number) => void) | undefined;
 }
 
 export interface FindOptions extends CallOptions {
   readonly path?: string | undefined;
   readonly limit?: number | undefined;
-  /** Told now and then how many files were found so far. */
+  /** Called periodically with the number of files found so far. */
   readonly onProgress?: ((files: number) => void) | undefined;
 }
 
 export interface SearchOptions extends CallOptions {
   readonly path?: string | undefined;
   readonly glob?: string | undefined;
-  /** Files that match this glob are left out. */
+  /** Files that match this glob are skipped. */
   readonly exclude?: string | undefined;
   readonly mode?: 'lines' | 'files' | 'count' | undefined;
   readonly context?: number | undefined;
   readonly ignoreCase?: boolean | undefined;
-  /** The pattern is a text, not a regular expression. */
+  /** The pattern is plain text, not a regular expression. */
   readonly literal?: boolean | undefined;
   readonly limit?: number | undefined;
-  /** Told now and then how many files with matches were found so far. */
+  /** Called periodically with the number of matching files found so far. */
   readonly onProgress?: ((files: number) => void) | undefined;
 }
 
-/** Which changes to take back. Without a change, path or time: this session's last change. */
+/** Selects the changes to undo. Without a change, path or time: this session's last change. */
 export interface UndoSelection {
   readonly change?: string | undefined;
   readonly path?: string | undefined;
   readonly session?: string | undefined;
   readonly sinceMs?: number | undefined;
   readonly preview?: boolean | undefined;
-  /** Carry later outside changes over instead of refusing. */
+  /** Merge the undo with later outside changes instead of refusing. */
   readonly merge?: boolean | undefined;
 }

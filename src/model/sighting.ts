@@ -1,68 +1,79 @@
 import { type Coverage, type LineRange, mergeRanges } from './coverage.ts';
 import type { Fingerprint, Stamp } from './fingerprint.ts';
 
-/** How a session came to know bytes of a file. */
+/** How a session learned the bytes of a file. */
 export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'history' | 'witness';
 
-/** Things about a view that keep it from licensing an overwrite, whatever it covered. */
+/** Properties of a view that prevent it from licensing an overwrite, regardless of its coverage. */
 export interface SightingFlags {
-  /** Lines of which only the beginning was shown. */
+  /** At least one line was shown only in part. */
   readonly clamped: boolean;
-  /** Something was blanked out of what was shown. */
+  /** At least one value was masked. */
   readonly redacted: boolean;
-  /** Described, not shown: binary, image, PDF, notebook. */
+  /** The content was described, not shown: binary, image, PDF, notebook. */
   readonly notText: boolean;
-  /** Known from a transcript only and not confirmed against the disk. */
+  /** Known only from a transcript; the disk does not confirm it. */
   readonly unverified: boolean;
 }
 
 export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
 
-/** Whether a view showed everything it covered, as it is. */
+/** Whether a view showed all of its lines completely and unmodified. */
 export function showsAll(flags: SightingFlags): boolean {
   return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
 }
 
-/** Why a session no longer has in its context what it was once shown. */
+/** Why the shown text is no longer in the session's context. */
 export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 
-/** Lines that were shown together, and the SHA-256 of their bytes, endings included. */
+/** Lines that were shown together, and the SHA-256 of their bytes, line endings included. */
 export interface SeenPage extends LineRange {
   readonly sha256: string;
 }
 
-/** The lines of these pages. Never the whole: only a fingerprint proves that. */
+/** The coverage of these pages. Never `whole`: only a fingerprint proves that. */
 export function coverageOfPages(pages: readonly SeenPage[]): Coverage {
   return { kind: 'lines', ranges: mergeRanges(pages.map(({ from, to }) => ({ from, to }))) };
 }
 
 /**
- * "This session was shown these bytes of this file."
- * Coverage is what is in the model's context; fingerprint and stamp are the baseline, which survives compaction.
+ * Records that this session was shown these bytes of this file. `coverage` is in the model's context; `fingerprint` and
+ * `stamp` are the baseline, which survives compaction.
  */
 export interface Sighting {
-  /** The file's key (canonical path); see ResolvedPath.key. */
+  /** The file's key (canonical path); see `ResolvedPath.key`. */
   readonly key: string;
-  /** Fingerprint of the whole file; undefined for pages of a huge file and for history that cannot be confirmed. */
+  /** Fingerprint of the whole file; undefined for pages of a huge file and for unconfirmed history. */
   readonly fingerprint: Fingerprint | undefined;
   readonly stamp: Stamp | undefined;
-  /** The stamp was taken within the file system's clock tick: equal stamps prove nothing, hash instead. */
+  /**
+   * The stamp is so recent that a later write could have the same stamp. Equal stamps then prove nothing; hash instead.
+   */
   readonly racy: boolean;
   readonly coverage: Coverage;
   readonly totalLines: number | undefined;
   readonly flags: SightingFlags;
   readonly how: How;
   readonly atMs: number;
-  /** The pages shown of a huge file without a whole fingerprint, each with a hash of its own. */
+  /** The pages shown of a huge file that has no fingerprint, each with its hash. */
   readonly pages?: readonly SeenPage[];
-  /** Other bytes of this file that the session has seen whole since the last compaction, oldest first; a few at most. */
+  /**
+   * Fingerprints of other versions that the session has seen whole since the last compaction, oldest first; only a few
+   * are kept.
+   */
   readonly seenBefore?: readonly Fingerprint[];
-  /** Hash of content refused as STALE: it was written before the change was seen, and is refused again. */
+  /**
+   * Hash of content refused as STALE. The session wrote it before it saw the change, so the same content is refused
+   * again.
+   */
   readonly refusedContent?: string;
-  /** The last change held back as stale under `staleness: confirm`: its hash, and that of the bytes it would have met. */
+  /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */
   readonly heldBack?: { readonly change: string; readonly bytes: string };
-  /** The file was deleted by this session; recreating it needs nothing, for its bytes are in the journal. */
+  /** This session deleted the file. Recreating it needs no read, because the journal has its bytes. */
   readonly tombstone?: boolean;
-  /** Coverage was taken away; without a baseline (no fingerprint, no stamp) only this reason is left of the sighting. */
+  /**
+   * Why the coverage was removed. Without a baseline (no fingerprint, no stamp), the sighting consists only of this
+   * reason.
+   */
   readonly lost?: LostReason;
 }

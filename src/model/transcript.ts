@@ -1,6 +1,6 @@
 import type { JsonRecord } from './record.ts';
 
-/** The shapes of transcripts that can be read. */
+/** Transcript formats that Lookfirst can read. */
 export const FORMAT_NAMES = [
   'thread-events',
   'anthropic-messages',
@@ -14,28 +14,31 @@ export const FORMAT_NAMES = [
 ] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
-/** A conversation: its records, a document that holds them, or the text or bytes of either, one record per line or one document. */
+/**
+ * A conversation: its records, a document that contains them, or the text or bytes of either (JSON lines or one
+ * document).
+ */
 export type Transcript = string | Uint8Array | readonly unknown[] | JsonRecord;
 
-/** Lines, records and calls that were left out, by reason. */
+/** Number of skipped lines, records and calls, by reason. */
 export interface Skipped {
   readonly count: number;
   readonly reasons: Readonly<Record<string, number>>;
 }
 
 export interface ResumeOptions {
-  /** Default: told from the records themselves. */
+  /** Default: detected from the records. */
   readonly format?: FormatName | undefined;
-  /** Working directory where the transcript names none; default: the first root. */
+  /** Working directory if the transcript names none; default: the first root. */
   readonly cwd?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a session took in from a transcript. */
+/** The result of importing a transcript into a session. */
 export interface Resumed {
-  /** Files whose sightings the disk confirms. */
+  /** Number of files whose sightings the disk confirms. */
   readonly confirmed: number;
-  /** Files that were seen, but not as they are now: they license no overwrite. */
+  /** Number of files that changed since the transcript showed them; these sightings license no overwrite. */
   readonly unverified: number;
   readonly skipped: Skipped;
 }

@@ -1,11 +1,11 @@
 import { Fault } from './fault.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from './session-id.ts';
 
-/** The beginning of a turn: what happened between two user prompts, or since a moment that was marked by hand. */
+/** The beginning of a turn: the time between two user prompts, or since an explicit checkpoint. */
 export interface TurnMark {
   /** Unique within its session. */
   readonly turn: string;
-  /** A name given by hand. */
+  /** The label of a checkpoint. */
   readonly label?: string | undefined;
   /** The first words of the user's prompt. */
   readonly prompt?: string | undefined;
@@ -13,27 +13,30 @@ export interface TurnMark {
   readonly promptNumber?: number | undefined;
 }
 
-/** Where HEAD, branches and index of a repository are at one moment. */
+/** The state of a repository's HEAD, branches and index at one moment. */
 export interface GitPosition {
-  /** The branch that HEAD names, in full; absent: HEAD is detached. */
+  /** The full name of HEAD's branch; absent if HEAD is detached. */
   readonly branch?: string;
-  /** The commit of HEAD; absent before the first one. */
+  /** The commit of HEAD; absent before the first commit. */
   readonly commit?: string;
   /** A digest of all branches with their commits. */
   readonly branches: string;
-  /** A digest of what is staged. */
+  /** A digest of the staged content. */
   readonly index: string;
 }
 
-/** Longer labels and prompts are cut: the journal is no copy of the conversation. */
+/** Longer labels and prompts are cut: the journal should not be a copy of the conversation. */
 const MAX_WORDS_CHARS = 120;
 
-/** Whether a value can name a turn: the rule for session ids. */
+/** Whether a value can be a turn id. Turn ids follow the rule for session ids. */
 export function isTurnId(value: unknown): value is string {
   return isSessionId(value);
 }
 
-/** The mark as the journal keeps it: label and prompt on one line and within bounds. A bad id is a Fault MISUSE. */
+/**
+ * Returns the mark with label and prompt on one line and cut to the limit. Throws a Fault MISUSE if the id is
+ * invalid.
+ */
 export function checkedTurn({ turn, label, prompt, promptNumber }: TurnMark): TurnMark {
   if (!isTurnId(turn))
     throw new Fault('MISUSE', `a turn is named by 1 to ${MAX_SESSION_ID_CHARS} printable characters`);

@@ -29,7 +29,9 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** The one thing to do next; `report/` turns it into a sentence that names a tool of the dialect in use. */
+/**
+ * The recommended next step. `report/` turns it into a sentence that names a tool of the active dialect.
+ */
 export type NextStep =
   | 'read'
   | 'read_range'
@@ -44,7 +46,7 @@ export type NextStep =
   | 'ask_human'
   | 'none';
 
-/** What a session tried to do, in the words of refusals and journal. */
+/** What a session tried to do, as named in refusals and the journal. */
 export type Action =
   | 'read'
   | 'list'
@@ -58,27 +60,27 @@ export type Action =
   | 'move'
   | 'mkdir'
   | 'undo'
-  /** A tool call as a whole, before it is known what it does. */
+  /** A whole tool call whose effect is not yet known. */
   | 'call'
   | 'run'
   | 'commit';
 
-/** A place in a file where an anchor was found, or nearly found. */
+/** A place in a file that matches an anchor, exactly or nearly. */
 export interface MatchPlace {
   readonly line: number;
-  /** The line's text, bounded. */
+  /** The text of the line, cut if it is long. */
   readonly text: string;
 }
 
-/** Which bytes a file holds, and since when. */
+/** A file's content (as hash and size) and its modification time. */
 export interface FileState {
   readonly sha256: string;
   readonly size: number;
-  /** Milliseconds since 1970; absent if it is not known. */
+  /** Milliseconds since 1970; absent if unknown. */
   readonly mtimeMs?: number;
 }
 
-/** The session that changed a file, or works on it. */
+/** The session that changed a file or is working on it. */
 export interface Writer {
   readonly session: string;
   readonly atMs: number;
@@ -87,53 +89,61 @@ export interface Writer {
   readonly turn?: string;
 }
 
-/** Facts behind a refusal, for programs; plain JSON. Which ones are present depends on the code. */
+/** Facts behind a refusal, for programs, as plain JSON. The code determines which fields are present. */
 export interface RefusalDetail {
-  /** Why, in a few words, where the code alone does not say it. */
+  /** The reason in a few words, if the code does not make it clear. */
   readonly reason?: string;
   readonly kind?: FileKind;
   readonly missing?: readonly LineRange[];
   readonly totalLines?: number;
   /** When the session saw the file, milliseconds since 1970. */
   readonly seenAtMs?: number;
-  /** When the file was last modified, and what that was when the session saw it. */
+  /** The file's modification time now, and the one when the session saw it. */
   readonly mtimeMs?: number;
   readonly seenMtimeMs?: number;
-  /** The file as the session saw it and as it is now; for a change that passes when it is repeated. */
+  /**
+   * The file as the session saw it, and as it is now. Present for changes that are allowed when repeated.
+   */
   readonly seen?: FileState;
   readonly now?: FileState;
-  /** Bounded unified diff from what the session saw to what is there. */
+  /** Bounded unified diff from the content the session saw to the current content. */
   readonly diff?: string;
-  /** The current revision; only when the refusal itself showed all that the session had not seen. */
+  /**
+   * The current revision; present only if the refusal itself showed everything that the session had not
+   * seen.
+   */
   readonly revision?: string;
   readonly places?: readonly MatchPlace[];
   readonly count?: number;
-  /** Nearest text of a failed match, with visible white space and line numbers. */
+  /** The text nearest to a failed match, with visible white space and line numbers. */
   readonly nearest?: string;
-  /** What differs between the text sent and the nearest text, in a few words. */
+  /** The difference between the text sent and the nearest text, in a few words. */
   readonly difference?: string;
-  /** The exact text to search for instead, where this session has seen it; see `nearest`. */
+  /** The exact text to search for instead, present only if this session has seen it; see `nearest`. */
   readonly anchor?: string;
   readonly limitBytes?: number;
   readonly sizeBytes?: number;
-  /** The sibling session that changed the file, and when. */
+  /** The other session that changed the file, and when. */
   readonly writer?: Writer;
-  /** How many times in a row this code was given for this path. */
+  /** Number of consecutive refusals with this code for this path. */
   readonly repeated?: number;
   readonly errno?: string;
-  /** Where bytes are kept that someone else wrote at the same moment and that are not in place. */
+  /** Paths of copies of bytes that another program wrote concurrently and that are no longer in place. */
   readonly kept?: readonly string[];
-  /** What a refused command has printed, bounded. */
+  /** Output of the refused command, bounded. */
   readonly output?: string;
-  /** Id under which a refused command's writes are kept; `lookfirst run --apply ID` commits them. */
+  /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
   readonly layer?: string;
-  /** A refused batch names every refused file. */
+  /** One refusal per refused file of a batch. */
   readonly refusals?: readonly Refusal[];
   /** Index of the edit or change that was refused. */
   readonly index?: number;
 }
 
-/** An expected "no": a value, never thrown. Ignoring it is harmless, for nothing was changed. */
+/**
+ * An expected "no", returned and never thrown. A caller that ignores it does no harm, because nothing was
+ * changed.
+ */
 export interface Refusal {
   readonly code: RefusalCode;
   readonly action: Action;
@@ -143,7 +153,7 @@ export interface Refusal {
   readonly detail?: RefusalDetail;
 }
 
-/** A refused result. */
+/** The result of a refused operation. */
 export interface Refused {
   readonly ok: false;
   readonly refusal: Refusal;

@@ -4,20 +4,20 @@ import type { DiskContext } from './context.ts';
 export const BATCH_FILES = 16;
 
 /**
- * A context for changes of several files: what they displace stays in our own folder until all are done, and goes back from
- * there if one of them fails, without a byte being written.
+ * A context for a change of several files. Displaced files stay in our own folder until all steps
+ * are done. If a step fails, they move back from there without rewriting their bytes.
  */
 export function severalContext(context: DiskContext): DiskContext {
   const { imageName: _, ...rest } = context;
   return rest;
 }
 
-/** A context for many changes: they leave syncing to the caller, who syncs all of them together. */
+/** A context for many changes. They skip syncing; the caller syncs all of them together. */
 export function batchContext(context: DiskContext): DiskContext {
   return { ...severalContext(context), durability: 'none', batch: context.durability };
 }
 
-/** The context for one change in a batch that has to be durable by itself. */
+/** A context for one change in a batch that must be durable by itself. */
 export function unbatched(context: DiskContext): DiskContext {
   const { batch, ...rest } = context;
   return batch === undefined ? context : { ...rest, durability: batch };

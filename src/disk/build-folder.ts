@@ -20,14 +20,17 @@ import { retainFolder } from './retain.ts';
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const SPECIAL_BITS = 0o7000;
 
-/** What a new folder is to hold. */
+/** An entry to create in a new folder. */
 export type NewNode =
   | {
       readonly kind: 'file';
       readonly name: string;
       readonly mode: number;
       readonly bytes: () => Promise<Uint8Array>;
-      /** A file of our own that holds these bytes and that nobody writes to any more: it gets a second name. */
+      /**
+       * A file of our own with these bytes that no process writes to any more. It is hard-linked
+       * instead of copied.
+       */
       readonly file?: string | undefined;
     }
   | { readonly kind: 'link'; readonly name: string; readonly target: string }
@@ -41,8 +44,9 @@ export interface NewFolder {
 }
 
 /**
- * Builds a folder with everything in it under a temporary name beside its place, and returns that name. Nothing is synced:
- * the caller does that before it publishes the folder. On failure what was built is moved out of the workspace.
+ * Builds a folder and its contents under a temporary name beside the target, and returns that name.
+ * Syncs nothing: the caller syncs before it publishes the folder. On failure, moves the partial
+ * folder out of the workspace.
  */
 export async function buildFolder(context: DiskContext, place: Place, folder: NewFolder): Promise<string> {
   context.trace?.('temp-open');
@@ -65,7 +69,7 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
       else if (node.kind === 'link') symlinkSync(node.target, `${dir.prefix}/${node.name}`);
       else await makeFile(`${dir.prefix}/${node.name}`, node);
     }
-    // Last: a folder may be one that its owner cannot write to.
+    // Set the mode last: it may deny writing even to the owner.
     chmodSync(`${dir.prefix}/.`, mode & ~SPECIAL_BITS);
   } finally {
     dir.close();
@@ -77,7 +81,10 @@ async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>):
   else chmodSync(path, node.mode & ~SPECIAL_BITS);
 }
 
-/** A new inode costs ten times as much as a second name. False where there can be none, as on another file system. */
+/**
+ * Tries to hard-link a file: a new inode costs ten times as much. False if linking is impossible,
+ * for example across file systems.
+ */
 function isLinked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -98,7 +105,7 @@ function writeNew(path: string, mode: number, bytes: Uint8Array): void {
   }
 }
 
-/** Gives a folder up that was built and not published. It leaves the workspace by one rename. */
+/** Discards a folder that was built but not published: one rename moves it out of the workspace. */
 export function dropBuilt(context: DiskContext, { dir }: Place, temp: string): void {
   const path = `${dir.prefix}/${temp}`;
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) retainFolder(context, path);

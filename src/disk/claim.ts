@@ -10,9 +10,10 @@ import { letOwnerRead, type Publication, type Published, retainOrDrop, withdraw 
 import { retain } from './retain.ts';
 
 /**
- * Publishes without an atomic exchange: the old file is renamed away, verified, and the new one linked to the free
- * name, which fails if someone took it meanwhile. Nothing unverified is ever visible; for about 20 µs the name is
- * absent. The log says whose name is away, so that a later start can give it back if we are killed in between.
+ * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new
+ * file to the free name. Linking fails if another process took the name meanwhile. Unverified bytes
+ * are never visible, but the name is absent for about 20 µs. The log records the claimed name, so
+ * that a later start can restore it if this process is killed.
  */
 export function publishByClaim(context: DiskContext, publication: Publication): Published {
   const { place, temp, old, expected } = publication;
@@ -49,21 +50,22 @@ export function publishByClaim(context: DiskContext, publication: Publication): 
 }
 
 /**
- * Takes a name away: what is there, whatever it is, gets a temporary name that only we use. Undefined if nothing is
- * there. Looking before taking would leave a moment in which another file can come under the name.
+ * Renames the entry at a place, of any kind, to a temporary name that only we use. Undefined if the
+ * name is absent. A check before the rename would leave a moment in which another file can take the
+ * name.
  */
 export function claimName(context: DiskContext, place: Place): string | undefined {
   const claim = reserveClaim(context, place);
   return takeName(context, place, claim) ? claim : undefined;
 }
 
-/** Takes a name away from bytes that we have just put there, without a line in the log. Undefined if nothing is there. */
+/** Like `claimName`, for bytes that we have just written: adds no line to the log. */
 export function takeOurs(context: DiskContext, place: Place): string | undefined {
   const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;
   return takeName(context, place, claim) ? claim : undefined;
 }
 
-/** The temporary name for a claim, written down so that a later start knows whose name is away. */
+/** Returns a temporary name for a claim. Logs it, so that a later start can restore the original name. */
 export function reserveClaim(context: DiskContext, place: Place): string {
   const dir = dirname(place.path.absolute);
   const name = context.litter.tempName(dir);
@@ -71,7 +73,7 @@ export function reserveClaim(context: DiskContext, place: Place): string {
   return `${place.dir.prefix}/${name}`;
 }
 
-/** False if nothing is there. */
+/** Renames the entry at a place to `claim`. False if the name is absent. */
 export function takeName(context: DiskContext, place: Place, claim: string): boolean {
   context.trace?.('claim');
   try {
@@ -83,7 +85,10 @@ export function takeName(context: DiskContext, place: Place, claim: string): boo
   }
 }
 
-/** Gives a claimed file its name again, unless someone has it by now; then the file is kept. */
+/**
+ * Renames a claimed file back to its name. If another file has the name, retains the claimed one
+ * and returns its path.
+ */
 export function putBack(context: DiskContext, claim: string, place: Place): string[] {
   return moveIfFree(claim, at(place)) ? [] : [retain(context, claim)];
 }

@@ -1,21 +1,31 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, statfsSync, writeSync } from 'node:fs';
 
-/** Coarsest tick of a local file system that has no clock we can ask: FAT's two seconds, and a little. */
+/**
+ * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. Used for file
+ * systems without a probe.
+ */
 const MARGIN_NS = 2_100_000_000n;
-/** Magic numbers of file systems whose times come from another machine or from user code: nfs, smb, cifs, smb2, fuse, 9p, ceph, afs. */
+/**
+ * Magic numbers of file systems whose times come from another machine or from user code: nfs, smb,
+ * cifs, smb2, fuse, 9p, ceph, afs.
+ */
 const FOREIGN_CLOCK = new Set([
   0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f,
 ]);
 
 /**
- * Tells whether a stamp may stand for bytes (git's racy rule). A file changed in the same clock tick as it was read
- * keeps its stamp, so a stamp counts only if the file system's own clock has moved on since the file's last change.
+ * Decides whether an equal stamp proves equal bytes (git's racy rule). A file changed in the clock
+ * tick in which it was read keeps its stamp. So a stamp counts only if the file system's clock has
+ * advanced since the file's last change.
  */
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
   readonly #foreign = new Map<bigint, boolean>();
 
-  /** `probe`: a private file that may be written to ask for the time; of use for files on the same file system. */
+  /**
+   * `probe`: a private file to write to in order to read the file system's clock. Works for files
+   * on the same file system.
+   */
   constructor(probe?: string) {
     if (probe === undefined) return;
     const fd = openSync(probe, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
@@ -23,8 +33,9 @@ export class FileSystemClock {
   }
 
   /**
-   * Call it before the bytes are read, with a look at the file that turns out to hold after the reading: asked later, the
-   * clock may have moved on after a change that still got the old time. `path` is any path on the same file system.
+   * True if the stamp does not prove the bytes. Call before reading the bytes, with stats that are
+   * still valid after reading. A later call may see a clock that advanced after a change with the
+   * old time. `path`: any path on the same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;

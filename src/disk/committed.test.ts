@@ -8,7 +8,7 @@ import { replace } from './replace.ts';
 
 const LARGE = 'x'.repeat(1 << 20);
 
-/** A clock that has moved on since whatever it is asked about. */
+/** A clock that trusts every stamp. */
 class LateClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;
@@ -23,7 +23,7 @@ it.each([
   let name = 'g';
   const disk = bench(['f: old'], {
     trace: (step) => {
-      // Published by then.
+      // At this step the file is already published.
       if (step === 'folder-sync' && then === 'writes')
         writeFileSync(join(disk.root, name), LARGE.replace('x', 'y'));
     },

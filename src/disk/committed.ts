@@ -7,14 +7,14 @@ import { fingerprintOf } from './hash.ts';
 import { modeOf, stampOf } from './stats.ts';
 import type { Staged, TempFile } from './temp-file.ts';
 
-/** Writing and comparing so much takes about as long as a tick of the clock. */
+/** Writing and comparing this many bytes takes about one tick of the clock. */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
-/** New bytes and, where the caller has it already, their fingerprint. */
+/** New bytes, with their fingerprint if the caller already has it. */
 export interface NewContent {
   readonly bytes: Uint8Array;
   readonly fingerprint?: Fingerprint;
-  /** The file that already holds them beside the target. */
+  /** A temporary file beside the target that already holds the bytes. */
   readonly staged?: Staged;
 }
 
@@ -22,24 +22,28 @@ export interface Committed {
   readonly ok: true;
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
-  /** The stamp may be that of someone else's bytes. */
+  /** The stamp may belong to bytes that another process wrote. */
   readonly racy: boolean;
   readonly mode: number;
-  /** Where the file that was replaced or removed is now, outside the workspace. */
+  /** The current path of the file that was replaced or removed, outside the workspace. */
   readonly displaced?: string;
   readonly notices: readonly Notice[];
 }
 
 /**
- * Ask it just before a file is published: whether someone who writes into it then could leave it the time of our own
- * writing. Of little content that was not synced it is taken to be so, for the clock has hardly moved on.
+ * Whether a foreign write right after publication could get the same time as our own write. Call
+ * just before publishing. Assumed true for small unsynced content, because the clock has hardly
+ * advanced.
  */
 export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
   const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;
   return quick || context.clock.isRacy(stats, `${dir.prefix}/.`);
 }
 
-/** What a published file is known as: by the bytes intended, never by what a later look finds. */
+/**
+ * The record of a published file. Its fingerprint comes from the intended bytes, never from reading
+ * the file again.
+ */
 export function committed(
   temp: TempFile,
   { content, hidesWrites }: { readonly content: NewContent; readonly hidesWrites: boolean },

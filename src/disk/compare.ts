@@ -4,26 +4,29 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import { openRegular } from './read.ts';
 
-/** The bytes a file must have; `bytes` spare the hash when the caller still has them. */
+/** The bytes a file must have. `bytes` saves hashing if the caller still has them. */
 export interface Expected {
   readonly fingerprint: Fingerprint;
   readonly bytes?: Uint8Array;
-  /** The file may lack write permission: the caller knows that it does, and takes back who made it so. */
+  /** Accept a file without write permission: the caller knows about it and restores the mode itself. */
   readonly evenReadOnly?: boolean;
 }
 
 const CHUNK_BYTES = 1 << 18;
-/** One for all: nobody else gets a turn while a file is compared, and new memory each time costs more than comparing. */
+/**
+ * One shared buffer. Comparing is synchronous, so calls never overlap, and allocating costs more
+ * than comparing.
+ */
 let room: Buffer | undefined;
 
-/** True if the open file holds exactly the expected bytes. Nothing but the bytes is believed. */
+/** True if the open file holds exactly the expected bytes. Compares only bytes, never times or sizes alone. */
 export function holds(fd: number, expected: Expected): boolean {
   return expected.bytes === undefined
     ? holdsFingerprint(fd, expected.fingerprint)
     : holdsBytes(fd, expected.bytes);
 }
 
-/** The same for what has a name: false if that is no regular file. */
+/** Like `holds`, for a place. False if it is not a regular file. */
 export function holdsAt(place: Pick<Place, 'dir' | 'name'>, fingerprint: Fingerprint): boolean {
   const opened = openRegular(place);
   if ('problem' in opened) return false;
@@ -49,9 +52,9 @@ function holdsFingerprint(fd: number, { sha256, size }: Fingerprint): boolean {
   return read && digest.digest('hex') === sha256;
 }
 
-/** Reads a file to its end; false as soon as it is longer than expected, or `agrees` says no, or if it is shorter. */
+/** Reads a file to its end. False if its length differs from `size` or `agrees` rejects a chunk. */
 function readsAs(fd: number, size: number, agrees: (chunk: Buffer, at: number) => boolean): boolean {
-  // One byte more than expected, so that a file that has just grown is noticed.
+  // Read one byte more than expected, to notice a file that has just grown.
   room ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
   const chunk = room.subarray(0, Math.min(CHUNK_BYTES, size + 1));
   for (let done = 0; ; ) {

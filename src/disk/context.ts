@@ -24,21 +24,21 @@ export type CommitStep =
   | 'retain'
   | 'folder-sync';
 
-/** What every change of a file needs besides its place. */
+/** The shared parts that every file change needs. */
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;
   /** Folder outside every workspace where displaced files go; they are never deleted by a commit. */
   readonly retained: string;
-  /** Displaced files that could only be copied there. */
+  /** Holds displaced files open that could only be copied into `retained`. */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set while many changes are made at once: what they must be made durable as, by one sync for all of them. */
+  /** Set while many changes are made together: the durability that one sync gives all of them. */
   readonly batch?: Durability;
   readonly sync: FileSystemSync;
-  /** Where a displaced file with these bytes may go at once, instead of the folder above. */
+  /** A path among the images for a displaced file with these bytes, used instead of `retained`. */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
-  /** Undefined: names cannot be exchanged atomically here; commits claim and link instead. */
+  /** Undefined if names cannot be exchanged atomically; commits then claim and link. */
   readonly native: NativeFiles | undefined;
   /** Called before each step. */
   readonly trace?: (step: CommitStep) => void;
@@ -48,11 +48,11 @@ export interface DiskContext {
 export interface DiskOptions {
   /** Our state folder; never inside a workspace. */
   readonly home: string;
-  /** Names this process in temporary names, so that a later start can tell whose they are. */
+  /** Identifies this process in temporary names, so that a later start can find their owner. */
   readonly owner: string;
   readonly durability: Durability;
   readonly imageName?: DiskContext['imageName'];
-  /** `claim`: do without the atomic exchange; for tests of the weaker commit. */
+  /** `claim` disables the atomic exchange, for tests of the weaker commit. */
   readonly commit?: 'exchange' | 'claim';
   readonly trace?: (step: CommitStep) => void;
 }
@@ -84,19 +84,19 @@ export function openDisk(options: DiskOptions): DiskContext {
 }
 
 /**
- * Syncs whole file systems with `sync -f`. A thousand files that are written first and synced together cost one flush
- * instead of two thousand. Node has no call for it.
+ * Syncs whole file systems with `sync -f`, which Node has no call for. A thousand files written
+ * first and synced together cost one flush instead of two thousand.
  */
 class FileSystemSync {
   #works: Promise<boolean> | undefined;
 
-  /** Whether this machine can do it; `path` is any path on the file system to try it on. */
+  /** Whether `sync -f` works on this machine. `path`: any path on the file system to try. */
   works(path: string): Promise<boolean> {
     this.#works ??= process.platform === 'linux' ? succeeds(path) : Promise.resolve(false);
     return this.#works;
   }
 
-  /** Makes everything durable that was written so far on the file systems of these paths. */
+  /** Makes everything written so far on the file systems of these paths durable. */
   async sync(paths: readonly string[]): Promise<void> {
     const byDevice = new Map(paths.map((path) => [statSync(path).dev, path]));
     for (const path of byDevice.values()) {
@@ -112,7 +112,7 @@ async function succeeds(path: string): Promise<boolean> {
     await run('sync', ['-f', path]);
     return true;
   } catch {
-    // There is no such program, it does not know the option, or the device has failed.
+    // The program is missing, does not support the option, or the device failed.
     return false;
   }
 }

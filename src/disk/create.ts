@@ -10,13 +10,14 @@ import { type Conflict, conflict } from './replace.ts';
 import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 
 export interface NewFile extends NewContent {
-  /** Default: what the process's umask makes of 0666. */
+  /** Default: 0666 minus the process's umask. */
   readonly mode?: number;
 }
 
 /**
- * Creates a file if nothing has its name: of several creators one wins, and nobody ever sees a part of it.
- * Where hard links do not exist the name is taken by an empty file first; there a reader may see that for a moment.
+ * Creates a file if its name is free. Of several concurrent creators one wins, and readers never
+ * see partial content. Without hard links an empty file reserves the name first, so a reader may
+ * briefly see an empty file.
  */
 export async function create(
   context: DiskContext,
@@ -42,7 +43,7 @@ export async function create(
   }
 }
 
-/** Writes a new file ahead of `create`. */
+/** Writes the temporary file for a later `create`. */
 export async function stageNew(
   context: DiskContext,
   place: Place,

@@ -3,9 +3,12 @@ import { Fault } from '../model/fault.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 
-/** Turns a system error of a change into a fault that names the target, not the temporary or the handle. */
+/**
+ * Turns a system error during a change into a fault that names the target, not the temporary file
+ * or the handle.
+ */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // What failed once may have failed again while cleaning up.
+  // The cleanup may have failed as well, so keep the litter log.
   context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);

@@ -4,7 +4,7 @@ import { type Expected, holds } from './compare.ts';
 import { openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
 
-/** Gives a file other permission bits, if it holds the expected bytes. */
+/** Changes a file's permission bits if it holds the expected bytes. */
 export function setFileMode(
   place: Place,
   mode: number,

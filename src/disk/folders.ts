@@ -25,19 +25,22 @@ export function syncFolder(context: DiskContext, dir: PinnedDirectory): void {
   }
 }
 
-/** Folders made on the way to a file: `dir` is the last one, and `undo` removes those we made, if still empty. */
+/**
+ * Folders created on the way to a file. `dir` is the last one; `undo` removes the new ones that are
+ * still empty.
+ */
 export interface MadeFolders {
   readonly dir: PinnedDirectory;
   readonly made: number;
-  /** Permission bits of the last one. */
+  /** Permission bits of the last folder. */
   mode(): number;
   undo(): void;
   close(): void;
 }
 
 /**
- * Makes the missing folders below a pinned one, each through the handle of the one above. Someone else making the
- * same folder meanwhile is no error; a link or a file in its place is.
+ * Creates the missing folders below a pinned one, each through its parent's handle. A folder that
+ * another process creates meanwhile is accepted; a link or a file in its place is an error.
  */
 export function makeFolders(context: DiskContext, place: Place, names: readonly string[]): MadeFolders {
   const held: {
@@ -96,12 +99,12 @@ function removeIfEmpty(path: string): boolean {
     rmdirSync(path);
     return true;
   } catch {
-    // Not empty, or not ours any more: someone uses it, so it stays.
+    // Not empty, or no longer ours: another process uses the folder, so keep it.
     return false;
   }
 }
 
-/** Gives a folder the permission bits it once had. */
+/** Sets a folder's permission bits. Used to restore earlier ones. */
 export function setFolderMode(dir: PinnedDirectory, mode: number): void {
   chmodSync(`${dir.prefix}/.`, mode);
 }

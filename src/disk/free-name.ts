@@ -12,15 +12,15 @@ import {
 import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 
 /**
- * What link(2) says where it cannot be used: no hard links on this file system (FAT, some network and user-space
- * ones), a folder, a file of someone else's, or too many links already.
+ * Errors of link(2) where it cannot work: no hard links on this file system (FAT, some network and
+ * user-space ones), a folder, a file of another user, or too many links.
  */
 const NO_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const EXCLUSIVE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** Elsewhere link(2) follows a symbolic link instead of giving it a second name. */
+/** On other systems link(2) follows a symbolic link instead of linking it. */
 const LINKS_LINKS = process.platform === 'linux';
 
-/** Gives a file a second name, if it is free and if files here can have two. */
+/** Hard-links a file to a second name, if that name is free and hard links work here. */
 export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-links' {
   if (!LINKS_LINKS && lstatSync(from).isSymbolicLink()) return 'no-links';
   try {
@@ -34,9 +34,9 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 }
 
 /**
- * Gives what is at `from` another name, which must be free; false if something has it. Of several who want the name
- * one gets it, and it holds the whole file from the first moment. Without hard links an empty file stands there for
- * that moment instead, and what someone writes into that is lost.
+ * Renames `from` to `to` only if `to` is free; false if it is taken. Of several concurrent callers
+ * one gets the name, and it holds the whole file from the start. Without hard links an empty file
+ * briefly holds the name, and anything another process writes into it is lost.
  */
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);
@@ -46,8 +46,9 @@ export function moveIfFree(from: string, to: string): boolean {
 }
 
 /**
- * Removes the old name. If that fails the new one goes again, so that the caller can report that nothing was done. An old
- * name that is gone already was removed by another start that cleans up as well: then the new name is the only one.
+ * Removes the old name. On failure removes the new name instead, so that the caller can report that
+ * nothing changed. If another start's cleanup already removed the old name, the new one is the only
+ * one left.
  */
 function dropOldName(from: string, to: string): void {
   try {
@@ -59,7 +60,10 @@ function dropOldName(from: string, to: string): void {
   }
 }
 
-/** The same for a folder. An empty folder made under that name in the same instant is replaced, which loses nothing. */
+/**
+ * Like `moveIfFree`, for a folder. An empty folder created at `to` in the same instant is replaced,
+ * which loses nothing.
+ */
 export function moveFolderIfFree(from: string, to: string): boolean {
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
   try {

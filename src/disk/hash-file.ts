@@ -9,7 +9,7 @@ import { stampOf } from './stats.ts';
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 20;
 
-/** Hashes a file in bounded memory, if it has this stamp before and after; undefined if it changed meanwhile. */
+/** Hashes a file in bounded memory. Undefined if its stamp differs from `stamp` before or after reading. */
 export async function fingerprintIfStill(
   place: Place,
   stamp: Stamp,

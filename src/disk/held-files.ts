@@ -12,21 +12,21 @@ import {
 import { errnoOf } from '../model/errno.ts';
 import { readAllSync } from './read.ts';
 
-/** Someone who opened a file before we took it away has written by then, or is no editor. */
+/** Grace period: an editor that had the file open before we displaced it has saved by then. */
 const GRACE_MS = 60_000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
 const IN_MEMORY_BYTES = 64 << 20;
 
-/** A copy that was made of an open file: where it is, and what it held then. It may be moved on meanwhile. */
+/** A copy of an open file: its path and the hash of the bytes copied. The copy may have been moved since. */
 export interface Copied {
   readonly path: string;
   readonly sha256: string;
 }
 
 /**
- * Files without a name that others may still have open. A copy was kept elsewhere; the inode is held open for a
- * while, and what was written into it after the copy is kept as a second one.
+ * Deleted files that other processes may still have open. A copy of each exists elsewhere. The
+ * inode stays open for a while; bytes written to it after the copy are kept in a second file.
  */
 export class HeldFiles {
   readonly #held: { readonly fd: number; readonly copy: Copied; readonly untilMs: number }[] = [];
@@ -37,7 +37,7 @@ export class HeldFiles {
     this.#graceMs = graceMs;
   }
 
-  /** Takes over the descriptor of a file that was copied. */
+  /** Takes ownership of the descriptor of a file that was copied. */
   hold(fd: number, copy: Copied): void {
     this.#held.push({ fd, copy, untilMs: Date.now() + this.#graceMs });
     if (this.#held.length > MAX_HELD) this.#release();
@@ -50,7 +50,10 @@ export class HeldFiles {
     while (this.#held.length > 0) this.#release();
   }
 
-  /** Also if nothing more is changed: whoever wants to unmount the file system waits for us. */
+  /**
+   * Releases on a timer, even without further changes: an open descriptor blocks unmounting the
+   * file system.
+   */
   #releaseLater(): void {
     const [oldest] = this.#held;
     if (oldest === undefined || this.#timer !== undefined) return;
@@ -68,13 +71,14 @@ export class HeldFiles {
     try {
       keepLate(file.fd, file.copy);
     } catch (error) {
-      // No room for what came late. The change that took the file away is long done, and this one has no part in it.
+      // No room for the late bytes. The change that displaced the file finished long ago, and the
+      // current one is not affected.
       if (errnoOf(error) === undefined) throw error;
     }
   }
 }
 
-/** Keeps what was written after the copy, and closes the file. */
+/** Keeps the bytes written after the copy, if any, and closes the file. */
 function keepLate(fd: number, { path, sha256 }: Copied): void {
   const to = `${path}-late-${sha256}`;
   let bytes: Buffer;
@@ -89,11 +93,11 @@ function keepLate(fd: number, { path, sha256 }: Copied): void {
   } finally {
     closeSync(fd);
   }
-  // Closed first: a process that has too many files open can open this one instead.
+  // Write after closing, so that a process at its descriptor limit has one free.
   writeFileSync(to, bytes, { flag: 'wx', mode: 0o600 });
 }
 
-/** Copies an open file from its beginning to a new one of the same mode. */
+/** Copies an open file, from its beginning, to a new file with the same mode. */
 export function copyOut(from: number, path: string): Copied {
   const to = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {

@@ -6,7 +6,7 @@ import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
 import { type Conflict, conflict } from './replace.ts';
 
-/** Makes a symbolic link if nothing has its name; only undo does, to bring back one that was there. */
+/** Creates a symbolic link if its name is free. Only undo uses it, to restore a link. */
 export function makeLink(
   context: DiskContext,
   place: Place,

@@ -8,23 +8,23 @@ export interface DirectoryEntry {
   readonly kind: FileKind;
 }
 
-/** The names in a folder, sorted by code unit, with their kinds; one system call per few hundred names. */
+/** The names in a folder with their kinds, sorted by code unit. Costs one system call per few hundred names. */
 export function listNames(dir: PinnedDirectory): DirectoryEntry[] {
   return listUnsorted(dir).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The same in the order in which the system gives them. */
+/** Like `listNames`, in the order of the file system. */
 export function listUnsorted(dir: PinnedDirectory): DirectoryEntry[] {
   const entries = readdirSync(`${dir.prefix}/.`, { withFileTypes: true });
   return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
 }
 
-/** What one name is now, without following it; undefined if it is gone. */
+/** The stats of one name, without following links; undefined if it does not exist. */
 export function inspect(dir: PinnedDirectory, name: string): BigIntStats | undefined {
   return lstatSync(`${dir.prefix}/${name}`, { bigint: true, throwIfNoEntry: false });
 }
 
-/** Where a link points, as written; undefined if it is no link (any more). */
+/** A link's target, as written; undefined if the place is not a link. */
 export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefined {
   try {
     return readlinkSync(at(place));

@@ -4,10 +4,13 @@ import { isMissing } from '../model/errno.ts';
 import type { Durability } from '../model/policy.ts';
 import { unlinkIfThere } from './unlink-if-there.ts';
 
-/** Every temporary name of ours begins like this, followed by its owner. */
+/** The prefix of all our temporary names; the owner follows it. */
 export const TEMP_PREFIX = '.lookfirst-';
 
-/** One line of a litter log: a folder this process makes temporary names in, or a name it has claimed there. */
+/**
+ * One line of a litter log: a folder in which this process creates temporary names, or a name it
+ * has claimed there.
+ */
 export type LitterLine =
   | { readonly dir: string }
   | { readonly dir: string; readonly claim: string; readonly name: string };
@@ -15,13 +18,14 @@ export type LitterLine =
 interface Claiming {
   readonly claim: string;
   readonly name: string;
-  /** In a batch nothing is synced: after a power cut its announced change brings the file back. */
+  /** `none` inside a batch: after a power cut, the batch's announced change restores the file. */
   readonly durability: Durability;
 }
 
 /**
- * Says where a process may leave temporary names behind if it is killed: one file per process in our state folder,
- * a line for each workspace folder it writes to. A later start reads the logs of dead processes.
+ * Records where a process may leave temporary names behind if it is killed. Each process has one
+ * file in our state folder, with a line per workspace folder it writes to. A later start reads the
+ * logs of dead processes.
  */
 export class LitterLog {
   readonly #path: string;
@@ -40,7 +44,10 @@ export class LitterLog {
     this.#path = join(folder, `${owner}.log`);
   }
 
-  /** A fresh name beside a target. Recorded before it exists, so that it is never forgotten. */
+  /**
+   * A fresh temporary name in `dir`. The folder is logged before the name exists, so that it is
+   * never forgotten.
+   */
   tempName(dir: string): string {
     if (!this.#dirs.has(dir)) {
       this.#append({ dir });
@@ -50,7 +57,7 @@ export class LitterLog {
     return `${TEMP_PREFIX}${this.#owner}-${this.#count.toString(36)}`;
   }
 
-  /** Records that temporary names will be made in these folders: one sync for all of them. */
+  /** Logs that temporary names will be created in these folders, with one sync for all of them. */
   expect(dirs: readonly string[]): void {
     const added = [...new Set(dirs)].filter((dir) => !this.#dirs.has(dir));
     for (const [index, dir] of added.entries()) {
@@ -59,17 +66,17 @@ export class LitterLog {
     }
   }
 
-  /** Records that `name` in `dir` is about to be away under `claim` for a moment. */
+  /** Logs that `name` in `dir` is about to be renamed to `claim` for a moment. */
   claiming(dir: string, { claim, name, durability }: Claiming): void {
     this.#append({ dir, claim, name }, durability);
   }
 
-  /** Something failed on the way, and a temporary name may still be there: the log stays for a later start. */
+  /** Keeps the log for a later start: a step failed, so a temporary name may remain. */
   doubt(): void {
     this.#doubtful = true;
   }
 
-  /** Nothing was left behind, as far as we know: everything this process made is published or gone. */
+  /** Closes the log, and deletes it if everything this process created is published or removed. */
   close(): void {
     if (this.#fd === undefined) return;
     closeSync(this.#fd);
@@ -79,10 +86,10 @@ export class LitterLog {
 
   #append(line: LitterLine, durability: Durability = this.#durability): void {
     this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-    // On a line of its own, whatever a full disk has made of the one before.
+    // Begin a new line, in case a full disk cut the previous one short.
     const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
-    // So that it holds across a power cut as well: once per folder, and for every claim.
+    // Sync, so that the line survives a power cut: once per folder, and for every claim.
     if (durability !== 'none') fsyncSync(this.#fd);
   }
 }
@@ -91,7 +98,7 @@ export function logFolder(home: string): string {
   return join(home, 'writers');
 }
 
-/** The lines of a log; none if another start was faster and has removed it. */
+/** The lines of a log; empty if another start has already removed it. */
 export function readLitter(path: string): LitterLine[] {
   let text: string;
   try {
@@ -102,7 +109,7 @@ export function readLitter(path: string): LitterLine[] {
   }
   return text.split('\n').flatMap((line) => {
     try {
-      // Written above; a torn line belongs to a name that was never made.
+      // `#append` wrote this format. A torn line belongs to a name that was never created.
       return line === '' ? [] : [JSON.parse(line) as LitterLine];
     } catch {
       return [];

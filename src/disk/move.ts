@@ -13,9 +13,9 @@ import { isReadOnly } from './stats.ts';
 type Moved = { readonly ok: true } | Conflict;
 
 /**
- * Gives a file, link or folder another name that must be free. A file has both names for a moment rather than none;
- * whoever takes the new name first keeps it. Between file systems it fails with EXDEV. After a crash in that moment
- * the file has both names.
+ * Renames a file, link or folder to a name that must be free. A file briefly has both names rather
+ * than none, and keeps both after a crash at that moment. If another process takes the new name
+ * first, it keeps it. Across file systems the move fails with EXDEV.
  */
 export function move(context: DiskContext, from: Place, to: Place): Moved {
   try {
@@ -35,7 +35,7 @@ export function move(context: DiskContext, from: Place, to: Place): Moved {
 interface Move {
   readonly from: Place;
   readonly to: Place;
-  /** The file that was looked at; another one under its name stays where it is. */
+  /** The inode that was checked. Another file that takes its name is not moved. */
   readonly ino: bigint;
 }
 
@@ -62,7 +62,7 @@ function moveFile(context: DiskContext, request: Move): Moved {
   return { ok: true };
 }
 
-/** Takes the old name away; false if it is gone. If that fails the new name goes again. */
+/** Takes the old name away; false if it is gone. On failure removes the new name again. */
 function takeOld(
   context: DiskContext,
   request: Move & { readonly claim: string; readonly linked: string },
@@ -75,9 +75,9 @@ function takeOld(
   }
 }
 
-/** Removes the new name again. The bytes it stood for are kept if someone has given the old one to another file. */
+/** Removes the new name again. Retains the file if the old name no longer refers to it. */
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
-  // In its own folder: that of the old name may be the one we may not write to.
+  // Claim in the new name's own folder: the folder of the old name may be read-only.
   const claim = reserveClaim(context, to);
   try {
     renameSync(at(to), claim);

@@ -19,7 +19,7 @@ function linesOf(read: Page): string[] {
   return read.lines.map((line) => line.toString('latin1'));
 }
 
-/** Lines with their endings, the plain way. */
+/** Reference implementation: splits a text into lines with their endings. */
 function split(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
@@ -118,7 +118,7 @@ describe('readPage', () => {
 
   it('equals splitting the whole text, from the top and resumed at any page before', async () => {
     const disk = bench([]);
-    // Longer than a chunk in places, so that lines and endings fall on its edges.
+    // Some lines are as long as a read chunk, so that lines and endings fall on chunk boundaries.
     const long = fc.constantFrom(131_071, 131_072, 262_143, 262_144).map((count) => 'z'.repeat(count));
     const piece = fc.oneof(fc.constantFrom('\n', '\r\n', 'a', 'bc\n', ''), long);
     const texts = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
@@ -140,7 +140,7 @@ describe('readPage', () => {
   });
 });
 
-/** Enough to tell lines of these texts apart, and quick to compare. */
+/** A short form of each line: distinguishes these texts and compares quickly. */
 function shapeOf(lines: readonly string[]): string[] {
   return lines.map((line) => `${line.length} ${line.slice(-4)}`);
 }

@@ -9,11 +9,11 @@ import { stampOf } from './stats.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;
-/** Many pages lie within so much, which is here before another thread could be asked for it. */
+/** Size of the first, synchronous read. It covers many pages, faster than a trip to the thread pool. */
 const FIRST_BYTES = 1 << 15;
 const NEWLINE = 10;
 
-/** Where a line begins; lets the next page start without counting lines from the top. */
+/** The byte at which a line begins. The next page can start there without counting lines from the top. */
 export interface LineStart {
   readonly line: number;
   readonly byte: number;
@@ -24,39 +24,39 @@ export interface PageRequest {
   /** First line, 1-based. */
   readonly from: number;
   readonly limit: number;
-  /** Of longer lines only the beginning is kept in memory. */
+  /** Longer lines are cut: memory holds only their first bytes. */
   readonly maxLineBytes: number;
-  /** A known start at or before `from`, of the same stamp. */
+  /** A known line start at or before `from`, for the same stamp. */
   readonly start?: LineStart;
-  /** No further line is begun after so many bytes. */
+  /** No new line begins after this many bytes. */
   readonly maxBytes?: number;
-  /** Reading ends after this, on the clock of `performance.now()`; lines that are complete by then are the page. */
+  /** When to stop reading, as a `performance.now()` time. The page then holds the lines completed so far. */
   readonly deadline?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** A line of which only the beginning was kept. */
+/** A line of which only the beginning is kept. */
 interface CutLine {
   /** 1-based. */
   readonly line: number;
-  /** How much was left out, in UTF-16 units, if it is text. */
+  /** UTF-16 units left out, assuming the line is text. */
   readonly missingChars: number;
 }
 
-/** Some lines of a file too large to load. */
+/** Some lines of a file that is too large to load. */
 export interface Page {
-  /** Each line with its own ending, cut at `maxLineBytes`; of one that is cut the ending is gone, too. */
+  /** Each line with its ending, cut at `maxLineBytes`. A cut line lacks its ending. */
   readonly lines: readonly Buffer[];
   readonly from: number;
   readonly cut: readonly CutLine[];
-  /** There was no time to read all that was asked for. */
+  /** The deadline passed before all requested lines were read. */
   readonly gaveUp: boolean;
-  /** Known only if the end of the file was reached. */
+  /** Undefined unless the end of the file was reached. */
   readonly totalLines: number | undefined;
   readonly next: LineStart;
   readonly sizeBytes: number;
-  /** SHA-256 of the lines' bytes, cut ones included in full. */
+  /** SHA-256 of the lines' bytes, including the parts that were cut. */
   readonly sha256: string;
   readonly stamp: Stamp;
   readonly racy: boolean;
@@ -95,7 +95,7 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
   }
 }
 
-/** Splits chunks into lines and keeps those of the range. */
+/** Splits chunks into lines and keeps the lines in the requested range. */
 class LineCollector {
   readonly #request: PageRequest;
   readonly #digest: Hash = createHash('sha256');
@@ -103,7 +103,7 @@ class LineCollector {
   readonly #cut: CutLine[] = [];
   #line: number;
   #byte: number;
-  /** Pieces of the line that began in an earlier chunk, and its length so far. */
+  /** Pieces of a line that began in an earlier chunk, and its length so far. */
   #pieces: Buffer[] = [];
   #length = 0;
   #missingChars = 0;
@@ -121,7 +121,7 @@ class LineCollector {
     return this.#line >= from + limit || (maxBytes !== undefined && this.#keptBytes >= maxBytes);
   }
 
-  /** There is no time to read on: the line that was begun is left out. */
+  /** Stops at the deadline and drops the unfinished line. */
   giveUp(): void {
     this.#gaveUp = true;
     this.#pieces = [];
@@ -130,7 +130,7 @@ class LineCollector {
 
   add(chunk: Buffer): void {
     let from = 0;
-    /** Where the range begins in this chunk. */
+    /** Offset in this chunk at which the range begins. */
     let kept = this.#isKept ? 0 : chunk.byteLength;
     while (from < chunk.byteLength && !this.full) {
       const newline = chunk.indexOf(NEWLINE, from);
@@ -140,7 +140,7 @@ class LineCollector {
       from = end;
       if (this.#line === this.#request.from && this.#length === 0) kept = end;
     }
-    // Once for all its lines: the hash is asked for a page as often as for a line.
+    // Hash once per chunk: a call of `update` costs the same for a page as for a line.
     if (kept < from) this.#digest.update(chunk.subarray(kept, from));
   }
 
@@ -163,7 +163,10 @@ class LineCollector {
     };
   }
 
-  /** The hash has taken in a part of the line that is left out, so it is made anew; of cut lines it cannot be. */
+  /**
+   * The result after the deadline. The running hash includes part of the dropped line, so it is
+   * computed anew. That is impossible if a line was cut; then no lines are returned.
+   */
   #withoutRest(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
     const lines = this.#cut.length === 0 ? this.#lines : [];
     return {
@@ -180,7 +183,7 @@ class LineCollector {
   #take(piece: Buffer): void {
     if (this.#isKept) {
       const room = this.#request.maxLineBytes - this.#length;
-      // Copied: the chunk is filled again by the next read.
+      // Copy the bytes: the next read reuses the chunk.
       if (room > 0) this.#pieces.push(Buffer.from(piece.subarray(0, room)));
       if (room < piece.byteLength) this.#missingChars += charsIn(piece.subarray(Math.max(room, 0)));
     }
@@ -204,7 +207,10 @@ class LineCollector {
   }
 }
 
-/** Without the line's end. A character begins with a byte that continues none, and is two units from 0xf0 on. */
+/**
+ * UTF-16 units in UTF-8 bytes, without the newline. Continuation bytes count 0; lead bytes from
+ * 0xf0 count 2.
+ */
 function charsIn(bytes: Uint8Array): number {
   let count = 0;
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80 && byte !== NEWLINE) count += byte >= 0xf0 ? 2 : 1;

@@ -18,34 +18,40 @@ import { retain, retainBytes } from './retain.ts';
 import { modeOf } from './stats.ts';
 import type { TempFile } from './temp-file.ts';
 
-/** What a publishing step needs: the target, the new file, and the old one held open. */
+/** The input of a publishing step: the target, the new file, and the old file held open. */
 export interface Publication {
   readonly place: Place;
   readonly temp: TempFile;
   readonly old: { readonly fd: number; readonly stats: BigIntStats };
   readonly expected: Expected;
   readonly intended: Uint8Array;
-  /** What is replaced is our own. */
+  /** The replaced file is our own. */
   readonly ours?: true;
 }
 
 export type Published =
-  /** `displaced`: where the old file is now. */
+  /** `displaced`: the current path of the old file. */
   | { readonly ok: true; readonly displaced: string }
-  /** Someone else was faster; their file has the name, and what else was displaced is kept. */
+  /**
+   * Another process changed the file first and keeps the name. `retained`: other displaced files
+   * that were kept.
+   */
   | { readonly ok: false; readonly retained: readonly string[] };
 
-/** Our new file as it was published. */
+/** A new file of ours that was published. */
 export type New = Pick<Publication, 'place' | 'temp' | 'intended'>;
 
-/** A file that its owner may not read has left its name: from now on it is an image, which must be readable. */
+/** Makes a displaced file readable for its owner: it is an image now, and images must be readable. */
 export function letOwnerRead({ place, old }: Pick<Publication, 'place' | 'old'>): void {
   const mode = modeOf(old.stats);
   if (place.opensOwn === true && (mode & constants.S_IRUSR) === 0)
     fchmodSync(old.fd, mode | constants.S_IRUSR);
 }
 
-/** Takes our published file back from its name, after a failure. A file someone put there meanwhile stays. */
+/**
+ * After a failure, takes our published file away from its name. A file that another process put
+ * there meanwhile stays.
+ */
 export function withdraw(context: DiskContext, publication: New): void {
   const { place, temp } = publication;
   try {
@@ -59,8 +65,9 @@ export function withdraw(context: DiskContext, publication: New): void {
 }
 
 /**
- * Puts our own file aside after it had the target's name. It is never deleted: someone who opened it under that name
- * may still write into it. Returned, and thereby reported, only if someone already has.
+ * Sets our own file aside after it had the target's name. Never deletes it unless there is no room:
+ * a process that opened it under that name may still write into it. Returns its path, to be
+ * reported, only if that has already happened.
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
@@ -76,8 +83,8 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
 }
 
 /**
- * Removes our own file after a failure, if nobody has written into it while it had the target's name. Else it stays where it
- * is, and the next start moves it into our folder.
+ * After a failure, deletes our own file if its bytes are unchanged. Otherwise another process wrote
+ * into it: the file stays, and the next start moves it into our folder.
  */
 export function discardOurs(context: DiskContext, { temp, intended }: New): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
@@ -85,7 +92,10 @@ export function discardOurs(context: DiskContext, { temp, intended }: New): void
   else context.litter.doubt();
 }
 
-/** Keeps a file of our own that nobody has written into; without room for it, it is given up rather than left in their folder. */
+/**
+ * Retains a file of our own with unchanged bytes. Without room for it, deletes it rather than
+ * leaving it in the workspace.
+ */
 export function retainOrDrop(context: DiskContext, path: string): string {
   try {
     return retain(context, path);

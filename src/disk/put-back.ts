@@ -11,23 +11,23 @@ import { release } from './release.ts';
 import { retain } from './retain.ts';
 
 export interface PutBack {
-  /** Where the file is that has to go back. */
+  /** The current path of the displaced file. */
   readonly displaced: string;
-  /** What we put in its place just now; undefined: nothing. */
+  /** The fingerprint of the file we just put in its place; undefined if we put nothing there. */
   readonly ours: Fingerprint | undefined;
 }
 
 /**
- * Gives a displaced file its place again, because a later step failed. The file itself goes back, so that a full disk does
- * not matter. `taken`: someone has changed what we put there, and keeps it. `unavailable`: the file cannot go back as it
- * is, and its bytes have to be written anew.
+ * Moves a displaced file back to its place after a later step failed. The file itself moves, so a
+ * full disk does not matter. `taken`: another process has changed our file, and its version stays.
+ * `unavailable`: the file cannot be moved back, and its bytes must be written anew.
  */
 export function putBackFile(
   context: DiskContext,
   place: Place,
   { displaced, ours }: PutBack,
 ): 'back' | 'taken' | 'unavailable' {
-  // What is among the images already may be another process's image by now.
+  // A file among the images may already serve another process as its image.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return exchangeBack(context, place, { displaced, ours });
@@ -54,7 +54,7 @@ function exchangeBack(
     native.swapSync(temp, at(place));
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // Deleted by someone else, who keeps what they did.
+    // Another process deleted the file; respect that.
     retain(context, temp);
     return 'taken';
   }

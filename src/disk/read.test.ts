@@ -24,7 +24,7 @@ import { FileSystemClock } from './clock.ts';
 import { fingerprintOf } from './hash.ts';
 import { openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
-/** Trusts every stamp, so that only the reader itself can find one racy. */
+/** Trusts every stamp, so that only the reader itself can report a racy one. */
 class TrustingClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;
@@ -42,7 +42,10 @@ function replaceBy(path: string, make: (other: string) => void): void {
   make(path);
 }
 
-/** Someone writes the moment the clock was asked: with the old clock in hand, nobody may take the new time for it. */
+/**
+ * Writes to the file right after each clock check. The reader must not combine the earlier check
+ * with the new time.
+ */
 class BusyClock extends FileSystemClock {
   readonly #write: () => void;
 
@@ -139,7 +142,7 @@ describe('a file that changes while it is read', () => {
     const disk = bench([]);
     writeFileSync(join(disk.root, 'f'), Buffer.alloc(3 << 20, 'a'));
     const reading = snapshot(disk.place('f'), disk.context);
-    // The size was taken, the bytes are on their way.
+    // The size is known; the bytes are still being read.
     change(join(disk.root, 'f'));
     const seen = await reading;
     expect(seen.bytes.equals(expected)).toBe(true);
@@ -244,7 +247,7 @@ describe('openRegular', () => {
     writer.once('exit', (code) => {
       ended = code;
     });
-    // Opening it, even without waiting, would let the writer go on into a broken pipe.
+    // Opening the FIFO, even without blocking, would let the writer continue into a broken pipe.
     for (let turn = 0; turn < 3000 && ended === undefined; turn += 1) {
       expect(openRegular(place)).toEqual({ problem: 'kind', kind: 'fifo' });
       await setImmediate();

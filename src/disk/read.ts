@@ -22,28 +22,31 @@ import { kindOf, stampOf } from './stats.ts';
 const readAsync = promisify(read);
 const closeAsync = promisify(close);
 
-/** O_NONBLOCK: should a FIFO be swapped in after the type was checked, opening it does not hang. */
+/** O_NONBLOCK: opening does not hang if the file becomes a FIFO after its type was checked. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** A handle that names a file without opening it (Linux). */
+/** Opens a handle to a file without opening its content (Linux). */
 const O_PATH = 0o10000000;
 /** Below this a read costs less than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
-/** As much as one read can ask for, on every Node. */
+/** The most that one read call accepts, on every Node version. */
 const MAX_BYTES = 2 ** 31 - 1;
-/** A file that changes during this many reads in a row is taken as it was last read, and marked racy. */
+/** After this many reads during which the file changed, the last read is returned and marked racy. */
 const MAX_TRIES = 4;
 
-/** Bytes of a file with the identity and the times they had, all from one handle. */
+/** The bytes of a file with their fingerprint and stamp, all from one handle. */
 export interface Snapshot {
   readonly bytes: Buffer;
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
   readonly stats: BigIntStats;
-  /** Equal stamps prove nothing for this one; see FileSystemClock. */
+  /** An equal stamp does not prove equal bytes; see FileSystemClock. */
   readonly racy: boolean;
 }
 
-/** Why a place could not be opened for reading. `swapped`: it became a link after it was located; locate again. */
+/**
+ * The reason a place could not be opened for reading. `swapped`: it became a link after it was
+ * located; locate again.
+ */
 export type Unreadable =
   | { readonly problem: 'missing' }
   | { readonly problem: 'swapped' }
@@ -52,27 +55,31 @@ export type Unreadable =
   | { readonly problem: 'denied'; readonly errno: string };
 
 export interface ReadLimits {
-  /** Undefined: nobody will go by the stamp alone, and the snapshot is racy without asking. */
+  /** Undefined if no caller relies on the stamp alone; the snapshot is then marked racy without a check. */
   readonly clock: FileSystemClock | undefined;
-  /** Default: what fits into one piece of memory. */
+  /** Default: the most that one read call accepts. */
   readonly maxBytes?: number;
-  /** What a look at the place just showed: a small file that still is this one is read with two looks less. */
+  /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;
-  /** An earlier, not racy reading: if the stamp is still the same, its fingerprint is taken and nothing is hashed. */
+  /**
+   * An earlier snapshot that was not racy. If its stamp still matches, its fingerprint is reused
+   * instead of hashing.
+   */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
 }
 
 type Openable = Pick<Place, 'dir' | 'name' | 'opensOwn'>;
 
-/** An open file, and what it was when it was opened. */
+/** An open file with its stats at opening time. */
 export interface Opened {
   readonly fd: number;
   readonly stats: BigIntStats;
 }
 
 /**
- * Opens a regular file without following a link. Anything else is refused before it is opened: opening a FIFO wakes
- * whoever waits to write into it, opening a device can do anything. Whoever gets the descriptor closes it.
+ * Opens a regular file without following links; the caller closes the descriptor. Refuses anything
+ * else before opening it: opening a FIFO wakes a waiting writer, and opening a device can have any
+ * effect.
  */
 export function openRegular(place: Openable): Opened | Unreadable {
   try {
@@ -85,7 +92,10 @@ export function openRegular(place: Openable): Opened | Unreadable {
   return openLooked(place);
 }
 
-/** The same for what a look just showed to be a regular file: what has come in its place since is opened, and refused. */
+/**
+ * Like `openRegular`, for a place that the caller has just seen to be a regular file. If it has
+ * become something else, that is opened once and refused.
+ */
 export function openLooked(place: Openable): Opened | Unreadable {
   let fd: number;
   try {
@@ -105,8 +115,8 @@ export function openLooked(place: Openable): Opened | Unreadable {
 }
 
 /**
- * Opens a file for reading although its permissions keep its owner, this user, from it. They are changed for the moment
- * of opening, through a handle: another file that takes the name meanwhile is not concerned.
+ * Opens a file of this user although its mode denies reading. Adds the read bit during the open
+ * call, through a handle, so that another file that takes the name is not affected.
  */
 function openOwn(place: Openable): number {
   try {
@@ -149,15 +159,16 @@ function whyNot(error: unknown): Unreadable {
 }
 
 /**
- * Reads a whole file with its fingerprint and stamp from one handle; again if it changed meanwhile.
- * The bytes are one state of the file unless a writer outpaced every try, which `racy` then covers.
+ * Reads a whole file with its fingerprint and stamp from one handle. Retries if the file changes
+ * meanwhile. The bytes are one state of the file, unless a writer outpaced every retry; then `racy`
+ * is true.
  */
 export function readSnapshot(place: Place, limits: ReadLimits): Snapshot | Promise<Snapshot | Unreadable> {
   const { seen } = limits;
   return (seen && readUnchanged(place, seen, limits)) ?? readSettled(place, limits);
 }
 
-/** A small file that after the reading is what a look before it showed; undefined sends it the long way. */
+/** Reads a small file that matches `seen` afterwards; undefined means: use `readSettled`. */
 function readUnchanged(place: Place, seen: BigIntStats, limits: ReadLimits): Snapshot | undefined {
   const size = Number(seen.size);
   if (!seen.isFile() || size > SYNC_BYTES || size > (limits.maxBytes ?? SYNC_BYTES)) return undefined;
@@ -218,7 +229,7 @@ function knownFingerprint({ known }: Pick<ReadLimits, 'known'>, stamp: Stamp): F
   return known !== undefined && sameStamp(known.stamp, stamp) ? known.fingerprint : undefined;
 }
 
-/** Reads from the beginning to the end of file; a file of the expected size costs one system call. */
+/** Reads from the beginning to the end of the file. A file of the expected size costs one system call. */
 export function readAllSync(fd: number, expected: number): Buffer {
   let buffer: Buffer = Buffer.allocUnsafe(Math.max(expected, 1));
   let filled = 0;

@@ -7,7 +7,7 @@ import { makeTree, treeOf } from '../../test/support/tree.ts';
 import { LitterLog } from './litter-log.ts';
 import type { Recovered } from './recover.ts';
 
-/** What a process left that was killed: its log, and whatever `leave` puts beside the names it was given. */
+/** Simulates a killed process: its log stays, and `leave` creates the files it left behind. */
 function killed(disk: Bench, owner: string, leave: (log: LitterLog) => void): void {
   leave(new LitterLog(disk.home, owner, 'none'));
 }

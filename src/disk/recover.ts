@@ -11,21 +11,22 @@ import { unlinkIfThere } from './unlink-if-there.ts';
 export interface Recovery {
   readonly home: string;
   isAlive(owner: string): boolean;
-  /** Pins a folder a dead process wrote to; undefined if it is not in this workspace, or gone. */
+  /** Pins a folder that a dead process wrote to. `elsewhere`: not in this workspace. */
   enter(dir: string): PinnedDirectory | 'gone' | 'elsewhere';
 }
 
 export interface Recovered {
-  /** Names given back to files that were claimed when their process died. */
+  /** Files that were claimed when their process died and have their names again. */
   readonly restored: readonly string[];
   /** Temporary files moved out of the workspace into our own folder. */
   readonly removed: readonly string[];
 }
 
 /**
- * Cleans up after processes that were killed: gives claimed names back, moves temporary files out of the workspace.
- * Nothing is deleted but second names of files that are in place, for a temporary name may hold a displaced original.
- * Several starts may do it at once. What cannot be cleaned up now is left for a later start.
+ * Cleans up after killed processes: restores claimed names and moves temporary files out of the
+ * workspace. Deletes only second names of files that are in place, because a temporary name may
+ * hold a displaced original. Several starts may run it concurrently. Anything that cannot be
+ * cleaned up now stays for a later start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
@@ -53,7 +54,8 @@ function logsIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    // Removed, or too many open files: a change that wants to begin is none the worse for it.
+    // The folder is gone, or this process has too many open files. Neither must block the change
+    // that is about to begin.
     if (errnoOf(error) === undefined) throw error;
     return [];
   }
@@ -76,7 +78,7 @@ function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): 
     const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));
     return { restored, removed };
   } catch (error) {
-    // A full disk or a folder we may not write to must not keep a session from starting.
+    // A full disk or a read-only folder must not prevent a session from starting.
     if (errnoOf(error) === undefined) throw error;
     return 'left';
   } finally {
@@ -90,7 +92,7 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    // A taken name: the new file was published. The old one goes where temporaries go.
+    // A taken name means that the new file was published. `removeTemps` then retains the old one.
     if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }
   return restored;
@@ -103,7 +105,7 @@ function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string):
   return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
 }
 
-/** A name of exactly this owner: another one's may begin with it. */
+/** True for a temporary name of exactly this owner: another owner's id may begin with the same characters. */
 function isTempOf(owner: string, name: string): boolean {
   const prefix = `${TEMP_PREFIX}${owner}-`;
   return name.startsWith(prefix) && /^[0-9a-z]+$/.test(name.slice(prefix.length));
@@ -119,14 +121,15 @@ function removeTemp(
   const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
-  // Killed between giving a file its name and taking the temporary one away.
+  // A second link to a file in place: the process died between linking the new name and removing
+  // the temporary one.
   if (stats.isDirectory()) retainFolder(context, path);
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);
   return true;
 }
 
-/** False if the file is gone: another start was faster. */
+/** False if the file is gone because another start was faster. */
 function unlessMissing(clean: () => boolean): boolean {
   try {
     return clean();

@@ -3,7 +3,7 @@ import { errnoOf, isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { moveIfFree } from './free-name.ts';
 
-/** Gives a retained file its name in the workspace again; false if something has that name. */
+/** Moves a retained file back to its name in the workspace; false if the name is taken. */
 export function release(file: string, place: Place): boolean {
   try {
     return moveIfFree(file, at(place));

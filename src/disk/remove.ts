@@ -15,14 +15,14 @@ import { isReadOnly, modeOf } from './stats.ts';
 
 export interface Removed {
   readonly ok: true;
-  /** Where the file is now, outside the workspace; undefined for links, whose target the journal holds. */
+  /** The file's current path outside the workspace; undefined for a link, whose target is in the journal. */
   readonly displaced?: string;
   readonly mode: number;
 }
 
 /**
- * Removes a file if it holds the expected bytes; it is moved into our own folder, not destroyed. Bytes that are `ours`, put
- * there just now, are given up if there is no room to keep them.
+ * Removes a file if it holds the expected bytes. The file moves into our own folder. Bytes that are
+ * `ours`, written just now, are deleted if there is no room to keep them.
  */
 export function remove(
   context: DiskContext,
@@ -48,7 +48,7 @@ function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Removed | Conflict {
-  // Our own bytes need no line in the log, which a full disk might not take: nobody misses them.
+  // Our own bytes are expendable and need no log line, which a full disk might not accept.
   const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;
@@ -58,7 +58,7 @@ function claimAway(
       return conflict('changed', { retained: putBack(context, claim, place) });
     }
     context.trace?.('folder-sync');
-    // Before the file leaves the folder: should it fail, the name is given back.
+    // Sync before the file leaves the folder: if syncing fails, the name can be restored.
     syncFolder(context, place.dir);
     displaced = old.expected.ours ? retainOrDrop(context, claim) : retain(context, claim);
   } catch (error) {
@@ -69,23 +69,28 @@ function claimAway(
   return { ok: true, displaced, mode: old.mode };
 }
 
-/** Makes it durable that the temporary name is gone: after a power cut it would bring the file back. */
+/**
+ * Makes the removal of the temporary name durable: if it reappeared after a power cut, recovery
+ * would restore the file.
+ */
 function settle(context: DiskContext, place: Place): void {
   try {
     syncFolder(context, place.dir);
   } catch {
-    // The file is removed and kept. Failing now would report a change that happened as one that did not.
+    // The file is already removed and kept. An error here would report a completed change as
+    // failed.
   }
 }
 
-/** Removes a symbolic link, never what it points to, if it still points where it did. */
+/** Removes a symbolic link, never its target, if it still points to `target`. */
 export function removeLink(context: DiskContext, place: Place, target: string): Removed | Conflict {
   try {
     if (inspect(place.dir, place.name) === undefined) return conflict('missing');
     if (linkTarget(place) !== target) return conflict('changed');
     const claim = claimName(context, place);
     if (claim === undefined) return conflict('missing');
-    // Another file may have come under the name since we looked: what was taken away decides.
+    // Another file may have taken the name since the check, so verify the entry that was actually
+    // taken.
     if (linkTarget({ dir: place.dir, name: basename(claim) }) !== target)
       return conflict('changed', { retained: putBack(context, claim, place) });
     unlinkSync(claim);

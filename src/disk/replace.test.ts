@@ -31,7 +31,7 @@ import { stampOf } from './stats.ts';
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
 const root = process.getuid?.() === 0;
 
-/** Lets another user work here. */
+/** Lets other users write here. */
 function openToAll(disk: Bench): void {
   const folders = [disk.base, disk.root, disk.home, join(disk.home, 'writers'), join(disk.home, 'retained')];
   for (const folder of folders) chmodSync(folder, 0o777);
@@ -183,7 +183,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
   it.each([0o444, 0o555, 0o400, 0o000])('refuses a file of mode %o, also for root', async (mode) => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), mode);
-    // Who may not even read it is denied rather than told that it is read-only.
+    // A user without read permission gets `denied` instead of `read-only`.
     expect(['read-only', 'denied']).toContain((await tried(disk, 'f')).reason);
     expect(disk.names()).toEqual(['f']);
   });
@@ -237,7 +237,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
 });
 
 describe.each(KINDS)('someone who acts while we %s', (commit) => {
-  /** Acts once, just before a step. */
+  /** Calls `act` once, just before `step`. */
   async function meanwhile(
     step: CommitStep,
     act: (file: string, disk: Bench) => void,
@@ -339,7 +339,7 @@ describe.each(KINDS)('what someone writes into our file before it is taken back 
 });
 
 describe.skipIf(loadNative() === undefined)('an exchange that is taken back', () => {
-  /** Changes the file so that no time shows it, and calls `act` while our file has the name. */
+  /** Changes the file without changing its times, and calls `act` while our file has the name. */
   async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
     const disk: Bench = bench(['f: old'], {
       commit: 'exchange',
@@ -427,7 +427,7 @@ describe.skipIf(loadNative() === undefined)('extended attributes', () => {
   it.skipIf(!root)('that give rights are dropped like setuid', async () => {
     const disk = bench(['f: old']);
     const file = join(disk.root, 'f');
-    // Version 2, effective, cap_net_raw.
+    // A valid capability value: version 2, effective, cap_net_raw.
     const capability = Buffer.from('0100000200200000000000000000000000000000', 'hex');
     withFile(file, (fd) => native.setAttrSync(fd, 'security.capability', capability));
     const done = await put(disk, 'f');

@@ -23,7 +23,10 @@ import { retain, retainBytes } from './retain.ts';
 import { isReadOnly } from './stats.ts';
 import { discard, openStaged, type Staged, stageTemp, type TempFile, writeTemp } from './temp-file.ts';
 
-/** Nothing of ours was published. `retained`: files displaced for a moment whose names others have taken since. */
+/**
+ * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names
+ * are taken now.
+ */
 export interface Conflict {
   readonly ok: false;
   readonly reason: 'changed' | 'missing' | 'exists' | 'kind' | 'read-only' | 'denied';
@@ -32,16 +35,19 @@ export interface Conflict {
   readonly retained: readonly string[];
 }
 
-/** What the exchange says on file systems that do not have it. */
+/** Errors of the exchange on file systems without it. */
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/** More strangers than this in a row on one name is no longer a race but a fight; everyone's bytes are kept anyway. */
+/**
+ * Limit on exchanges while other processes keep replacing the same name. Everyone's bytes are kept
+ * in any case.
+ */
 const MAX_SWAPS = 16;
-/** Larger files go back without a copy: reading them would leave ours under the name for too long. */
+/** Larger files are put back without a copy: reading them would leave our file under the name for too long. */
 const COPY_BYTES = 64 << 20;
 
 interface Returned {
-  /** `free`: the name was free, nothing came out. `retry`: the name was free and is no longer. */
+  /** `free`: the name was free, so nothing came out. `retry`: the name was free and then taken. */
   readonly how: 'swapped' | 'free' | 'retry';
   readonly kept: readonly string[];
 }
@@ -54,16 +60,17 @@ export interface Replacement extends NewContent {
   readonly expected: Expected;
   /** Permission bits of the new file; default: those of the old one. */
   readonly mode?: number;
-  /** Its bytes were read a moment ago: what is there is a regular file, or the change is too late. */
+  /** The caller has just read the file, so its kind needs no check before opening. */
   readonly looked?: true;
-  /** What is replaced are bytes that we have just put there: given up, if there is no room to keep them. */
+  /** The replaced bytes are ours, written just now: they are deleted if there is no room to keep them. */
   readonly ours?: true;
 }
 
 /**
- * Replaces a file if it holds the expected bytes: compared just before, and what came out verified just after.
- * Keeps mode, owner and attributes; other hard links keep the old bytes. The old file is kept in our own folder.
- * A crash leaves the old file, the new one, or (claim only) a name the next start gives back.
+ * Replaces a file if it holds the expected bytes. Compares just before publishing and verifies the
+ * displaced file just after. Keeps mode, owner and attributes; other hard links keep the old bytes.
+ * The old file moves into our own folder. A crash leaves the old file, the new file, or (claim
+ * only) a name that the next start restores.
  */
 export async function replace(
   context: DiskContext,
@@ -100,7 +107,7 @@ async function tempFor(
   return writeTemp(context, place, { bytes, like });
 }
 
-/** Writes the successor of a file ahead of `replace`; undefined if there is no file that could be read. */
+/** Writes the temporary file for a later `replace`; undefined if the old file cannot be read. */
 export async function stageReplacement(
   context: DiskContext,
   place: Place,
@@ -128,7 +135,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
   let published: Published;
   try {
     context.trace?.('compare');
-    // Times as they are when the bytes are known to be right: a later write shows in them.
+    // Take the times before comparing the bytes, so that a later write shows in them.
     const stats = fstatSync(old.fd, { bigint: true });
     if (!holds(old.fd, expected)) {
       discard(temp);
@@ -171,9 +178,9 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * Publishes by exchanging the two names in one step, so that the target never is absent. What came out is verified
- * before anything else happens; a stranger's file is put back at once. Every inode that ever had the target's name is
- * kept, because someone may still write into it.
+ * Publishes by exchanging the two names in one step, so that the target is never absent. Verifies
+ * the displaced file first; a foreign file is put back immediately. Keeps every inode that ever had
+ * the target's name, because another process may still write into it.
  */
 function publishByExchange(
   context: DiskContext,
@@ -187,12 +194,13 @@ function publishByExchange(
   } catch (error) {
     if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unsupported';
     if (!isMissing(error)) throw error;
-    // Deleted by someone else: that is a change, and there is nothing to give back.
+    // Another process deleted the file: a conflict, with nothing to put back.
     discard(temp);
     return { ok: false, retained: [] };
   }
   try {
-    // The cheap look first: a stranger is put back within microseconds, before anyone builds on what we published.
+    // Compare the stats first: a foreign file is then put back within microseconds, before other
+    // processes use ours.
     const out = lstatSync(temp.path, { bigint: true });
     const looksOld =
       out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
@@ -200,7 +208,8 @@ function publishByExchange(
       context.trace?.('verify');
       if (holds(old.fd, expected)) {
         context.trace?.('folder-sync');
-        // Before the old file leaves the folder: should it fail, the names are exchanged back.
+        // Sync before the old file leaves the folder: if syncing fails, the names are exchanged
+        // back.
         syncFolder(context, place.dir);
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
@@ -216,9 +225,9 @@ function publishByExchange(
 }
 
 /**
- * Puts the file that came out of an exchange back under its name. If a newer one has taken the name from ours
- * meanwhile, that one is put back instead, and so on until nobody interferes; what stays displaced is kept.
- * Returns everything kept that holds bytes which are not under the name.
+ * Puts the file that came out of an exchange back under its name. If another file has replaced ours
+ * meanwhile, puts that one back instead, and so on. Keeps all files that stay displaced. Returns
+ * the kept files whose bytes are not under the name.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;
@@ -230,7 +239,7 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
     const returned = returnStranger(context, native, publication);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
-    // What came out is what we had put there: nobody interfered, and the stranger now in place is the newest.
+    // Our own file came out: no other process interfered, and the newest file is in place.
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
     placed = stranger;
   }
@@ -244,8 +253,8 @@ function inodeAt(path: string): bigint | undefined {
 }
 
 /**
- * Puts one file back. A copy of its bytes is kept and reported although they are under the name again: a program may
- * have read our file while it was there, and will write over bytes that it never saw.
+ * Puts one foreign file back. Also keeps and reports a copy of its bytes: a program may have read
+ * our file meanwhile, and would overwrite bytes it never saw.
  */
 function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
   const { place, temp } = publication;
@@ -257,7 +266,8 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
     const after = bytesOf(stranger.fd);
     if (before === undefined || after === undefined) return { how, kept: [] };
     const copy = retainBytes(context, before);
-    // Its writer was at work: what it had finished just now may be written over before we look again.
+    // A writer was active: it may overwrite finished bytes before we read again, so keep both
+    // states.
     return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
   } finally {
     closeSync(stranger.fd);

@@ -1,12 +1,16 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 
-/** As many as taking one step back needs: the file, its folder, a file of ours, and the folders on the way. */
+/**
+ * The descriptors that undoing one step needs: the file, its folder, a file of ours, and the
+ * folders on the path.
+ */
 const RESERVED = 8;
 
 /**
- * Opens descriptors that nobody uses, and returns what closes them. A change of several files holds them from before its first
- * step: if descriptors run out on the way, closing them lets what was done be taken back. Throws if there are too few.
+ * Opens spare descriptors and returns a function that closes them. A change of several files holds
+ * them from before its first step. If descriptors run out, closing the spares makes room to undo
+ * the steps done. Throws if too few are available.
  */
 export function reserveDescriptors(): () => void {
   const held: number[] = [];

@@ -20,7 +20,7 @@ import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './retain.ts';
 
-/** Where what was written into a displaced file goes, after a copy of it was kept. */
+/** The path that keeps bytes written into a displaced file after it was copied. */
 function lateName(kept: string, held: string): string {
   return `${kept}-late-${hash('sha256', held)}`;
 }
@@ -130,13 +130,13 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
   });
 });
 
-/** What this process has open in a folder, deleted or not. */
+/** The files this process has open in a folder, including deleted ones. */
 function openIn(folder: string): string[] {
   const links = readdirSync('/proc/self/fd').map((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      // That of the folder which was listed.
+      // The descriptor of the listed folder itself is already closed.
       return '';
     }
   });

@@ -18,9 +18,10 @@ import { type Copied, copyOut } from './held-files.ts';
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Moves a displaced file out of the workspace into our own folder and returns where it is. The inode itself moves, not
- * a copy of its bytes: someone who still has it open writes into what we keep. Across file systems it is copied and
- * held open for a while, so that late writes are kept as well. `image`: a free name among the images, tried first.
+ * Moves a displaced file out of the workspace into our own folder and returns its new path. Moves
+ * the inode rather than its bytes: a process that still has it open writes into the kept file.
+ * Across file systems it is copied and held open for a while, so that late writes are kept as well.
+ * `image`: a free path among the images, tried first.
  */
 export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');
@@ -35,10 +36,10 @@ export function retain(context: DiskContext, from: string, image?: string): stri
   return to;
 }
 
-/** Folders among the displaced files that we took out of a workspace ourselves begin like this. */
+/** Name prefix of folders in `retained` that we took out of a workspace. */
 export const KEPT_FOLDER = 'folder-';
 
-/** Moves a displaced folder out of the workspace, with everything in it, and returns where it is. */
+/** Moves a displaced folder and its contents out of the workspace and returns its new path. */
 export function retainFolder(context: DiskContext, from: string): string {
   context.trace?.('retain');
   const to = join(context.retained, `${KEPT_FOLDER}${Date.now()}-${randomUUID()}`);
@@ -46,7 +47,7 @@ export function retainFolder(context: DiskContext, from: string): string {
   return to;
 }
 
-/** Makes our folder again if someone has removed it: there is always room for a displaced file. */
+/** Runs `work`, and recreates our folder if it was deleted: displaced files always need a place. */
 function inFolder<T>(context: DiskContext, work: () => T): T {
   try {
     return work();
@@ -57,7 +58,7 @@ function inFolder<T>(context: DiskContext, work: () => T): T {
   }
 }
 
-/** False if it cannot be had at this name, for whatever reason: there is another place for it. */
+/** False if the rename fails for any system reason: the caller then uses another path. */
 function isRenamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);
@@ -83,7 +84,7 @@ function retainCopy(context: DiskContext, from: string, to: string): void {
   context.held.hold(fd, copy);
 }
 
-/** Keeps bytes that have no name of their own. */
+/** Writes bytes to a new file in our folder and returns its path. */
 export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   const to = freshName(context);
   const fd = inFolder(context, () => openSync(to, 'wx', 0o600));
@@ -100,7 +101,8 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
 }
 
 function freshName(context: DiskContext): string {
-  // A name used twice would overwrite what is kept; contexts of one process and its workers share the folder.
+  // Names must be unique, or a kept file would be overwritten; contexts of one process and its
+  // workers share the folder.
   return join(context.retained, `${Date.now()}-${randomUUID()}`);
 }
 

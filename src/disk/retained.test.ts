@@ -5,7 +5,7 @@ import { bench } from '../../test/support/disk.ts';
 import { fingerprintOf } from './hash.ts';
 import { dropRetained, fingerprintOfRetained, listRetained, type RetainedFile } from './retained.ts';
 
-/** What is in the folder of displaced files. */
+/** The entries `listRetained` finds after `make` has filled the folder. */
 function retained(make: (folder: string) => void): readonly RetainedFile[] {
   const t = bench([]);
   make(t.context.retained);

@@ -11,13 +11,14 @@ export interface RetainedFile {
   readonly file: string;
   readonly size: number;
   readonly sinceMs: number;
-  /** What someone wrote into a displaced file after it was copied: the hash of what it held then. */
+  /** Set for bytes written into a displaced file after it was copied: the hash of the copied bytes. */
   readonly lateOf?: string;
 }
 
 /**
- * What commits have displaced and nobody has taken over yet: a killed process left it, or strangers collided. The files of a
- * folder that we took are listed one by one. A folder or link that a stranger put in a file's place is not followed.
+ * Lists displaced files that no process has claimed: left by a killed process or by a collision of
+ * writers. Files in a folder that we took are listed one by one. Foreign folders and links are not
+ * followed.
  */
 export function listRetained(context: DiskContext): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {
@@ -44,7 +45,7 @@ function filesBelow(folder: string): RetainedFile[] {
   return files;
 }
 
-/** Removes folders that we took out of a workspace, as far as nothing is left in them but empty folders and links. */
+/** Removes a folder that we took out of a workspace, if only empty folders and links are left in it. */
 export function dropEmptied(folder: string): void {
   try {
     for (const entry of entriesIn(folder)) {
@@ -54,12 +55,15 @@ export function dropEmptied(folder: string): void {
     }
     rmdirSync(folder);
   } catch (error) {
-    // A file that someone wrote late is in it: it stays, and the next gc finds it.
+    // The folder still contains a file, written late. It stays, and the next gc finds it.
     if (errnoOf(error) === undefined) throw error;
   }
 }
 
-/** Removes what is left of every such folder that was taken before a moment. A younger one may have to go back yet. */
+/**
+ * Applies `dropEmptied` to every folder taken before `beforeMs`. A younger one may still have to be
+ * moved back.
+ */
 export function dropEmptiedFolders(context: DiskContext, beforeMs: number): void {
   for (const name of namesIn(context.retained)) {
     const takenMs = Number(name.slice(KEPT_FOLDER.length).split('-')[0]);
@@ -76,7 +80,7 @@ function entriesIn(folder: string): Dirent[] {
   }
 }
 
-/** Undefined if another process has taken it over since it was listed. */
+/** The file's fingerprint; undefined if another process has taken the file since it was listed. */
 export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | undefined {
   try {
     return fingerprintOf(readFileSync(file));
@@ -90,7 +94,7 @@ export function dropRetained({ file }: RetainedFile): void {
   unlinkIfThere(file);
 }
 
-/** None if someone has removed the folder. */
+/** The names in a folder; empty if the folder does not exist. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -2,17 +2,17 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { Fault } from '../model/fault.ts';
 
-/** Where ripgrep may come from; the defaults are the npm package and PATH. */
+/** Where to find ripgrep; defaults to the npm package, then PATH. */
 export interface RipgrepSource {
-  /** Path of the packaged binary; throws where the package for this platform was not installed. */
+  /** Returns the path of the packaged binary; throws if the package for this platform is not installed. */
   readonly packaged?: () => Promise<string>;
-  /** Folders to look in otherwise, written as PATH is. */
+  /** Folders to search otherwise, in PATH syntax. */
   readonly searchPath?: string;
 }
 
 /**
- * Finds ripgrep: the packaged binary, else `rg` on PATH. Folders below `roots` and relative ones are passed over:
- * an agent could have put a program of its own there.
+ * Finds ripgrep: the packaged binary, else `rg` on PATH. Skips relative folders and folders below
+ * `roots`, where an agent could have put its own program.
  */
 export async function findRipgrep(source: RipgrepSource, roots: readonly string[]): Promise<string> {
   const packaged = await packagedBinary(source.packaged ?? packagedPath);
@@ -32,7 +32,7 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
   );
 }
 
-/** The package throws on import where its optional binary is missing, so it is loaded only when it is needed. */
+/** Imported on demand: the package throws on import if its optional binary is missing. */
 async function packagedPath(): Promise<string> {
   return (await import('@vscode/ripgrep')).rgPath;
 }
@@ -45,7 +45,7 @@ async function packagedBinary(load: () => Promise<string>): Promise<string | und
   }
 }
 
-/** The file itself, behind all links, if it can be run. */
+/** The real path of an executable file, with all links resolved; undefined if it cannot be run. */
 function executable(path: string): string | undefined {
   try {
     accessSync(path, constants.X_OK);

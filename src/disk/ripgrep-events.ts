@@ -1,8 +1,8 @@
 const MAX_LINE_CHARS = 500;
-/** How much of a cut line stands before its match. */
+/** How many characters of a cut line are shown before its match. */
 const LEAD_CHARS = 150;
 
-/** What `rg --json` tells, reduced to what is shown. */
+/** The parts of `rg --json` output that we show. */
 export type RipgrepEvent =
   | {
       readonly kind: 'line';
@@ -10,12 +10,12 @@ export type RipgrepEvent =
       readonly line: number;
       readonly text: string;
       readonly context: boolean;
-      /** Byte after the line, in the text as ripgrep decoded it. */
+      /** Byte offset after the line, in the text as ripgrep decoded it. */
       readonly end: number;
     }
   | { readonly kind: 'end'; readonly file: string; readonly binaryOffset: number | undefined };
 
-/** Text as such, or base64 of bytes that are not UTF-8. */
+/** UTF-8 text, or base64 for other bytes. */
 type Data = { readonly text: string } | { readonly bytes: string };
 
 interface Message {
@@ -30,9 +30,9 @@ interface Message {
   };
 }
 
-/** Reads one line of `rg --json`; undefined for messages nobody asks for. */
+/** Parses one line of `rg --json`; undefined for message types we do not use. */
 export function readEvent(record: string): RipgrepEvent | undefined {
-  // The format is documented by ripgrep and stable since version 11.
+  // Ripgrep documents the format; it has been stable since version 11.
   const { type, data } = JSON.parse(record) as Message;
   const file = data.path === undefined ? '' : bytesOf(data.path).toString('utf8');
   if (type === 'end') return { kind: 'end', file, binaryOffset: data.binary_offset ?? undefined };
@@ -52,9 +52,9 @@ function bytesOf(data: Data): Buffer {
   return 'text' in data ? Buffer.from(data.text, 'utf8') : Buffer.from(data.bytes, 'base64');
 }
 
-/** A line without its ending, or the part of it around a byte, with `…` where something was left out. */
+/** A line without its ending, or the part around byte `around`, with `…` where text is cut. */
 export function excerpt(bytes: Buffer, around: number): string {
-  // No more than four bytes make a character: what is further away is not even decoded.
+  // A UTF-8 character has at most four bytes, so bytes further away need no decoding.
   const start = characterStart(bytes, around - 4 * LEAD_CHARS);
   const end = characterStart(bytes, around + 4 * MAX_LINE_CHARS);
   const before = bytes.subarray(start, around).toString('utf8');
@@ -70,7 +70,7 @@ export function excerpt(bytes: Buffer, around: number): string {
   return `${cutBefore ? '…' : ''}${text.slice(from, to)}${cutAfter ? '…' : ''}`;
 }
 
-/** The nearest place at or before a byte where a UTF-8 character begins; within the line. */
+/** The start of the UTF-8 character at or before a byte, clamped to the line. */
 function characterStart(bytes: Buffer, at: number): number {
   if (at <= 0) return 0;
   if (at >= bytes.byteLength) return bytes.byteLength;
@@ -83,7 +83,7 @@ function withoutEnding(text: string): string {
   return text.replace(/\r?\n$/, '');
 }
 
-/** Never between the two halves of a pair. */
+/** Moves an index back if it would split a surrogate pair. */
 function wholeFrom(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;

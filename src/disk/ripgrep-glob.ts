@@ -3,26 +3,26 @@ import { type GlobPart, matchParts, type PathMatch, readParts } from '../text/gl
 
 const MAX_GLOB_CHARS = 4000;
 const MAX_ALTERNATIVES = 256;
-/** `[a-z]`; a `]` right after the opening is a member. */
+/** `[a-z]`; a `]` right after the opening bracket is a member. */
 const CLASS = /\[[!^]?(\]?[^\]]*)\]/g;
 
 /** A glob that selects files below a folder. */
 export interface FileGlob {
-  /** Arguments that let ripgrep leave out what does not match, or most of it. */
+  /** Ripgrep arguments that exclude most or all files that do not match. */
   readonly args: readonly string[];
-  /** Folders that every match lies in, from the searched one down; named, not guessed. */
+  /** Literal folder names that every match is inside, from the searched folder down. */
   readonly base: readonly string[];
   /**
-   * Is a file meant that ripgrep did not leave out? By its path from the searched folder on. The time is bounded
-   * whatever the name: a hostile one cannot make it exponential.
+   * Whether a file that ripgrep listed matches. `path` is relative to the searched folder. Runs in
+   * bounded time: a hostile name cannot make it exponential.
    */
   matches(path: string): boolean;
 }
 
 /**
- * Reads a glob: `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a character that is meant as such, `**` for any number
- * of folders, `!` in front for all other files. Without a `/` it is about base names at any depth, otherwise about the
- * path from the searched folder on.
+ * Parses a glob: `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` to escape a character, `**` for any
+ * number of folders, a leading `!` to negate. Without a `/` it matches base names at any depth,
+ * otherwise paths relative to the searched folder.
  */
 export function readGlob(glob: string): FileGlob | { readonly problem: string } {
   if (glob.length > MAX_GLOB_CHARS)
@@ -49,7 +49,7 @@ export function readGlob(glob: string): FileGlob | { readonly problem: string } 
 }
 
 interface Pattern {
-  /** About the path from the searched folder on, not about base names at any depth. */
+  /** True if the pattern matches whole paths from the searched folder, not base names at any depth. */
   readonly anchored: boolean;
   readonly parts: readonly GlobPart[];
   readonly matches: PathMatch;
@@ -67,11 +67,12 @@ function readPattern(glob: string): Pattern | string {
 }
 
 /**
- * Ripgrep's file types choose by base name after the ignore rules had their say; its `--glob` would overrule them.
- * Empty if a base name says nothing, or cannot be written as a type.
+ * Arguments that preselect files by base name. They use ripgrep's file types, which respect ignore
+ * rules; `--glob` would override them. Empty if the base name excludes nothing or cannot be written
+ * as a type.
  */
 function preselection(patterns: readonly Pattern[]): string[] {
-  // Its `?` is a byte, ours a character.
+  // Replace `?`: for ripgrep it is a byte, for us a character.
   const names = new Set(patterns.map(({ parts }) => (parts.at(-1)?.text ?? '*').replace(/[*?]+/g, '*')));
   if ([...names].some((name) => name === '*' || !/^[^:\\[\]{}]+$/.test(name))) return [];
   return [...[...names].flatMap((name) => ['--type-add', `lookfirst:${name}`]), '--type', 'lookfirst'];
@@ -90,7 +91,7 @@ function literalFolders({ parts }: Pattern): string[] {
   return (end < 0 ? folders : folders.slice(0, end)).map(({ text }) => text);
 }
 
-/** Reports what is not closed: without this, a typing error would find nothing and say nothing. */
+/** Reports unclosed brackets and bad ranges: otherwise a typing error would silently match nothing. */
 function syntaxProblem(glob: string): string | undefined {
   if (/(?<!\\)(?:\\\\)*\\$/.test(glob)) return 'the glob ends in a backslash';
   const plain = glob.replaceAll(/\\./gsu, '');

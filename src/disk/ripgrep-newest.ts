@@ -2,18 +2,17 @@ import { lstatSync } from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 
-/** Files kept besides those wanted: room for some that turn out not to be shown. */
+/** Files kept beyond those wanted, because some of them may turn out not to be shown. */
 const SPARE = 1000;
 
 /**
- * Keeps the newest of any number of files, by time of modification, then name. The times only order what is shown:
- * a path is looked up below the pinned folder, but a link on its way would be followed, so nothing else is taken
- * from here.
+ * Keeps the newest of any number of files, by modification time, then name. Only the order comes
+ * from here: a stat below the pinned folder may follow a link on its path.
  */
 export class NewestFiles {
-  /** Files that are there and were not kept. */
+  /** Existing files that were not kept. */
   cut = 0;
-  /** Files that are there. */
+  /** Existing files. */
   found = 0;
   readonly #dir: PinnedDirectory;
   readonly #keep: number;
@@ -25,7 +24,7 @@ export class NewestFiles {
     this.#keep = wanted + spare;
   }
 
-  /** Takes paths relative to the folder. */
+  /** Adds files by their paths relative to the folder. */
   add(paths: readonly string[]): void {
     const prefix = this.#dir.prefix;
     for (const path of paths) {
@@ -38,7 +37,7 @@ export class NewestFiles {
     if (this.#files.length > 4 * this.#keep) this.#trim();
   }
 
-  /** Newest first. */
+  /** The kept paths, newest first. */
   newest(): readonly string[] {
     this.#trim();
     return this.#files.map(({ path }) => path);
@@ -57,7 +56,10 @@ interface Dated {
   readonly mtimeMs: number;
 }
 
-/** Undefined for what cannot be reached, such as a name that is not UTF-8: no one could ask for it by what is shown. */
+/**
+ * Undefined for a path that cannot be reached, such as one that is not UTF-8: a caller could not
+ * request it by its displayed name.
+ */
 function mtimeOf(path: string): number | 'gone' | undefined {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false });

@@ -5,8 +5,9 @@ import { openRegular, type Unreadable } from './read.ts';
 const FIRST_FD = 3;
 
 /**
- * Files held open to be searched: what ripgrep reads is what was opened here, whatever their names come to mean.
- * `handles`: it is given the descriptors; `paths`: where the system cannot do that, the names.
+ * Files held open for a search, so that ripgrep reads exactly these files even if their names
+ * change. `handles`: ripgrep gets the descriptors; `paths`: it gets the names, where the system
+ * does not support descriptors.
  */
 export class OpenedFiles {
   readonly #how: 'handles' | 'paths';
@@ -17,7 +18,7 @@ export class OpenedFiles {
     this.#how = how;
   }
 
-  /** Opens one more file; `shown` is what it is called in the answer. */
+  /** Opens one more file. `shown` is its name in the results. */
   open(place: Place, shown: string): Unreadable | undefined {
     const opened = openRegular(place);
     if ('problem' in opened) return opened;
@@ -28,7 +29,7 @@ export class OpenedFiles {
     return undefined;
   }
 
-  /** What ripgrep is asked to search, in the order of opening. */
+  /** The paths to pass to ripgrep, in the order of opening. */
   get arguments(): readonly string[] {
     return [...this.#shown.keys()];
   }
@@ -37,7 +38,7 @@ export class OpenedFiles {
     return this.#how === 'handles' ? this.#descriptors : [];
   }
 
-  /** What to call the file that ripgrep calls by its argument. */
+  /** The displayed name of the file that ripgrep names by its argument. */
   shown(argument: string): string | undefined {
     return this.#shown.get(argument);
   }

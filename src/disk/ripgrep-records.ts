@@ -1,8 +1,8 @@
 const MAX_RECORD_BYTES = 64 << 20;
 
 /**
- * Cuts a stream into texts that end in one byte each; what has not ended yet waits for the next chunk.
- * A record over 64 MB is dropped and counted: it can only be a line no one could be shown.
+ * Splits a stream into records that end in a given byte. An unfinished record waits for the next
+ * chunk. Drops and counts records over 64 MB: they can only be lines too long to show.
  */
 export class Records {
   dropped = 0;
@@ -17,7 +17,7 @@ export class Records {
     this.#maxBytes = maxBytes;
   }
 
-  /** The records that end in this chunk, without their last byte. Bytes that are not UTF-8 become U+FFFD. */
+  /** The records that end in this chunk, without their end byte. Bytes that are not UTF-8 become U+FFFD. */
   take(chunk: Buffer): string[] {
     const last = chunk.lastIndexOf(this.#end);
     if (last < 0) {

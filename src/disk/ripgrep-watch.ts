@@ -1,29 +1,30 @@
 import { readFileSync } from 'node:fs';
 
-/** How long a run may take and how much memory it may use before it is ended. */
+/** The time and memory after which a run is stopped. */
 export interface RunLimits {
   readonly timeMs: number;
   readonly memoryBytes: number;
 }
 
 /**
- * A `.gitignore` that is a FIFO blocks ripgrep for ever, one that is a link to an endless device fills the memory.
- * Most clients give up on a call after a minute; an answer that is cut short comes before that.
+ * Limits are necessary: a `.gitignore` that is a FIFO blocks ripgrep forever, and a link to an
+ * endless device fills memory. Most clients time out after a minute, so a truncated answer must
+ * arrive earlier.
  */
 export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 };
 
 const LOOK_MS = 100;
 const PAGE_BYTES = 4096;
 
-/** Whom a watch tells. */
+/** Callbacks of a watch. */
 export interface Watcher {
   /** The process exceeds a limit. */
   onOverrun(): void;
-  /** It still runs: said a few times a second. */
+  /** The process is still running; called a few times per second. */
   onLook(): void;
 }
 
-/** Watches a process; the function returned ends the watch. */
+/** Watches a process. Returns a function that stops watching. */
 export function watch(pid: number, limits: RunLimits, watcher: Watcher): () => void {
   const deadline = setTimeout(() => watcher.onOverrun(), limits.timeMs);
   const looks = setInterval(() => {
@@ -36,7 +37,7 @@ export function watch(pid: number, limits: RunLimits, watcher: Watcher): () => v
   };
 }
 
-/** Memory in use; 0 where the system does not tell, or the process is gone. */
+/** Memory in use; 0 if the system does not report it or the process has ended. */
 function residentBytes(pid: number): number {
   try {
     const pages = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1];

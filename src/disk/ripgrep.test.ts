@@ -13,7 +13,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { HeldDirectory } from '../workspace/pinned.ts';
 import { type RipgrepRun, runRipgrep } from './ripgrep.ts';
 
-/** Other programs stand in for ripgrep where the question is what a child gets, or how it ends. */
+/** Runs another program in place of ripgrep, to test what the child gets and how it ends. */
 async function run(
   binary: string,
   args: readonly string[],

@@ -9,31 +9,33 @@ export interface RipgrepRun {
   readonly binary: string;
   readonly args: readonly string[];
   /**
-   * A pinned directory's prefix: the child goes there by the handle before it becomes ripgrep, and inherits nothing.
-   * Or open files, which it gets as 3, 4, … and which take the place of the handle's number: never both.
+   * `folder`: the prefix of a pinned directory; the child changes into it through the handle and
+   * inherits no descriptor. `files`: open files, inherited as descriptors 3, 4, … These numbers may
+   * collide with the handle's, so a run uses one or the other.
    */
   readonly where: { readonly folder: string } | { readonly files: readonly number[] };
   readonly signal?: AbortSignal | undefined;
   readonly limits?: RunLimits | undefined;
-  /** Takes the output as it comes; `enough` ends the run. */
+  /** Receives output as it arrives; returning `enough` stops the run. */
   readonly onOutput: (chunk: Buffer) => 'more' | 'enough';
-  /** Called a few times a second while it runs, output or not. */
+  /** Called a few times per second during the run, with or without output. */
   readonly onLook?: (() => void) | undefined;
 }
 
 export interface RipgrepEnd {
   /**
-   * `done`: to the end; `partly`: some files could not be read; `enough`: ended by us; `overrun`: see RunLimits;
-   * `failed`: it refused its arguments, or was ended by someone else.
+   * `done`: completed; `partly`: some files could not be read; `enough`: stopped by us; `overrun`:
+   * exceeded RunLimits; `failed`: ripgrep rejected its arguments, or another process killed it.
    */
   readonly how: 'done' | 'partly' | 'enough' | 'overrun' | 'failed';
-  /** What ripgrep had to say against its arguments. */
+  /** Ripgrep's error output about its arguments. */
   readonly complaint: string;
 }
 
 /**
- * Runs ripgrep once, without a shell, and resolves when it is gone, whoever ended it. An abort throws the signal's
- * reason. Ripgrep is given no environment: neither configuration nor colours nor a home folder.
+ * Runs ripgrep once, without a shell, and resolves when the process has ended for any reason. An
+ * abort throws the signal's reason. Ripgrep gets an empty environment: no configuration, colours or
+ * home folder.
  */
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   run.signal?.throwIfAborted();
@@ -79,19 +81,19 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
     child.once('close', finish);
     child.once('error', (error) => {
       failure ??= cannotStart(run.binary, error);
-      // What never started does not close.
+      // A process that never started emits no `close` event.
       if (child.pid === undefined) finish(null);
     });
   });
 }
 
-/** Windows programs do not start without it; elsewhere nothing is needed. */
+/** Windows programs need SystemRoot to start; other systems need nothing. */
 function environment(): Record<string, string> {
   const systemRoot = process.env['SystemRoot'];
   return process.platform === 'win32' && systemRoot !== undefined ? { SystemRoot: systemRoot } : {};
 }
 
-/** 0: found, 1: nothing found, 2: an error, which need not have been fatal. */
+/** Exit code 0: found, 1: nothing found, 2: an error, which may not be fatal. */
 function endOf(code: number | null, complaint: string): RipgrepEnd['how'] {
   if (code === 0 || code === 1) return 'done';
   return code === 2 && complaint === '' ? 'partly' : 'failed';

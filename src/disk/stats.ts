@@ -16,12 +16,15 @@ export function kindOf(
   return stats.isSocket() ? 'socket' : 'device';
 }
 
-/** Permission bits, setuid, setgid and sticky included. */
+/** Permission bits, including setuid, setgid and sticky. */
 export function modeOf(stats: BigIntStats): number {
   return Number(stats.mode) & 0o7777;
 }
 
-/** No one may write it. Asked of the bits, not of the system: root can write everything and should not. */
+/**
+ * True if the mode grants write permission to no user. Checks the bits, not access(2): root can
+ * write everything, but should not.
+ */
 export function isReadOnly(stats: BigIntStats): boolean {
   return (Number(stats.mode) & 0o222) === 0;
 }

@@ -11,8 +11,9 @@ import { type Conflict, conflict } from './replace.ts';
 import { retainFolder } from './retain.ts';
 
 /**
- * Takes a folder with everything in it out of the workspace, in one step, and keeps it in our own folder. `isAsExpected`
- * checks what was taken: if it says no, the folder gets its name back. Both folders must be on one file system.
+ * Moves a folder and its contents out of the workspace into our own folder, in one rename.
+ * `isAsExpected` checks the folder after it was taken; if false, the folder gets its name back.
+ * Both must be on one file system.
  */
 export function takeFolder(
   context: DiskContext,
@@ -53,20 +54,20 @@ function isFolderAsExpected(
   }
 }
 
-/** Gives a folder that was taken its place again; false if something has its name. */
+/** Moves a taken folder back to its place; false if its name is taken. */
 export function returnFolder(context: DiskContext, kept: string, place: Place): boolean {
   if (!moveFolderIfFree(kept, at(place))) return false;
   syncFolder(context, place.dir);
   return true;
 }
 
-/** Whether a folder can be moved into ours by one rename. */
+/** Whether one rename can move a folder into ours, which requires the same file system. */
 export function isTakeable(context: DiskContext, { dir, name }: Pick<Place, 'dir' | 'name'>): boolean {
   mkdirSync(context.retained, { recursive: true, mode: 0o700 });
   return lstatSync(`${dir.prefix}/${name}`).dev === lstatSync(context.retained).dev;
 }
 
-/** Moves a finished folder to its name; false if something has it. */
+/** Renames a finished temporary folder to its final name; false if that is taken. */
 export function publishFolder(context: DiskContext, place: Place, temp: string): boolean {
   context.trace?.('publish');
   if (!moveFolderIfFree(`${place.dir.prefix}/${temp}`, at(place))) return false;

@@ -28,29 +28,32 @@ const fsyncAsync = promisify(fsync);
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const SYNC_BYTES = 1 << 20;
 const SPECIAL_BITS = 0o7000;
-/** The newer setuid: like it, nothing for bytes an agent wrote. */
+/** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
 const CAPABILITIES = 'security.capability';
-/** Signatures of the old bytes; on new ones they would make the file unreadable. */
+/** Attributes that sign the old bytes; copied to new bytes, they would make the file unreadable. */
 const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
-/** New bytes beside their target, complete and synced, not yet published. */
+/** A complete, synced file beside its target, not yet published. */
 export interface TempFile {
-  /** For the next system call only. */
+  /** Valid for the next system call only. */
   readonly path: string;
   readonly name: string;
   readonly fd: number;
-  /** As they were when its bytes had been written. */
+  /** The stats right after the bytes were written. */
   readonly stats: BigIntStats;
-  /** What could not be carried over from the file it will replace. */
+  /** Properties that could not be carried over from the file it replaces. */
   readonly notices: readonly Notice[];
 }
 
-/** What new bytes look like: the file they replace and its descriptor, or a mode of their own, or both. */
+/**
+ * How to set a new file's owner, mode and attributes: from the file it replaces, from an explicit
+ * mode, or both.
+ */
 export type Likeness =
   | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
 
-/** Writes a complete temporary file beside the target. On failure nothing is left and the error goes up. */
+/** Writes a complete temporary file beside the target. On failure removes it and throws the error. */
 export async function writeTemp(
   context: DiskContext,
   place: Place,
@@ -60,7 +63,8 @@ export async function writeTemp(
   const name = context.litter.tempName(dirname(place.path.absolute));
   const path = `${place.dir.prefix}/${name}`;
   const replaces = content.like.kind === 'replaces';
-  // Private until it has the mode of what it replaces: a 0600 secret is never readable for a moment.
+  // Create the file private until it gets the mode of the file it replaces: a 0600 secret is never
+  // readable, even briefly.
   const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
   try {
     context.trace?.('temp-write');
@@ -78,10 +82,13 @@ export async function writeTemp(
   }
 }
 
-/** A temporary file that was written ahead of its publication and closed: a batch holds no descriptor per file. */
+/**
+ * A temporary file that was written and closed before its publication, so that a batch needs no
+ * open descriptor per file.
+ */
 export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
 
-/** Writes a temporary file beside its target and closes it. `openStaged` goes on with it, `dropStaged` gives it up. */
+/** Writes a temporary file beside its target and closes it. Continue with `openStaged` or `dropStaged`. */
 export async function stageTemp(
   context: DiskContext,
   place: Place,
@@ -92,7 +99,10 @@ export async function stageTemp(
   return { name, stats, notices };
 }
 
-/** Undefined if what has that name is another file: someone has moved the folder or taken the file. */
+/**
+ * Opens a staged file. Undefined if its name now belongs to another file, because the folder was
+ * moved or the file taken.
+ */
 export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
   const path = `${dir.prefix}/${name}`;
   if (inodeAt(path) !== stats.ino) return undefined;
@@ -112,7 +122,7 @@ function inodeAt(path: string): bigint | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
-/** The failure that led here is the one to report. */
+/** Removes a file and ignores errors, because the caller reports the original failure. */
 function removeQuietly(context: DiskContext, path: string): void {
   try {
     unlinkSync(path);
@@ -121,7 +131,7 @@ function removeQuietly(context: DiskContext, path: string): void {
   }
 }
 
-/** Removes our temporary file, and only that: the same name may hold the old file by now. */
+/** Removes our temporary file. Checks the inode, because its name may hold the old file by now. */
 export function discard(temp: TempFile): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
     unlinkSync(temp.path);
@@ -156,7 +166,8 @@ function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice
   const attributes = copyAttributes(context, like.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
-  // After the owner: changing it clears bits. Special bits are not carried over to bytes an agent wrote.
+  // Set the mode after the owner, because changing the owner clears bits. Special bits are not
+  // carried over to bytes an agent wrote.
   fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
   const dropped = [...specialBits(mode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
@@ -179,7 +190,7 @@ function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
   }
 }
 
-/** Extended attributes and access lists; without the native helper nobody can tell whether there are any. */
+/** Copies extended attributes and access lists. Without the native helper we cannot detect them. */
 function copyAttributes(
   context: DiskContext,
   from: number,

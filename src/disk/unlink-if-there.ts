@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 
-/** Removes one of our own files; someone else may have been faster. */
+/** Removes one of our own files. No error if another process has already removed it. */
 export function unlinkIfThere(path: string): void {
   try {
     unlinkSync(path);

@@ -1,18 +1,21 @@
-/** `alone`: nobody else. `together`: beside others who want no more than that. */
+/** `alone`: an exclusive lock. `together`: a shared lock. */
 export type Sharing = 'alone' | 'together';
 
-/** Exclusion inside one process, by key, first come first served. */
+/** A lock per key inside one process, first come, first served. */
 export class KeyedMutex<Key> {
   readonly #doors = new Map<Key, Door>();
 
-  /** Waits for its turn, at most `timeoutMs`; undefined if it did not come. The returned function must be called exactly once. */
+  /**
+   * Waits at most `timeoutMs` for the lock; undefined on timeout. Call the returned function
+   * exactly once to release it.
+   */
   async acquire(key: Key, sharing: Sharing, timeoutMs: number): Promise<(() => void) | undefined> {
     const door = this.#doorTo(key);
     if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
     return () => this.#leave(key, door);
   }
 
-  /** The same without waiting: undefined if someone is there. */
+  /** Like `acquire`, without waiting: undefined if the lock is not free. */
   tryAcquire(key: Key, sharing: Sharing): (() => void) | undefined {
     const door = this.#doorTo(key);
     return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
@@ -34,7 +37,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** Whoever is inside shares alike; those who wait are let in one after the other, or side by side if they share. */
+/** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
 class Door {
   #waiting: readonly Waiting[] = [];
   #inside = 0;
@@ -46,13 +49,13 @@ class Door {
     return true;
   }
 
-  /** True once it is inside. */
+  /** Resolves to true when the lock is granted, to false on timeout. */
   wait(sharing: Sharing, timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting = { sharing, enter };
       const timer = setTimeout(() => {
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        // Others may have waited only for this one.
+        // Others may have waited only for this request.
         this.#admitNext();
         resolve(false);
       }, timeoutMs);
@@ -64,7 +67,7 @@ class Door {
     });
   }
 
-  /** True when nobody is left. */
+  /** Releases one holder. True if no holder is left. */
   leave(): boolean {
     this.#inside -= 1;
     this.#admitNext();

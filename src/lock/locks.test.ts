@@ -21,7 +21,7 @@ function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pi
   return new LocalLocks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
 }
 
-/** Three processes add 200 each to one counter, all at the same time. */
+/** Three processes add 200 each to one counter, concurrently. */
 async function countTogether(home: string, kind: string): Promise<void> {
   const children = [1, 2, 3].map(() => fork(child, [home, kind, 'count', '200'], { stdio: 'pipe' }));
   await Promise.all(children.map((process) => once(process, 'message')));

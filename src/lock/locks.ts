@@ -7,11 +7,11 @@ import { openProcessLock } from './open-process-lock.ts';
 import type { ProcessLock } from './process-lock.ts';
 
 export interface LockOptions {
-  /** Our state folder; processes that share it exclude each other. */
+  /** Our state folder; processes with the same folder exclude each other. */
   readonly home: string;
   readonly owner: string;
   isAlive(owner: string): boolean;
-  /** `owner`: do without the kernel's locks; for tests of the weaker kind. */
+  /** `owner` disables kernel locks, for tests of the weaker kind. */
   readonly use?: 'owner';
 }
 
@@ -19,25 +19,25 @@ const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 25;
 
 /**
- * One writer per file. A change of a file also shares the folders above it with other such changes; a move or removal of
- * a folder has that folder alone, so that nothing in it changes meanwhile.
+ * One writer per file. A change to a file also takes shared locks on the folders above it. A move
+ * or removal of a folder locks it exclusively, so that nothing in it changes meanwhile.
  */
 export interface Locks {
-  /** Waits for every key, at most `timeoutMs`; undefined if they could not all be had. Keys are canonical paths. */
+  /** Waits at most `timeoutMs` for all keys; undefined on timeout. Keys are canonical paths. */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
-  /** Throws a Fault if keys that were acquired may have been given to another machine since. Absent: that cannot happen. */
+  /** Throws a Fault if another machine may hold the acquired keys by now. Absent if that cannot happen. */
   mustHold?(): void;
   close(): void;
 }
 
 /**
- * Locks between the processes that share a state folder on one machine. All of them take locks in the same order, so two
- * batches cannot wait for each other.
+ * Locks between the processes on one machine that share a state folder. All of them acquire locks
+ * in the same order, so two batches cannot deadlock.
  */
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** How many in this process share a slot: the process has it once for all of them. */
+  /** The number of shared holders per slot in this process; the process locks the slot once for all of them. */
   readonly #shared = new Map<number, number>();
 
   constructor(options: LockOptions) {
@@ -63,7 +63,7 @@ export class LocalLocks implements Locks {
           this.#mutex.tryAcquire(slot, sharing) ??
           (await this.#mutex.acquire(slot, sharing, deadline - Date.now()));
         if (leave !== undefined) held.push(leave);
-        // Nearly always there is nobody to wait for.
+        // Try without waiting first: the lock is nearly always free.
         const entered =
           leave !== undefined &&
           (this.#tryAcquire(slot, sharing) || (await this.#waitFor(slot, sharing, deadline)));
@@ -114,7 +114,7 @@ export class LocalLocks implements Locks {
 const MAX_KNOWN = 10_000;
 const known = new Map<string, Slots>();
 
-/** The slots of keys and of the folders above them, in the order in which everyone takes them. */
+/** The slots of the keys and of the folders above them, in the order in which all processes acquire them. */
 export function slotsOf(keys: readonly string[]): Slots {
   const [only] = keys;
   if (only === undefined || keys.length > 1) return computeSlots(keys);
@@ -138,7 +138,7 @@ function computeSlots(keys: readonly string[]): Slots {
   return [...wanted].sort(([a], [b]) => a - b);
 }
 
-/** Keys that share a slot only wait for each other needlessly; with 48 bits that does not happen. */
+/** The lock number of a key. A collision would only cause needless waiting, and is negligible with 48 bits. */
 function slotOf(key: string): number {
   return Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
 }

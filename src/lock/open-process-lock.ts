@@ -13,26 +13,26 @@ import type { ProcessLock } from './process-lock.ts';
 import { openRangeLock } from './range-lock.ts';
 
 export interface ProcessLockOptions {
-  /** Locked by the kernel, where it can. */
+  /** The file for kernel locks, if available. */
   readonly file: string;
-  /** Holds one file per lock, where the kernel cannot. */
+  /** The folder with one file per lock, if kernel locks are not available. */
   readonly folder: string;
   readonly owner: string;
   isAlive(owner: string): boolean;
-  /** `owner`: do without the kernel's locks; for tests of the weaker kind. */
+  /** `owner` disables kernel locks, for tests of the weaker kind. */
   readonly use?: 'owner' | undefined;
 }
 
-/** The best exclusion between processes that this machine has. */
+/** Opens the best lock between processes that this machine supports. */
 export function openProcessLock({ file, folder, owner, isAlive, use }: ProcessLockOptions): ProcessLock {
   const range = use === 'owner' ? undefined : openRangeLock(file);
   return range ?? openOwnerLock(folder, owner, isAlive);
 }
 
 /**
- * Locks by a file per slot that names its owner, and one per slot and owner for those who share it. A dead owner's file
- * is taken away by renaming it, which only one process can do. Used where the kernel's locks cannot be had; a reused
- * process number is told apart by its start time.
+ * Locks with one file per slot that names its owner; shared locks use one file per slot and owner.
+ * A dead owner's file is renamed away, which only one process can do. Used if kernel locks are not
+ * available. Owners include the process start time, which distinguishes reused process ids.
  */
 function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) => boolean): ProcessLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -52,7 +52,8 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Both kinds make their file first and look for the other's then: of two at the same moment at least one sees the other.
+  // Both kinds create their own file first, then check for the other kind. So of two concurrent
+  // attempts at least one sees the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));
@@ -75,7 +76,10 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
   };
 }
 
-/** Linking a complete file: a lock file never is seen without its owner's name in it. */
+/**
+ * Creates a lock file by linking a complete one, so that it never lacks its owner's name. False if
+ * it exists.
+ */
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -95,7 +99,10 @@ function holderOf(file: string): string | undefined {
   }
 }
 
-/** Two may see the same dead owner: whoever renames the file first looks again whose it was, and puts a live one back. */
+/**
+ * Removes a dead owner's lock file. Two processes may see the same dead owner, so after the rename
+ * check the owner again and put a live one's file back.
+ */
 function evict(file: string, dead: string): void {
   const aside = `${file}.${process.pid}.evicted`;
   try {

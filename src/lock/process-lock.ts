@@ -1,8 +1,14 @@
 import type { Sharing } from './keyed-mutex.ts';
 
-/** Exclusion between processes for one slot at a time. What a killed process held is free at once, or found dead. */
+/**
+ * A lock between processes, by slot. A killed process's locks are released by the kernel or
+ * detected as dead.
+ */
 export interface ProcessLock {
-  /** False if another process has it in a way that excludes this one. Not asked for what this process has already. Default: alone. */
+  /**
+   * False if another process holds a conflicting lock. Callers never request a slot that this
+   * process already holds. Default: alone.
+   */
   tryAcquire(slot: number, sharing?: Sharing): boolean;
   release(slot: number, sharing?: Sharing): void;
   close(): void;

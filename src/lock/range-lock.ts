@@ -10,8 +10,9 @@ interface NativeLocks {
 const SHARED = { shared: true } as const;
 
 /**
- * Locks one byte of one file per slot, by the kernel: open-file-description locks on Linux, which go with the process
- * that held them, however it ends. Undefined where the native helper has no build, or locks whole files only.
+ * Locks one byte of a file per slot in the kernel. Uses open-file-description locks on Linux, which
+ * the kernel releases however the process ends. Undefined if the native helper has no build, or the
+ * system can lock only whole files.
  */
 export function openRangeLock(file: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;
@@ -27,7 +28,7 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 
 function loadNative(): NativeLocks | undefined {
   try {
-    // CommonJS without type declarations; the interface above is the part we rely on.
+    // The package is CommonJS without types; `NativeLocks` declares the part we use.
     return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
   } catch {
     return undefined;

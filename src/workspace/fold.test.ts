@@ -13,7 +13,7 @@ describe('foldPath gives one key', () => {
     ['darwin', 'README', 'ReadMe', true],
     ['darwin', COMPOSED, DECOMPOSED, true],
     ['darwin', `${COMPOSED}/A`, `${DECOMPOSED.toUpperCase()}/a`, true],
-    // Different files everywhere, although some foldings would join them.
+    // Different files on every file system, although some case foldings would equate them.
     ['darwin', 'stra\u00dfe', 'strasse', false],
     ['win32', '\u0131', 'i', false],
     ['darwin', '\ufb01le', 'file', false],

@@ -7,16 +7,23 @@ export interface Folding {
 
 export const EXACT: Folding = { caseless: false, unicodeForm: false };
 
-/** What the platform's usual file system does; a case-sensitive volume there only costs an extra shared lock. */
+/**
+ * The folding of the platform's usual file system. On a case-sensitive volume it only makes two
+ * files share a lock.
+ */
 export function platformFolding(platform: string): Folding {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };
   if (platform === 'win32') return { caseless: true, unicodeForm: false };
   return EXACT;
 }
 
-/** One file, one key: two spellings the file system takes for the same name give the same string. */
+/**
+ * The comparison key of a path: spellings that the file system treats as the same name give the
+ * same string.
+ */
 export function foldPath(path: string, folding: Folding): string {
   const form = folding.unicodeForm ? path.normalize('NFC') : path;
-  // Lower case only: upper-casing first would make ß and ss, or ı and i, one file, which no file system does.
+  // Lower case only: upper-casing first would equate ß with ss and ı with i, which no file system
+  // does.
   return folding.caseless ? form.toLowerCase() : form;
 }

@@ -1,20 +1,23 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, statfsSync } from 'node:fs';
 
 /**
- * What containment rests on, strongest first.
- * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect it.
- * `best-effort`: the path is checked, then used; a process that swaps components in between can win.
+ * How containment is enforced, strongest first.
+ * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect
+ * it.
+ * `best-effort`: the path is checked, then used; a process that swaps components in between can
+ * win.
  */
 export const GUARANTEES = ['walk', 'best-effort'] as const;
 export type Guarantee = (typeof GUARANTEES)[number];
 
-/** Linux's O_PATH, which Node does not name: a handle to a place, without opening what is there. */
+/** Linux's O_PATH, for which Node has no constant: a handle to a file or folder without opening its content. */
 export const O_PATH = 0o10000000;
 const PROC_SUPER_MAGIC = 0x9fa0;
 
 /**
- * The strongest guarantee of this machine, found by a probe. `LOOKFIRST_GUARANTEE=best-effort` takes the weaker one, so that the
- * code for other platforms can be tested on Linux; `doctor` shows which one is in force.
+ * The strongest guarantee of this machine, found by a probe. `LOOKFIRST_GUARANTEE=best-effort`
+ * forces the weaker one, so that the code for other platforms can be tested on Linux. `doctor`
+ * reports the one in force.
  */
 export function strongestGuarantee(): Guarantee {
   const isForced = process.env['LOOKFIRST_GUARANTEE'] === 'best-effort';
@@ -25,7 +28,7 @@ export function atLeast(have: Guarantee, asked: Guarantee): boolean {
   return GUARANTEES.indexOf(have) <= GUARANTEES.indexOf(asked);
 }
 
-/** A real proc file system, and handles that open what they say. */
+/** True if /proc is a real proc file system and a handle resolves to the directory it was opened on. */
 function canWalk(): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -37,7 +40,7 @@ function canWalk(): boolean {
       closeSync(fd);
     }
   } catch {
-    // Any failure of the probe means that the walk cannot be relied on here.
+    // If the probe fails in any way, the walk is not reliable here.
     return false;
   }
 }

@@ -1,8 +1,9 @@
 import { type Lexical, readPath } from './lexical.ts';
 
 /**
- * Names Windows would turn into something else: a device, a stream, another file. Pure rules, also tested elsewhere;
- * they apply in every component of a path on Windows, whatever follows the name.
+ * Names that Windows interprets as something else: a device, a stream, another file. The rules
+ * apply to every component of a path on Windows. They need no file system, so tests run on every
+ * platform.
  */
 type WindowsTrap =
   | 'device'
@@ -18,8 +19,9 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 const SHORT_NAME = /^[^.]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 
 /**
- * The same as `readPath` for Windows: both separators, drive letters, and every component free of names the system
- * would take for something else. Absolute results use `/` (`C:/repo/a.ts`), as Node accepts everywhere.
+ * Like `readPath`, for Windows. Accepts both separators and drive letters; rejects components that
+ * Windows interprets as something else. Absolute results use `/` (`C:/repo/a.ts`), which Node
+ * accepts everywhere.
  */
 export function readWindowsPath(input: unknown): Lexical {
   if (typeof input !== 'string') return readPath(input);
@@ -37,11 +39,11 @@ export function readWindowsPath(input: unknown): Lexical {
   return clean.kind === 'absolute' ? { ...clean, path: `${drive}${clean.path}` } : clean;
 }
 
-/** Why one component of a path must not reach Windows, or undefined if it is an ordinary name. */
+/** The reason why a path component must not be passed to Windows; undefined for an ordinary name. */
 export function windowsTrap(name: string): WindowsTrap | undefined {
   if (name === '.' || name === '..') return undefined;
   if (name.includes(':')) return 'stream';
-  // NUL.txt, "nul  .md" and "aux." are the device as well: only the part before the first dot counts.
+  // Only the part before the first dot counts: NUL.txt, "nul  .md" and "aux." are devices as well.
   if (DEVICE.test((name.split('.')[0] ?? '').trimEnd())) return 'device';
   if (/[. ]$/.test(name)) return 'trailing';
   if (/[<>"|?*\u0000-\u001f]/.test(name)) return 'reserved-character';
@@ -49,7 +51,7 @@ export function windowsTrap(name: string): WindowsTrap | undefined {
   return undefined;
 }
 
-/** How a Windows path begins; only `relative` and `drive` are paths we take. */
+/** The kind of a Windows path's prefix. Only `relative` and `drive` are accepted. */
 export function windowsPrefix(
   path: string,
 ): 'relative' | 'drive' | 'drive-relative' | 'rooted' | 'unc' | 'namespace' {

@@ -16,7 +16,7 @@ describe('readPath', () => {
     ['foo..', ['foo..']],
     ['...', ['...']],
     ['a/..b/c', ['a', '..b', 'c']],
-    // Nothing is decoded or expanded.
+    // The parser decodes and expands nothing.
     ['%2e%2e/%2e%2e/etc', ['%2e%2e', '%2e%2e', 'etc']],
     ['~/x', ['~', 'x']],
     ['$HOME/x', ['$HOME', 'x']],

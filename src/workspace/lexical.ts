@@ -1,9 +1,9 @@
 import { type Folding, foldPath } from './fold.ts';
 
-/** The system's own limit, without the end of the string. */
+/** The system's limit (PATH_MAX) without the terminating NUL. */
 const MAX_PATH_BYTES = 4095;
 
-/** What a caller's string says before any system call: pure string work, no file system. */
+/** The result of parsing a caller's path as a string, before any system call. */
 export type Lexical =
   | { readonly kind: 'relative'; readonly parts: readonly string[] }
   | { readonly kind: 'absolute'; readonly path: string; readonly parts: readonly string[] }
@@ -11,8 +11,8 @@ export type Lexical =
   | { readonly kind: 'invalid'; readonly reason: string };
 
 /**
- * Cleans a POSIX path the way seed document 003 asks: `.` and empty parts vanish, `a/..` cancels out, a name like
- * `..foo` is a name. Nothing is decoded or expanded: `%2e`, `~` and `$HOME` are ordinary characters.
+ * Normalises a POSIX path. `.` and empty parts disappear, `a/..` cancels out, and a name like
+ * `..foo` is ordinary. Decodes and expands nothing: `%2e`, `~` and `$HOME` are ordinary characters.
  */
 export function readPath(input: unknown): Lexical {
   const reason = whyInvalid(input);
@@ -29,15 +29,15 @@ function whyInvalid(input: unknown): string | undefined {
   if (typeof input !== 'string') return 'the path is not a string';
   if (input === '') return 'the path is empty';
   if (input.includes('\0')) return 'the path contains a NUL character';
-  // The system would be asked for U+FFFD instead: another file than the one that was named.
+  // Node would pass U+FFFD to the system instead, which names another file.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
-  // Step by step we could go on; no other program could name what we had made there.
+  // A component-wise walk could exceed the limit, but no other program could then open the file.
   if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)
     return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   return undefined;
 }
 
-/** Parts without `.`, `..` and empty ones; undefined if a relative path climbs above where it starts. */
+/** Removes `.`, `..` and empty parts; undefined if a relative path climbs above its start. */
 function cleanParts(parts: readonly string[], absolute: boolean): string[] | undefined {
   const clean: string[] = [];
   for (const part of parts) {
@@ -49,10 +49,13 @@ function cleanParts(parts: readonly string[], absolute: boolean): string[] | und
   return clean;
 }
 
-/** The parts of `path` below `root`, or undefined. Compared part by part, so `/w-evil` is not below `/w`. */
+/**
+ * The parts of `path` below `root`; undefined if it is not below. Compares whole parts, so
+ * `/w-evil` is not below `/w`.
+ */
 export function partsBelow(root: string, path: string, folding: Folding): string[] | undefined {
   const rest = path.startsWith(root) && path[root.length] === '/' ? path.slice(root.length + 1) : '';
-  // The usual case: spelled like the root, and clean.
+  // Fast path: the path is spelled like the root, and clean.
   if (rest !== '' && !rest.endsWith('/') && !rest.includes('//')) return rest.split('/');
   const above = namesOf(root);
   const names = namesOf(path);

@@ -2,16 +2,16 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 
-/** As many as the system follows. */
+/** The number of links that the system follows. */
 const MAX_LINKS = 40;
 
-/** Where an absolute path leads, and the links that are followed on the way, each at its canonical place. */
+/** The target of an absolute path, and the links followed on the way, each with its canonical path. */
 export interface LinksOn {
   readonly target: string;
   readonly links: readonly string[];
 }
 
-/** Follows a path component by component. What is missing or cannot be looked at keeps its name. */
+/** Follows a path component by component. A component that is missing or cannot be read keeps its name. */
 export function linksOn(path: string): LinksOn {
   const links: string[] = [];
   let current = parse(resolve(path)).root;
@@ -49,7 +49,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** How many names a file has; 0 for one that is not there. */
+/** The number of hard links to a file; 0 if it does not exist. */
 export function linkCount(file: string): number {
   return lstatSync(file, { throwIfNoEntry: false })?.nlink ?? 0;
 }

@@ -6,11 +6,11 @@ import { readWindowsPath } from './lexical-windows.ts';
 import type { Protection } from './protection.ts';
 import { type Root, rootOf } from './walk.ts';
 
-/** Agents name the same files over and over; names that differ all the time are not worth more. */
+/** Agents name the same files repeatedly, so a small cache suffices. */
 const MAX_REMEMBERED = 2000;
 const MAX_REMEMBERED_LENGTH = 1024;
 
-/** What a caller's string says by itself, before anything is looked at. */
+/** The meaning of a caller's path by its text alone, without reading the file system. */
 export type Named =
   | NamedInside
   | { readonly kind: 'escapes' }
@@ -20,13 +20,16 @@ export interface NamedInside {
   readonly kind: 'inside';
   readonly root: Root;
   readonly parts: readonly string[];
-  /** Where the name leads if no link is on its way. */
+  /** The resolved path, assuming that it contains no link. */
   readonly path: ResolvedPath;
-  /** Canonical path of the folder the name is in, if no link is on its way. */
+  /** Canonical path of the folder that contains the name, assuming no link on the path. */
   readonly folder: string;
 }
 
-/** Turns strings into names of files below the roots, and those into keys. Nothing is looked at, so nothing goes stale. */
+/**
+ * Turns strings into paths below the roots, and those into keys. Never reads the file system, so
+ * results cannot go stale.
+ */
 export class Naming {
   readonly #roots: readonly Root[];
   readonly #folding: Folding;
@@ -50,17 +53,17 @@ export class Naming {
     return named;
   }
 
-  /** The path of names below a root. */
+  /** Builds the resolved path of `parts` below a root. */
   resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
     const relative = parts.join('/');
     const prefix = root.canonical === '/' ? '' : root.canonical;
     const absolute = relative === '' ? root.canonical : `${prefix}/${relative}`;
     const path = { root: root.canonical, relative, absolute, key: foldPath(absolute, this.#folding), given };
-    // The one place that may make a ResolvedPath.
+    // This cast is the only place that creates a ResolvedPath.
     return path as ResolvedPath;
   }
 
-  /** The name of a file that a journal knows by its key. */
+  /** The path of a file that a journal records by its key. */
   known(key: string, relative: string): ResolvedPath {
     const root = this.#roots.find(({ canonical }) => partsBelow(canonical, key, this.#folding) !== undefined);
     const home = root ?? this.#roots[0];
@@ -68,11 +71,12 @@ export class Naming {
     return this.resolved(home, relative.split('/'), relative);
   }
 
-  /** The glob or folder that keeps this path from every session, or undefined. */
+  /** The glob or folder that protects this path from every session; undefined if none. */
   protects(path: ResolvedPath): string | undefined {
     const own = this.#protection.protects(path.relative, path.key);
     if (own !== undefined || this.#roots.length === 1) return own;
-    // Where roots nest, a file has a name in each of them, and a glob may be meant for any.
+    // With nested roots a file has a relative path in each of them, and a glob may match any of
+    // these.
     for (const root of this.#roots) {
       const parts = partsBelow(root.canonical, path.absolute, this.#folding);
       const glob = parts === undefined ? undefined : this.#protection.protects(parts.join('/'), path.key);
@@ -81,7 +85,7 @@ export class Naming {
     return undefined;
   }
 
-  /** How many levels below a folder its place may decide what is protected. */
+  /** How many levels below a folder the protection depends on where the folder is. */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
   }

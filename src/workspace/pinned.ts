@@ -3,10 +3,10 @@ import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { O_PATH } from './guarantee.ts';
 
-/** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR, it is never followed. */
+/** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR and is never followed. */
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** A directory held by a descriptor; the `walk` tier. */
+/** A directory held open by a descriptor; used for the `walk` guarantee. */
 export class HeldDirectory implements PinnedDirectory {
   readonly #prefix: string;
   #fd: number;
@@ -18,7 +18,7 @@ export class HeldDirectory implements PinnedDirectory {
     this.#prefix = `/proc/self/fd/${fd}`;
   }
 
-  /** Throws once it is closed: the number may stand for any other directory by then. */
+  /** Throws after close, because the descriptor number may belong to another directory by then. */
   get prefix(): string {
     if (this.#fd < 0) throw new Fault('MISUSE', 'the directory was closed');
     return this.#prefix;
@@ -32,7 +32,7 @@ export class HeldDirectory implements PinnedDirectory {
     return HeldDirectory.open(`${this.prefix}/${name}`);
   }
 
-  /** The same directory for someone else; it stays open until everyone has closed theirs. */
+  /** Returns another reference to this directory. The directory stays open until every reference is closed. */
   share(): PinnedDirectory {
     this.#shares += 1;
     return new SharedDirectory(this, () => {
@@ -53,7 +53,10 @@ export class HeldDirectory implements PinnedDirectory {
   }
 }
 
-/** A directory known by its path only; the `best-effort` tier. Each step is looked at before it is taken. */
+/**
+ * A directory known only by its path; used for the `best-effort` guarantee. `enter` checks each
+ * component first.
+ */
 export class NamedDirectory implements PinnedDirectory {
   readonly prefix: string;
 
@@ -71,7 +74,10 @@ export class NamedDirectory implements PinnedDirectory {
   close(): void {}
 }
 
-/** The same directory, for those who do not own it: closing the view leaves it open, and tells the owner once. */
+/**
+ * A reference to a directory that another object owns. Closing it leaves the directory open and
+ * calls `done` once.
+ */
 export class SharedDirectory implements PinnedDirectory {
   readonly #owner: PinnedDirectory;
   #done: (() => void) | undefined;

@@ -3,7 +3,10 @@ import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 const MAX_ANSWERS = 10_000;
 const NONE: unique symbol = Symbol('no glob');
 
-/** Tells which glob, if any, keeps a path from every session. Compared without regard to case, dot files included. */
+/**
+ * Finds the glob, if any, that protects a path from every session. Ignores case; wildcards also
+ * match dot files.
+ */
 export class Protection {
   readonly globs: readonly string[];
   readonly #folders: readonly { readonly path: string; readonly below: string }[];
@@ -11,27 +14,33 @@ export class Protection {
 
   readonly #answers = new Map<string, string | typeof NONE>();
 
-  /** `folders`: keys of folders that are off limits with everything below them, such as our own state. */
+  /** `folders`: keys of folders that are protected with everything below them, such as our own state folder. */
   constructor(globs: readonly string[], folders: readonly string[]) {
     this.globs = globs;
     this.#folders = folders.map((path) => ({ path, below: `${path}/` }));
     this.#matchers = globs.map((glob) => ({ glob, matches: policyGlobMatcher(glob) }));
   }
 
-  /** The glob or folder that protects this file, or undefined. A folder that matches protects what is in it. */
+  /**
+   * The glob or folder that protects this file; undefined if none. A protected folder protects its
+   * contents.
+   */
   protects(relative: string, key: string): string | undefined {
     for (const { path, below } of this.#folders) if (key === path || key.startsWith(below)) return path;
     const answer = this.#remembered(relative);
     return answer === NONE ? undefined : answer;
   }
 
-  /** How many levels below a folder the answer may depend on where the folder is. */
+  /** How many levels below a folder the protection depends on where the folder is. */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => path.startsWith(`${key}/`))) return Number.POSITIVE_INFINITY;
     return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
   }
 
-  /** The globs never change, so a path asked about again, as most are, has the same answer, and so has its folder. */
+  /**
+   * The cached answer. It never expires, because the globs never change; a folder's answer also
+   * serves its contents.
+   */
   #remembered(relative: string): string | typeof NONE {
     const known = this.#answers.get(relative);
     if (known !== undefined) return known;
@@ -51,11 +60,12 @@ export class Protection {
 }
 
 /**
- * How many levels below a folder a glob can tell that folder's place from another one: 0 if what is in it matches at any
- * place or at none, Infinity if every level has to be asked. The folder itself is known not to match.
+ * How many levels below a folder a match of the glob depends on where that folder is. 0: its
+ * contents match everywhere or nowhere. Infinity: every level must be checked. The folder itself is
+ * known not to match.
  *
- * A glob that begins with any number of folders says nothing of where a path begins: it needs its own parts in a row, and only
- * where the first of them is the folder or above does the place count. Any other glob is about one place.
+ * A glob that begins with `**` matches its remaining parts anywhere. The folder's place matters
+ * only if the first of these parts is the folder or above it. Any other glob names one place.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;
@@ -67,7 +77,7 @@ export function globReach(glob: string, folder: string): number {
   return own.includes('**') ? Number.POSITIVE_INFINITY : Math.max(0, own.length - 1);
 }
 
-/** May an anchored glob match something in the folder? As far as both have plain names, these must be the same. */
+/** Whether an anchored glob may match something in the folder. Compares the leading parts without wildcards. */
 function leadsInto(parts: readonly string[], folder: readonly string[]): boolean {
   if (!parts.includes('**') && parts.length <= folder.length) return false;
   const magic = parts.findIndex((part) => /[*?[\]+@]/.test(part));

@@ -12,11 +12,11 @@ import type { Root } from './walk.ts';
 /** The roots of a workspace, pinned. */
 export interface OpenedRoots {
   readonly roots: readonly Root[];
-  /** Canonical paths of the read-only folders among and below the roots. */
+  /** Canonical paths of the read-only folders, which are roots or are inside one. */
   readonly readOnly: readonly string[];
 }
 
-/** Opens the roots; a read-only folder that is in none of them is a root of its own. */
+/** Opens the roots. A read-only folder outside all of them becomes another root. */
 export function openRoots(
   paths: readonly string[],
   readOnlyPaths: readonly string[],
@@ -59,7 +59,7 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // A kernel that names it otherwise from the beginning cannot be asked later.
+    // If the kernel already reports another path, later reports would be unusable too.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;

@@ -13,7 +13,7 @@ interface Places {
   readonly outside: string;
 }
 
-/** A name for what happens to `a/b` after it was kept, and whether it is still there by that name. */
+/** An event that happens to `a/b` after it was kept, and whether it still has that path afterwards. */
 type Row = readonly [what: string, stands: boolean, happens: (places: Places) => void];
 
 const ROWS: readonly Row[] = [

@@ -3,19 +3,20 @@ import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { HeldDirectory } from './pinned.ts';
 
-/** Long enough for the operations of one moment, too short to keep anyone from unmounting or mounting over a folder. */
+/** Long enough for the operations of one call, too short to block unmounting a folder or mounting over it. */
 const HOLD_MS = 1000;
 const MAX_HELD = 64;
 
 /**
- * Folders that were walked to a moment ago. The kernel says where a directory that is held open is now, by its real
- * names and never by a link, so that one question stands for another walk of all folders on the way.
+ * Folders that were walked a moment ago, held open. The kernel reports the current real path of an
+ * open directory, without links. One such query replaces another walk through all folders on the
+ * path.
  */
 export class StandingFolders {
   readonly #held = new Map<string, HeldDirectory>();
   #release: NodeJS.Timeout | undefined;
 
-  /** The folder at this canonical path, if it was kept and still stands there; the caller closes it. */
+  /** The folder at this canonical path, if it is held and still has this path. The caller closes it. */
   at(path: string): PinnedDirectory | undefined {
     const held = this.#held.get(path);
     if (held === undefined) return undefined;
@@ -25,9 +26,9 @@ export class StandingFolders {
     return undefined;
   }
 
-  /** Keeps a folder that was walked to for a moment, and shares it with the caller, who closes what is returned. */
+  /** Holds a walked folder for a moment and returns a shared reference, which the caller closes. */
   keep(path: string, dir: PinnedDirectory): PinnedDirectory {
-    // What the kernel says is read as text, and bytes that are no text would read like this.
+    // The kernel's answer is decoded as UTF-8, so other bytes would look like U+FFFD.
     const readable = !path.includes('\ufffd');
     if (!(dir instanceof HeldDirectory) || !readable || this.#held.size >= MAX_HELD || this.#held.has(path))
       return dir;
@@ -44,7 +45,10 @@ export class StandingFolders {
   }
 }
 
-/** Where the kernel says a directory is now; undefined if it cannot say, as for a path that is too long. */
+/**
+ * The directory's current path according to the kernel; undefined if the kernel cannot report it,
+ * for example if it is too long.
+ */
 export function whereIs(held: HeldDirectory): string | undefined {
   try {
     return readlinkSync(held.prefix);

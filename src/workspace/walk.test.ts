@@ -11,7 +11,10 @@ function opened(roots: readonly string[], options: WorkspaceOptions = {}): Works
   return workspace;
 }
 
-/** `inside: x` exists there, `absent: x` would be made there, `missing: x` names that are not there; else a code. */
+/**
+ * `inside x`: x exists there. `absent x`: x would be created there. `missing x`: the names that do
+ * not exist. Otherwise a refusal code.
+ */
 type Row = readonly [tree: string, path: string, expected: string];
 
 const ROWS: readonly Row[] = [
@@ -29,7 +32,7 @@ const ROWS: readonly Row[] = [
   ['f; a/b/l => ../../f', 'a/b/l', 'inside f'],
   ['f; l => m; m => n; n => f', 'l', 'inside f'],
   ['d/e/f; l => d/e; m => l/..', 'm/e/f', 'inside d/e/f'],
-  // `..` leaves the folder a link led to, not the one the link is in.
+  // `..` leaves the folder that the link points to, not the folder that contains the link.
   ['d/e/; d/f; l => d/e; m => l/../f', 'm', 'inside d/f'],
   ['d/; l => d/..', 'l', 'inside '],
   ['l => .', 'l', 'inside '],
@@ -38,7 +41,7 @@ const ROWS: readonly Row[] = [
   ['d/f; l => ROOT/d', 'l/f', 'inside d/f'],
   ['l => ROOT', 'l', 'inside '],
   ['l => ROOT/', 'l/x', 'absent x'],
-  // A dangling link is judged by where it points.
+  // A dangling link is judged by its target.
   ['l => new', 'l', 'absent new'],
   ['d/; l => d/new', 'l', 'absent d/new'],
   ['l => ROOT/new', 'l', 'absent new'],
@@ -56,7 +59,7 @@ const ROWS: readonly Row[] = [
   ['l => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
   ['l => OUTSIDE/new', 'l', 'OUTSIDE_WORKSPACE'],
   ['l => m; m => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
-  // Out and in again, past folders of which nothing is learned.
+  // Paths that leave the root and return, without revealing anything about the folders outside.
   ['f; l => ../root/f', 'l', 'inside f'],
   ['f; d/l => ../../root/f', 'd/l', 'inside f'],
   ['f; l => ROOT/../root/f', 'l', 'inside f'],

@@ -7,19 +7,19 @@ import { partsBelow } from './lexical.ts';
 import { SharedDirectory } from './pinned.ts';
 import type { StandingFolders } from './standing.ts';
 
-/** As many as the kernel follows. */
+/** The number of links that the kernel follows. */
 const MAX_LINKS = 40;
-/** An entry that changes between link and no link under our eyes is tried again this often. */
+/** Retries for an entry that keeps changing between a link and something else. */
 const MAX_RETRIES = 64;
 
 const LSTAT = { bigint: true, throwIfNoEntry: false } as const;
 
-/** A root: canonical path, the spelling it was given by, and the directory itself. */
+/** A root: its canonical path, its path as given, and the directory itself. */
 export interface Root {
   readonly canonical: string;
   readonly given: string;
   readonly dir: PinnedDirectory;
-  /** Where the directory is now, if that can be asked. */
+  /** Reports the directory's current path; absent if the system cannot report it. */
   readonly where?: () => string | undefined;
 }
 
@@ -34,7 +34,7 @@ export type Walked =
   | {
       readonly kind: 'missing';
       readonly root: Root;
-      /** The deepest directory that exists; `missing` are the names below it that do not. */
+      /** The deepest directory that exists; `missing` lists the names below it that do not. */
       readonly dir: PinnedDirectory;
       readonly parts: readonly string[];
       readonly missing: readonly string[];
@@ -48,22 +48,23 @@ export interface Walk {
   readonly standing: StandingFolders;
   readonly root: Root;
   readonly parts: readonly string[];
-  /** Canonical path of the folder of the last part. */
+  /** Canonical path of the folder that contains the last part. */
   readonly folder: string;
-  /** `parents`: a link in the last place is the thing itself (delete, move). */
+  /** `parents`: a link as the last part is not followed (delete, move). */
   readonly links: 'all' | 'parents';
 }
 
 /**
- * Goes from a root to a name, one component at a time, through handles. Links are read and followed by us, inside the
- * roots only; the kernel never follows one. The caller owns the directory in the answer and must close it.
- * It never asks about anything outside, so it cannot tell whether something is there.
+ * Walks from a root to a name, one component at a time, through handles. We read and follow links
+ * ourselves, inside the roots only; the kernel follows none. The caller owns the returned directory
+ * and must close it. Never queries anything outside the roots, so results do not reveal what exists
+ * there.
  */
 export function walk(request: Walk): Walked {
   return walkPlain(request) ?? walkLinks(request);
 }
 
-/** The usual case, without links on the way; undefined sends it the long way. */
+/** The usual case, without links on the path; undefined means: use `walkLinks`. */
 function walkPlain(request: Walk): Walked | undefined {
   const { root, parts, links } = request;
   const name = parts.at(-1);
@@ -80,7 +81,7 @@ function walkPlain(request: Walk): Walked | undefined {
   return undefined;
 }
 
-/** The folder of the last part; undefined if the way there is not plain folders. */
+/** The folder of the last part; undefined if the path to it is not made of plain folders. */
 function folderOf({ root, parts, folder, standing }: Walk): PinnedDirectory | undefined {
   if (parts.length === 1) return new SharedDirectory(root.dir);
   const stood = standing.at(folder);
@@ -127,7 +128,7 @@ interface State {
   readonly folding: Folding;
   readonly links: Walk['links'];
   root: Root;
-  /** Held directory of `done`; undefined while it is the root's own. */
+  /** The open directory of `done`; undefined while that is the root. */
   dir: PinnedDirectory | undefined;
   done: string[];
   todo: string[];
@@ -160,22 +161,26 @@ function step(state: State): Walked | undefined {
   return { kind: 'found', root: state.root, dir: own(state), parts: [...state.done, name], stats };
 }
 
-/** `..` comes from link targets only. It leaves the directory we really are in, as the kernel would. */
+/**
+ * Handles `..`, which only occurs in link targets. It leaves the directory we are actually in, as
+ * in the kernel.
+ */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);
   if (state.done.length > 0) {
     restart(state, state.root, [...state.done.slice(0, -1), ...rest]);
     return undefined;
   }
-  // Above a root the names lead into it again, or into another root, or nowhere. They are only compared, so that
-  // nothing is learned about what is there; a root's own path has no links in it.
+  // Above a root, the names lead back into it, into another root, or outside. They are only
+  // compared as text, so that results reveal nothing about outside folders. A root's canonical path
+  // contains no links.
   const home = rootOf(state, above(state.root.canonical, rest));
   if (home === undefined) return escapes(state);
   restart(state, home.root, [...home.parts]);
   return undefined;
 }
 
-/** The path of `names` seen from the folder a root is in; `..` in front climbs further. */
+/** The path of `names` relative to the parent of a root; each leading `..` climbs one further level. */
 function above(root: string, names: readonly string[]): string {
   let folder = dirname(root);
   let first = 0;
@@ -183,7 +188,7 @@ function above(root: string, names: readonly string[]): string {
   return `${folder}/${names.slice(first).join('/')}`;
 }
 
-/** The directory, or the errno that kept us out. */
+/** The directory, or the errno if it cannot be entered. */
 function tryEnter(dir: PinnedDirectory, name: string): PinnedDirectory | string {
   try {
     return dir.enter(name);
@@ -194,18 +199,19 @@ function tryEnter(dir: PinnedDirectory, name: string): PinnedDirectory | string 
   }
 }
 
-/** The name may be a link: splice its target in. If it is none (any more), look again, or fail. */
+/** Replaces a link by its target. If the name is not a link (any more), retries or fails. */
 function follow(state: State, path: string): Walked | undefined {
   let target: string;
   try {
     target = readlinkSync(path);
-    // Names are text to us: bytes that are none would come out as another name, which may exist.
+    // A target that is not UTF-8 would decode to another name, which may exist.
     if (target.includes('\ufffd') && !readlinkSync(path, 'buffer').equals(Buffer.from(target)))
       return fail(state, 'EILSEQ');
   } catch (error) {
     const why = errnoOf(error);
     if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');
-    // Gone, a directory again, or a file all along: another look tells; a file stays one.
+    // The entry is gone, a directory again, or was never a link. A retry decides, except for a
+    // file.
     state.retries += 1;
     if (state.todo.length > 1 && isNoDirectory(path)) return fail(state, 'ENOTDIR');
     return state.retries > MAX_RETRIES ? fail(state, 'EBUSY') : undefined;
@@ -220,7 +226,7 @@ function isNoDirectory(path: string): boolean {
   return stats !== undefined && !stats.isDirectory() && !stats.isSymbolicLink();
 }
 
-/** Puts a link's target in place of its name; false if that leads out of every root. */
+/** Replaces a link's name by its target; false if the target is outside every root. */
 function splice(state: State, target: string): boolean {
   const rest = state.todo.slice(1);
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');
@@ -234,7 +240,7 @@ function splice(state: State, target: string): boolean {
   return true;
 }
 
-/** Begins again at a root: names are walked anew, for a directory we passed may have been moved away meanwhile. */
+/** Restarts at a root and walks all names anew, because a directory we passed may have been moved meanwhile. */
 function restart(state: State, root: Root, todo: string[]): void {
   state.dir?.close();
   state.dir = undefined;
@@ -243,7 +249,10 @@ function restart(state: State, root: Root, todo: string[]): void {
   state.todo = todo;
 }
 
-/** The root an absolute path lies in, by its canonical or its given spelling; the innermost if roots nest. */
+/**
+ * The root that contains an absolute path, by its canonical or its given spelling; the innermost if
+ * roots nest.
+ */
 export function rootOf(
   workspace: { readonly roots: readonly Root[]; readonly folding: Folding },
   path: string,
@@ -264,7 +273,7 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // A link into a folder that is not there and out of it again leads nowhere, also after the folder was made.
+  // A link into a missing folder and out again stays invalid, even after that folder is created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {
     kind: 'missing',

@@ -33,7 +33,7 @@ describe('open', () => {
     ['not-a-directory', (root) => [join(root, 'f')]],
     ['unreadable', (root) => [join(root, 'loop')]],
     ['unreadable', (root) => [join(root, 'f/x')]],
-    // The good root before it does not help.
+    // A valid root before the missing one does not help.
     ['missing', (root) => [root, join(root, 'nowhere')]],
   ])('refuses with the reason %s', (reason, roots) => {
     const places = scratch();

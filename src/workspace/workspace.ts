@@ -18,42 +18,48 @@ import { StandingFolders } from './standing.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceOptions {
-  /** Globs no one may touch; see Policy.protected. */
+  /** Globs that no session may touch; see Policy.protected. */
   readonly protect?: readonly string[];
-  /** Canonical folders that are off limits, such as our own state. */
+  /** Canonical folders that are protected, such as our own state folder. */
   readonly protectFolders?: readonly string[];
-  /** Folders outside the roots that only commands, and undoing what they did, may reach: a worktree's common git folder. */
+  /**
+   * Folders outside the roots that only commands and their undo may reach, such as a worktree's
+   * common git folder.
+   */
   readonly annexes?: readonly string[];
-  /** Globs of protected paths that only commands, and undoing what they did, may reach; they are vetted in another way. */
+  /** Globs of protected paths that only commands and their undo may reach; a separate check vets them. */
   readonly releaseForCommands?: readonly string[];
-  /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
+  /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
-  /** Changes may look at files of this user that have no read permission; see Policy.verificationErrors. */
+  /** Changes may open files of this user that lack read permission; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;
-  /** Refuse to open with anything weaker. */
+  /** Refuse to open with a weaker guarantee. */
   readonly require?: Guarantee;
-  /** Use this guarantee although a stronger one may be had; for tests of the weaker tier. */
+  /** Use this guarantee even if a stronger one is available; for tests. */
   readonly use?: Guarantee;
 }
 
-/** Something with that name is there. */
+/** The path exists. */
 export interface Found {
   readonly exists: true;
   readonly place: Place;
   readonly stats: BigIntStats;
 }
 
-/** Nothing is there; `missing` are the names that do not exist below `place.dir`, the last one the file's own. */
+/**
+ * The path does not exist. `missing`: the names below `place.dir` that do not exist; the last is
+ * the file's own name.
+ */
 export interface Absent {
   readonly exists: false;
   readonly place: Place;
   readonly missing: readonly string[];
 }
 
-/** The caller owns `place.dir` and closes it. */
+/** The result of `locate`. The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
 
-/** Actions that change what is at a path. An undo and a command are checked by themselves, for each file. */
+/** Actions that change the entry at a path. Undo and commands are checked separately, file by file. */
 const CHANGES: ReadonlySet<Action> = new Set([
   'create',
   'overwrite',
@@ -63,7 +69,7 @@ const CHANGES: ReadonlySet<Action> = new Set([
   'move',
   'mkdir',
 ]);
-/** Actions that take everything below a folder along. */
+/** Actions that affect everything below a folder. */
 const TAKES_ALL: ReadonlySet<Action> = new Set(['delete', 'move']);
 
 type Cause =
@@ -71,36 +77,37 @@ type Cause =
   | { readonly kind: 'invalid'; readonly reason: string }
   | { readonly kind: 'failed'; readonly errno: string };
 
-/** What each errno of a walk means to a caller; never "missing", which only ENOENT is. */
+/** The refusal for each errno of a walk. Only ENOENT means missing. */
 const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
-  ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link on the way leads nowhere' },
+  ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link in the path points to nothing' },
   ENOTDIR: { code: 'NOT_A_FILE', next: 'other_path', reason: 'a part of the path is a file, not a folder' },
-  ELOOP: { code: 'OUTSIDE_WORKSPACE', next: 'other_path', reason: 'too many links on the way' },
+  ELOOP: { code: 'OUTSIDE_WORKSPACE', next: 'other_path', reason: 'the path contains too many links' },
   ENAMETOOLONG: { code: 'INVALID_ARGUMENT', next: 'other_path', reason: 'a name in the path is too long' },
-  EACCES: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
-  EPERM: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied on the way' },
+  EACCES: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied for a folder in the path' },
+  EPERM: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied for a folder in the path' },
   EILSEQ: {
     code: 'UNVERIFIABLE',
     next: 'other_path',
-    reason: 'a link on the way has a name that is no text',
+    reason: 'a link in the path has a target that is not valid text',
   },
   ESTALE: {
     code: 'UNVERIFIABLE',
     next: 'ask_human',
     reason:
-      'the workspace folder was deleted since it was opened; whoever has made it anew has to start this again',
+      'the workspace folder was deleted after it was opened; if it was created again, restart lookfirst',
   },
   EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
 };
 
 /**
- * The directory trees an agent may touch. It turns strings into places; everything that follows goes through those.
- * On Linux no component is ever followed by the kernel, so a process that swaps directories for links cannot lead a
- * place outside. Elsewhere the guarantee is `best-effort`: such a process can win a race (see LIMITS.md).
+ * The directory trees an agent may touch. Turns strings into places, which all further operations
+ * use. On Linux the kernel never follows a link for us, so a process that swaps directories for
+ * links cannot redirect a place outside. Elsewhere the guarantee is `best-effort`: such a process
+ * can win a race (see LIMITS.md).
  */
 export class Workspace {
   readonly guarantee: Guarantee;
-  /** Canonical folders outside the roots that only commands reach. */
+  /** Canonical folders outside the roots that only commands and undo may reach. */
   readonly annexes: readonly string[];
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
@@ -127,7 +134,7 @@ export class Workspace {
     this.#naming = new Naming(roots, this.#folding, this.#protection);
   }
 
-  /** Opens the roots and pins them: they stay the same directories even if their names are given to others. */
+  /** Opens and pins the roots: they stay the same directories even if their names are reused. */
   static open(paths: readonly string[], options: WorkspaceOptions = {}): Workspace {
     if (!Array.isArray(paths))
       throw new Fault('CONFIG_INVALID', 'the roots must be an array of absolute folders', {
@@ -137,7 +144,7 @@ export class Workspace {
       throw new Fault('CONFIG_INVALID', 'a workspace needs at least one root', { reason: 'empty' });
     const guarantee = options.use ?? strongestGuarantee();
     if (options.require !== undefined && !atLeast(guarantee, options.require)) {
-      const message = `this machine gives the guarantee "${guarantee}", "${options.require}" was asked for`;
+      const message = `this machine supports the guarantee "${guarantee}", but "${options.require}" is required`;
       throw new Fault('CONFIG_INVALID', message, { reason: 'guarantee' });
     }
     return new Workspace(
@@ -147,7 +154,7 @@ export class Workspace {
     );
   }
 
-  /** Canonical paths of the roots, in the order given; relative paths belong to the first. */
+  /** Canonical paths of the roots, in the order given. Relative paths refer to the first. */
   get roots(): readonly string[] {
     return this.#roots.map((root) => root.canonical).filter((root) => !this.annexes.includes(root));
   }
@@ -156,7 +163,7 @@ export class Workspace {
     return this.#protection.globs;
   }
 
-  /** Finds where a path leads, through links, and pins the directory it is in. */
+  /** Resolves a path through links and pins the directory that contains it. */
   locate(input: string, action: Action, links: 'all' | 'parents' = 'all'): Outcome<{ located: Located }> {
     const named = this.#naming.read(input);
     if (named.kind !== 'inside') return refused(refusalOf(named, { path: printable(input), action }));
@@ -198,12 +205,12 @@ export class Workspace {
     return { ok: true, located: { ...located, place: { ...located.place, opensOwn: true } } };
   }
 
-  /** True if a file may be read and not changed because of the folder it is in. */
+  /** True if the file is in a folder that may be read but not changed. */
   isReadOnly(key: string): boolean {
     return this.#readOnly.includes(key);
   }
 
-  /** Where a path leads, as a name only. What is there may be another file a moment later. */
+  /** Resolves a path to a name only. Another file may have that name a moment later. */
   resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
     const outcome = this.locate(input, action);
     if (!outcome.ok) return outcome;
@@ -212,12 +219,12 @@ export class Workspace {
     return { ok: true, path: place.path, exists };
   }
 
-  /** The key of a path if no link is on its way, by its text alone; undefined if it names nothing inside. */
+  /** The key of a path, by its text alone, assuming no links; undefined if it is not inside the workspace. */
   keyOf(input: string): string | undefined {
     return this.pathOf(input)?.key;
   }
 
-  /** The path of a name if no link is on its way, by its text alone; undefined if it names nothing inside. */
+  /** The resolved path, by its text alone, assuming no links; undefined if it is not inside the workspace. */
   pathOf(input: string): ResolvedPath | undefined {
     const named = this.#naming.read(input);
     return named.kind === 'inside' ? named.path : undefined;
@@ -231,17 +238,17 @@ export class Workspace {
     return this.#naming.resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
   }
 
-  /** The name of a file that a journal knows by its key; nothing is looked at. */
+  /** The path of a file that a journal records by its key. Does not read the file system. */
   named(key: string, relative: string): ResolvedPath {
     return this.#naming.known(key, relative);
   }
 
-  /** The glob or folder that keeps this path from every session, or undefined. */
+  /** The glob or folder that protects this path from every session; undefined if none. */
   protects(path: ResolvedPath): string | undefined {
     return this.#naming.protects(path);
   }
 
-  /** Like `protects`, for one action: some globs do not keep commands out, nor the undoing of what they did. */
+  /** Like `protects`, for one action: some globs do not apply to commands or to undoing them. */
   protectsFrom(path: ResolvedPath, action: Action): string | undefined {
     const glob = this.protects(path);
     if (glob === undefined || (action !== 'run' && action !== 'undo') || this.#sealed.includes(glob))
@@ -249,19 +256,20 @@ export class Workspace {
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
   }
 
-  /** How many levels below a folder have to be asked whether they are protected there and not elsewhere. */
+  /** How many levels below a folder must be checked for protection that depends on the folder's place. */
   protectionReach(path: ResolvedPath): number {
     return this.#naming.reach(path);
   }
 
-  /** Is this a root itself? Where roots nest, one may have a name below another. */
+  /** Whether the path is a root. With nested roots, one root may have a name below another. */
   isRoot({ relative, absolute }: ResolvedPath): boolean {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
   }
 
   /**
-   * Is a root where it was when it was opened? One that was moved or deleted since is still the same directory, but a journal
-   * knows its files by a path that leads elsewhere by now. True where nobody can tell.
+   * Whether a root is still where it was when it was opened. A moved or deleted root is still the
+   * same directory, but the journal's paths no longer lead to it. True if the system cannot report
+   * it.
    */
   stands(root: string): boolean {
     const found = this.#roots.find(({ canonical }) => canonical === root);
@@ -274,7 +282,7 @@ export class Workspace {
   }
 }
 
-/** Nothing was found below a root: there is nothing, or the root is no more. */
+/** True if the walk found nothing below the root: the path is missing, or the root may be deleted. */
 function isEmptyOf(walked: Extract<Walked, { dir: PinnedDirectory }>): boolean {
   return walked.kind === 'missing' || walked.parts.length === 0;
 }
@@ -297,15 +305,15 @@ function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: Reso
 
 function printable(input: unknown): string {
   if (typeof input === 'string') return input.replaceAll('\0', '\\0');
-  // Objects are not asked for a string: they may have none, or run code of their own.
+  // Objects are not converted: they may have no string form, or run their own code.
   return typeof input === 'object' && input !== null ? '[object]' : String(input);
 }
 
-/** Folders of a workspace that may be read and not changed. */
+/** Folders of a workspace that may be read but not changed. */
 class ReadOnlyFolders {
   readonly #folders: readonly { readonly key: string; readonly below: string }[];
 
-  /** `keys`: of the folders, which are inside the roots. */
+  /** `keys`: the keys of the read-only folders. */
   constructor(keys: readonly string[]) {
     this.#folders = keys.map((key) => ({ key, below: `${key}/` }));
   }
@@ -322,7 +330,10 @@ class ReadOnlyFolders {
   }
 }
 
-/** Why a path could not be resolved, as a refusal. An outside path gives one answer, whatever is there. */
+/**
+ * The refusal for a path that could not be resolved. All outside paths get the same answer, whether
+ * they exist or not.
+ */
 function refusalOf(cause: Cause, request: { readonly path: string; readonly action: Action }): Refusal {
   switch (cause.kind) {
     case 'escapes':

@@ -1,6 +1,6 @@
 import { Fault } from '../model/fault.ts';
 
-/** What the platform says about itself and its user; passed in, never asked for here. */
+/** Facts about the platform and its user. Callers pass them in; this module reads nothing itself. */
 export interface Surroundings {
   /** `process.platform`. */
   readonly platform: string;
@@ -11,8 +11,8 @@ export interface Surroundings {
 
 /**
  * The folder for Lookfirst's own state: `LOOKFIRST_HOME`, else the platform's place for state.
- * String work only: it neither makes the folder nor looks whether it is there. A relative `LOOKFIRST_HOME` is a Fault, for
- * it would be another folder in every working directory, and one of them inside a workspace.
+ * Computes the path only: it neither creates nor checks the folder. A relative `LOOKFIRST_HOME` is a Fault, because it would be
+ * a different folder in every working directory, and some of these are inside a workspace.
  */
 export function stateFolder(surroundings: Surroundings): string {
   const { env, platform } = surroundings;

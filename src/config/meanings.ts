@@ -2,7 +2,7 @@ import type { Policy } from '../model/policy.ts';
 
 type Grouped = 'journal' | 'images' | 'commands' | 'hooks';
 
-/** What each setting of a policy means, in one sentence; those of a group by their dotted names. */
+/** The meaning of each policy setting in one sentence, by its name. A setting in a group has a dotted name. */
 type Meanings = Readonly<
   Record<keyof Omit<Policy, Grouped>, string> & {
     readonly [G in Grouped as `${G}.${Extract<keyof Policy[G], string>}`]: string;

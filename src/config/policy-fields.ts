@@ -6,7 +6,7 @@ import {
   PRESET_NAMES,
 } from '../model/policy.ts';
 
-/** What one field of a policy file may hold. */
+/** The values that one field of a policy file may have. */
 export type Field =
   | { readonly kind: 'choice'; readonly values: readonly string[] }
   | { readonly kind: 'boolean' }
@@ -14,11 +14,11 @@ export type Field =
   | { readonly kind: 'globs' }
   /** Globs, and objects of globs by what they match. */
   | { readonly kind: 'bypass' }
-  /** A list whose members whoever uses it checks. */
+  /** A list; the code that uses it checks its members. */
   | { readonly kind: 'list' }
   | { readonly kind: 'object'; readonly fields: Readonly<Record<string, Field>> };
 
-/** What a rule of `bypass` may name. */
+/** The parts of a `bypass` rule. */
 export const BYPASS_PARTS: readonly (keyof BypassRule)[] = ['paths', 'tools', 'sessions'];
 
 const AMOUNT: Field = { kind: 'integer', min: 0 };

@@ -14,14 +14,14 @@ export type PolicyOverrides = Partial<
   readonly hooks?: Partial<Policy['hooks']>;
 };
 
-/** What a policy file says. */
+/** The content of a policy file. */
 export interface PolicyFile {
   readonly preset?: PresetName;
   readonly overrides: PolicyOverrides;
   readonly proxy?: ProxySettings;
 }
 
-/** What a policy file says about the proxy. */
+/** The proxy's settings in a policy file. */
 export interface ProxySettings {
   readonly unknownTools?: 'allow' | 'deny' | 'ask';
   readonly receipts?: boolean;
@@ -37,8 +37,8 @@ const TOP: Readonly<Record<string, Field>> = {
 
 /**
  * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors.
- * Anything else in it is a Fault CONFIG_INVALID that names the place, what was expected and, for an unknown key, the nearest
- * known one: a setting that is silently ignored is a guard that is silently off.
+ * Anything else in it is a Fault CONFIG_INVALID. It names the place, the expected value and, for an unknown key, the nearest
+ * known one. A setting that is silently ignored would be a guard that is silently off.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);
@@ -55,8 +55,7 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
 }
 
 /**
- * Settings that a program hands over, checked like those of a file. One that is `undefined` is not there: it leaves what
- * the preset says.
+ * Checks settings from a program like those of a file. An `undefined` setting counts as absent: the preset's value holds.
  */
 export function checkOverrides(value: unknown, name: string): PolicyOverrides {
   if (!isRecord(value)) throw invalid(name, `must be an object, not ${describe(value)}`);

@@ -20,7 +20,7 @@ const SCRATCH = [
   '**/.turbo',
 ];
 
-/** Where people keep keys and passwords. */
+/** Files in which users keep keys and passwords. */
 const HIDDEN = [
   '~/.ssh',
   '~/.gnupg',
@@ -109,8 +109,8 @@ const DEFAULT: Policy = {
 };
 
 /**
- * What the seed systems have in common: any view of a file licenses any change of it, and the text goes in as it came.
- * Where a seed never asks for staleness, `warn` still tells of it: presets may drop Seen and Quiet, never Kept.
+ * The settings that all seed systems share: any view of a file licenses any change of it, and text is written unchanged.
+ * `warn` reports staleness even where a seed ignores it: presets may drop Seen and Quiet, never Kept.
  */
 const SEED: Policy = {
   ...DEFAULT,
@@ -160,7 +160,7 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     wording: 'thread-history',
     compaction: 'clear',
   },
-  /** Seed D: holds a change of a changed file back once, with a warning; asks nothing of unread ones, straightens every quote in code. */
+  /** Seed D: holds back the first change of a file that changed, with a warning; allows unread files; straightens all quotes in code. */
   staleness: {
     ...SEED,
     preset: 'staleness',

@@ -1,9 +1,9 @@
-/** Git's own files. Commands may change them, because git is a command; what runs programs in them is guarded apart. */
+/** Git's own files. Commands may change them, because git is a command. The files that run programs have a guard of their own. */
 export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
 
 /**
- * What no session reads or writes unless the operator says otherwise: private keys, stored credentials, Git's own files.
- * Matched without regard to case, dot files included, against the path inside the root.
+ * Files that no session may read or write unless the operator's policy allows it: private keys, stored credentials, Git's own files.
+ * The globs match the path inside the root, in either case, dot files included.
  * Deliberately absent: `.env`, `.npmrc` and `*.key`, which agents work on daily and whose real secrets belong elsewhere.
  */
 export const DEFAULT_PROTECTED: readonly string[] = [

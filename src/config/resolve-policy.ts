@@ -4,7 +4,7 @@ import { nearest } from './nearest.ts';
 import { checkOverrides, type PolicyFile, type PolicyOverrides } from './policy-file.ts';
 import { PRESETS } from './presets.ts';
 
-/** Where settings come from. `flags` and `preset` hold what the command line and the environment said. */
+/** The sources of settings. `flags` and `preset` come from the command line and the environment. */
 export interface PolicySources {
   readonly preset?: PresetName | undefined;
   readonly file?: PolicyFile | undefined;
@@ -13,8 +13,8 @@ export interface PolicySources {
 
 /**
  * One complete policy: a preset, then the file's fields, then the flags, which are checked like the file's.
- * `protected` only ever grows: a list adds to the preset's, and `!GLOB` takes one of the preset's globs away by name. A list
- * that replaced the preset's would unprotect private keys by protecting something else.
+ * A `protected` list adds to the preset's list; `!GLOB` removes one of the preset's globs by name. A list that replaced the
+ * preset's would unprotect private keys whenever a user protects something else.
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
   const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');
@@ -22,7 +22,7 @@ export function resolvePolicy(sources: PolicySources = {}): Policy {
   return override(override(preset, sources.file?.overrides), flags);
 }
 
-/** A name from the library is not checked by anyone before. */
+/** The library passes preset names unchecked, so they are checked here. */
 function presetOf(name: string): Policy {
   const known = PRESET_NAMES.find((one) => one === name);
   if (known !== undefined) return PRESETS[known];

@@ -3,7 +3,7 @@ import { MEANINGS } from './meanings.ts';
 import { PRESETS } from './presets.ts';
 import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
 
-/** Where the value of a setting comes from. */
+/** The source of a setting's value. */
 export type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
 
 /** One setting in force. */

@@ -5,7 +5,7 @@ import { errnoOf } from '../model/errno.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { repositoryAround } from './git.ts';
 
-/** Where HEAD, branches and index of the repository around a folder are; undefined if there is none. Runs no program. */
+/** The position of HEAD, branches and index of the repository around a folder; undefined if there is none. Runs no program. */
 export function gitPosition(folder: string): GitPosition | undefined {
   const top = repositoryAround(folder);
   if (top === undefined) return undefined;

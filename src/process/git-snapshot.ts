@@ -22,12 +22,12 @@ interface SnapshotOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
-  /** Called with the copied index, before any file is looked at. */
+  /** Called with the copied index, before any file is compared. */
   readonly copied?: (index: string) => Promise<void>;
 }
 
 /**
- * Takes a snapshot of the git work tree below a folder, or says why git cannot. A private copy of the index is the snapshot:
+ * Takes a snapshot of the git work tree below a folder, or returns why git cannot. A private copy of the index is the snapshot:
  * git compares files with it by their stat fields. Nothing of the user's `.git` is written, and no filter, hook or file
  * system monitor of the user runs.
  */

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 10_000;
 /** Git reads the user's and the repository's settings; these keep it from running a program that they name. */
 const QUIET = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
-/** Those of some paths below a folder that git ignores. None if git is missing, fails, or the folder is in no repository. */
+/** Returns the paths that git ignores. Empty if git is missing or fails, or if the folder is in no repository. */
 export async function ignoredByGit(folder: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
   if (paths.length === 0) return new Set();
   const args = [...QUIET, 'check-ignore', '--no-index', '-z', '--stdin'];
@@ -80,7 +80,7 @@ function linkedWorktree(own: string): string | undefined {
   try {
     return realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim()));
   } catch (error) {
-    // A worktree that was deleted by hand leaves its name behind.
+    // Deleting a worktree's folder leaves its entry in the repository.
     if (errnoOf(error) === undefined) throw error;
     return undefined;
   }

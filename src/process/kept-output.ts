@@ -4,9 +4,9 @@ import { isMissing } from '../model/errno.ts';
 import { isRecord } from '../model/record.ts';
 import { KEPT_MS } from './layer.ts';
 
-/** Bytes of one command's output that are kept on disk; what comes later is counted and dropped. */
+/** Bytes of one command's output that are kept on disk; later bytes are counted and dropped. */
 const MAX_KEPT_BYTES = 64 << 20;
-/** Shown at most: the beginning says what was started, the end how it went. */
+/** The part that is shown: the beginning says what started, the end how it finished. */
 const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;
 

@@ -17,7 +17,7 @@ export interface AttributeReader {
   getAttrSync(fd: number, name: string): Buffer | null;
 }
 
-/** What an overlay holds at one name. `copied`: the name existed in the workspace when the command first changed it. */
+/** One entry of an overlay. `copied`: the name existed in the workspace when the command first changed it. */
 export type LayerEntry =
   | { readonly kind: 'gone'; readonly relative: string }
   | {
@@ -25,9 +25,9 @@ export type LayerEntry =
       readonly relative: string;
       readonly mode: number;
       readonly copied: boolean;
-      /** Everything that the workspace's folder holds is gone, unless the layer has it. */
+      /** The overlay hides the workspace's folder: only the layer's own members remain. */
       readonly opaque: boolean;
-      /** What the layer has in it. */
+      /** The members of the layer's folder. */
       readonly names: readonly string[];
     }
   | {
@@ -38,7 +38,7 @@ export type LayerEntry =
       readonly copied: boolean;
       /** The command gave it a second name, by a hard link. */
       readonly hasOtherNames: boolean;
-      /** Where its bytes are. */
+      /** The path of its bytes in the layer. */
       readonly path: string;
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }

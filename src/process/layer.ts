@@ -19,10 +19,10 @@ import { isRecord } from '../model/record.ts';
 
 /** A layer that was kept after a conflict can be applied for this long. */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
-/** Longer than any command may run: what is older and not kept belongs to a process that died. */
+/** Longer than any command may run. An older layer that is not kept belongs to a process that died. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
-/** What a kept layer needs besides its files, so that another process can apply it. */
+/** Facts stored beside a kept layer, so that another process can apply it. */
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
@@ -60,7 +60,7 @@ export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
 }
 
-/** The folder that holds what was written over the Nth layered folder. */
+/** The folder with the writes over the Nth layered folder. */
 export function upperFolder(layer: Layer, index: number): string {
   return join(layer.folder, `up-${index}`);
 }
@@ -151,7 +151,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Removes at most so many things, and returns how many more it would have removed; 0 if something may be left. */
+/** Removes entries up to a limit. Returns how much of the limit is left; 0 means that entries may remain. */
 function removeTree(folder: string, most: number): number {
   let left = most;
   chmodSync(folder, 0o700);

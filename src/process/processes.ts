@@ -39,7 +39,7 @@ export interface CommandRequest {
   readonly command: readonly string[];
   /** Paths that a confined command must not see; `~/` begins the user's home folder. */
   readonly hide: readonly string[];
-  /** Variables that a confined command gets besides the harmless ones. */
+  /** Environment variables that a confined command gets in addition to the harmless ones. */
   readonly env: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -49,7 +49,7 @@ export interface CommandRequest {
   readonly onOutput?: ((bytes: number) => void) | undefined;
 }
 
-/** A command that has come to its end, and the layer it wrote to. The caller removes the layer. */
+/** A finished command and the layer it wrote to. The caller removes the layer. */
 export interface CommandRun {
   readonly layer: Layer;
   readonly end: CommandEnd;
@@ -61,7 +61,7 @@ const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLO
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What commands left in the state folder and nobody can use any more. */
+/** Expired layers and outputs of commands in the state folder. */
 export interface ExpiredWork {
   readonly layers: number;
   readonly outputs: number;
@@ -142,7 +142,7 @@ export class Processes {
     if (known !== undefined) return known;
     this.#warm?.get(root)?.close();
     this.#warm?.delete(root);
-    // Watching begins with the copied index and before the files are looked at, so that no change is missed.
+    // Watching starts with the copied index, before the files are compared, so that no change is missed.
     const copied = async (index: string): Promise<void> => {
       const tree = this.#warm === undefined ? undefined : await WarmTree.begin(root, { index, home });
       if (tree !== undefined) this.#warm?.set(root, tree);
@@ -172,12 +172,12 @@ export class Processes {
     return openLayer(this.#options.home, id);
   }
 
-  /** All that one of this session's commands has printed, if it was too much for its answer. */
+  /** The whole output of one of this session's commands, if it did not fit into the answer. */
   output(id: string, session: string): Buffer | undefined {
     return readKeptOutput(this.#options.home, { id, session });
   }
 
-  /** Removes layers and outputs whose time is over, and says how many there were. A dry run removes nothing. */
+  /** Removes expired layers and outputs and returns their number. A dry run only counts them. */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;
     const layers = expiredLayers(home, nowMs);
@@ -203,8 +203,8 @@ function confinedEnvironment(env: Environment, named: readonly string[]): Enviro
 }
 
 /**
- * What to hide of a list of paths, of which `~/` begins the user's home folder. A path that does not exist needs no hiding;
- * one that cannot be looked at is nothing the command could read either.
+ * The existing paths of a list that must be hidden; `~/` is the user's home folder. A path that cannot be inspected is left
+ * out, because the command could not read it either.
  */
 function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
   return paths.flatMap((path) => {

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
 import { type SandboxPlan, type SandboxTools, STATUS_FD, sandboxArgv } from './sandbox.ts';
 
-/** How a command ended. `ended`: it was killed, and what it did must not count. */
+/** The result of a command. `ended`: it was killed, and its writes must not be committed. */
 export type CommandEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'ended'; readonly why: 'timeout' | 'cancelled' }
@@ -19,11 +19,11 @@ export interface RunOptions {
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
-/** What bubblewrap and mount say is kept up to here; they fail with one line. */
+/** The most bytes of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
 
 /**
- * Runs a plan to its end. When this resolves, no process of the command is left, and nobody writes to its layer any more:
+ * Runs a plan to its end. When this resolves, no process of the command is left that could write to its layer:
  * the command's processes live in a namespace that ends with its first process.
  */
 export async function runSandboxed(

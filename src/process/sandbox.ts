@@ -7,8 +7,8 @@ interface CommandLimits {
 }
 
 /**
- * How far a command is kept from the machine. `undo`: only the workspace folders are layered, everything else is as it is.
- * `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities, limits, and no network unless asked for.
+ * How strictly a command is isolated from the machine. `undo`: only the workspace folders are layered, everything else is as it is.
+ * `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities, limits, and no network unless it is allowed.
  */
 export type Profile =
   | { readonly kind: 'undo' }

@@ -15,7 +15,7 @@ import { type Candidate, dropSnapshot } from './git-snapshot.ts';
 
 /** Smaller work trees are compared in full: that is fast, and sees what no watcher reports. */
 const MIN_TRACKED = 5_000;
-/** The kernel drops events past 16,384 in its queue, and says so to nobody who uses Node. */
+/** The kernel drops events past 16,384 in its queue, and Node does not report the loss. */
 const MAX_EVENTS = 4_096;
 /** More files than this that git does not have: a new snapshot is cheaper than keeping them. */
 const MAX_LOOSE = 300;
@@ -34,7 +34,7 @@ interface Tracked {
 }
 
 /**
- * Watches a large git work tree after its first snapshot, so that the next snapshots need not look at every file. It keeps the
+ * Watches a large git work tree after its first snapshot, so that later snapshots need not stat every file. It keeps the
  * index of the first snapshot and the paths that have changed since. Writes through memory maps and through other hard links
  * are not seen.
  */
@@ -44,7 +44,7 @@ export class WarmTree {
   readonly #watchers = new Map<string, FSWatcher>();
   /** Changed since the first snapshot. */
   readonly #changed = new Set<string>();
-  /** Changed, and not yet looked at. */
+  /** Changed, and not yet compared. */
   readonly #heard = new Set<string>();
   /** Changed since each later snapshot that is not settled, by its index. */
   readonly #marks = new Map<string, Set<string>>();
@@ -105,7 +105,7 @@ export class WarmTree {
     this.#uncovered = uncovered;
   }
 
-  /** A snapshot of the work tree as it is now; undefined if it has to be taken in full. */
+  /** A snapshot of the work tree as it is now; undefined if only a full comparison can make one. */
   async snapshot(index: string): Promise<TreeSnapshot | undefined> {
     if (!(await this.#settled())) return undefined;
     const loose = [...new Set([...this.#loose, ...(await this.#relevant(this.#changed))])];
@@ -193,7 +193,7 @@ export class WarmTree {
     for (const mark of this.#marks.values()) mark.add(path);
   }
 
-  /** A folder that came or went stands for everything in it, before and now. */
+  /** A folder that appeared or disappeared counts as a change of every file in it. */
   #expand(): void {
     for (const path of this.#heard) {
       if (!this.#watchers.has(path) && !isFolder(join(this.#base.root, path))) continue;

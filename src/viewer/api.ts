@@ -13,7 +13,7 @@ import type { Sessions } from '../session/sessions.ts';
 
 /** Rows of one page of the feed. */
 const PAGE = 200;
-/** Rows that are sent at once when the page was away for long. */
+/** The most rows sent in one answer to a page that has missed many. */
 const MAX_LIVE = 500;
 const KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
@@ -31,17 +31,17 @@ const KINDS: Readonly<Record<EntryKind, true>> = {
 
 export interface ApiOptions {
   readonly viewing: Viewing;
-  /** The folders that are looked at, for the page's head. */
+  /** The folders whose records are shown, for the page's header. */
   readonly folders: readonly string[];
-  /** Opens the workspaces in which something is taken back. */
+  /** Opens the workspace of an undo. */
   readonly openWorkspace: (roots: readonly string[]) => Promise<OpenWorkspace>;
-  /** Why nothing may be taken back here; undefined: it may. */
+  /** The reason why undo is not allowed here; undefined if it is. */
   readonly readOnly?: string | undefined;
   /** The session under which undos are journalled. */
   readonly who: string;
 }
 
-/** A workspace in which something is taken back. */
+/** A workspace opened for an undo. */
 type OpenWorkspace = Pick<Sessions, 'world' | 'close'>;
 
 /** An answer to the page. */
@@ -53,7 +53,7 @@ export interface ApiAnswer {
 type Query = URLSearchParams;
 type Body = Readonly<Record<string, unknown>>;
 
-/** What the page asks, answered from the records. Undo goes through the gate. */
+/** Answers the page's requests from the records. Undo goes through the gate. */
 export class Api {
   readonly #options: ApiOptions;
   readonly #viewing: Viewing;

@@ -55,7 +55,7 @@ export function viewerBeside(
   const folders = workspace.roots;
   const token = newToken();
   const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
-  // The server goes on with the workspace when the undo is done.
+  // The server still needs the workspace after the undo.
   const open = { world: sessions.world, close: async () => {} };
   const listener = viewerListener({
     viewing: { records: Records.over({ store, images }), scope, secrets: policy.secrets },

@@ -33,7 +33,7 @@ export function pageFiles(): Readonly<Record<PageFileName, PageFile>> {
 
 function bytesOf(name: PageFileName): Uint8Array {
   for (const folder of FOLDERS) {
-    // The sources have the style sheet, and not the script: all files come from one folder.
+    // The source folder has the style sheet but no bundled script. All files must come from one folder.
     const script = new URL(`${folder}app.js`, import.meta.url);
     try {
       readFileSync(script);

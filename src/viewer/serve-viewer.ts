@@ -13,7 +13,7 @@ const MAX_TARGET_CHARS = 8 << 10;
 /** A browser has opened the page by then. */
 const CODE_MS = 60_000;
 
-/** Nothing but our own script and style, nothing from another host, no frame around us. */
+/** Allows only our own script and style, no request to another host, and no frame around the page. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -57,11 +57,11 @@ class Entrance {
 }
 
 export interface ViewerOptions extends ApiOptions {
-  /** Absent: there are no one-time addresses. */
+  /** Absent if there are no one-time addresses. */
   readonly entrance?: Entrance;
-  /** What the page must send as `Authorization: Bearer`. */
+  /** The token that the page must send as `Authorization: Bearer`. */
   readonly token: string;
-  /** For people. */
+  /** The address to show to users. */
   readonly log: (line: string) => void;
 }
 

@@ -15,7 +15,7 @@ import type {
   TurnRow,
 } from '../../records/view/view-data.ts';
 
-/** How often the page asks for new entries. */
+/** The interval at which the page requests new entries. */
 const POLL_MS = 1000;
 /** Rows kept in memory. Older ones are fetched again when they are scrolled to. */
 const MAX_ROWS = 20_000;
@@ -32,7 +32,7 @@ export interface NumbersView {
   readonly state: StateView;
 }
 
-/** What the right side shows. */
+/** The content of the right side. */
 export type Detail =
   | { readonly kind: 'entry'; readonly view: EntryView }
   | { readonly kind: 'turn'; readonly view: TurnDetail }
@@ -44,7 +44,7 @@ export const problem: Signal<string | undefined> = signal(undefined);
 export const live: Signal<boolean> = signal(false);
 export const tab: Signal<Tab> = signal('activity');
 export const rows: Signal<readonly FeedRow[]> = signal([]);
-/** Where older rows begin; undefined: there are none. */
+/** The cursor of older rows; undefined if there are none. */
 export const older: Signal<number | undefined> = signal(undefined);
 export const searching: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});

@@ -20,7 +20,7 @@ const undoing: Signal<Undoing | undefined> = signal(undefined);
 export const told: Signal<string | undefined> = signal(undefined);
 const TOLD_MS = 8000;
 
-/** Shows what an undo would do, and asks. */
+/** Shows the preview of an undo and asks the user to confirm it. */
 export async function offerUndo(title: string, path: Undoing['path'], body: object): Promise<void> {
   undoing.value = { title, path, body, busy: true };
   const next = await attempt(path, { ...body, preview: true });

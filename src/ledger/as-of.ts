@@ -1,8 +1,9 @@
 import type { Ledger } from './ledger.ts';
 
 /**
- * Judges by what was shown before a call arrived, on the clock of `performance.now()`: what was shown since does not license
- * it. For changes, which look at sightings under the lock of their files.
+ * Runs `work` so that it sees only what was shown before its call arrived (a `performance.now()`
+ * time). Later views do not license the call. For changes, which check sightings while they hold
+ * the locks of their files.
  */
 export async function asOf<T>(ledger: Ledger, arrivedAt: number, work: () => Promise<T>): Promise<T> {
   const keys = ledger.views.shownSince(arrivedAt);

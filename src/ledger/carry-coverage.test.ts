@@ -68,7 +68,7 @@ function layOut(
   return changes;
 }
 
-/** For each new line: was it seen? */
+/** For each new line, whether it was seen. */
 function moveLines(seen: ReadonlySet<number>, changes: readonly LineChange[], total: number): boolean[] {
   const result: boolean[] = [];
   let at = 1;

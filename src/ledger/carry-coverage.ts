@@ -2,9 +2,9 @@ import { type Coverage, type LineRange, mergeRanges, NOTHING, rangesOf } from '.
 import { carryRanges } from '../text/carry.ts';
 import type { Hunk } from '../text/diff.ts';
 
-/** Lines replaced by other lines: `removed` lines from `from` on became `added` lines. */
+/** Replaced lines: `removed` lines starting at `from` became `added` lines. */
 export interface LineChange {
-  /** 1-based, in the old numbering; for an insert, the line it goes before. */
+  /** 1-based, in the old numbering. For an insert: the line it is inserted before. */
   readonly from: number;
   readonly removed: number;
   readonly added: number;
@@ -13,15 +13,15 @@ export interface LineChange {
 export interface Carry {
   /** Sorted, without overlaps. */
   readonly changes: readonly LineChange[];
-  /** Do the new lines count? `seen` if this session wrote them or was shown them. */
+  /** `seen` if the session wrote the new lines or was shown them. */
   readonly addedAre: 'seen' | 'unseen';
-  /** Of the file before the changes. */
+  /** The number of lines before the changes. */
   readonly totalLines: number;
 }
 
 /**
- * What is still in view after changes to lines: seen lines stay seen at their new numbers, removed ones go.
- * A partial view stays partial, even where only seen lines are left.
+ * The coverage after changes to lines. Seen lines stay seen under their new numbers; removed lines
+ * are dropped. A partial view stays partial, even if only seen lines remain.
  */
 export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   if (coverage.kind === 'none') return coverage;
@@ -33,7 +33,7 @@ export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   return ranges.length === 0 ? NOTHING : { kind: 'lines', ranges };
 }
 
-/** As the difference between the two texts would have it: 0-based, ends not included, both numberings. */
+/** Converts line changes to diff hunks: 0-based, end-exclusive, with both numberings. */
 function hunksOf(changes: readonly LineChange[]): Hunk[] {
   let shift = 0;
   return changes.map(({ from, removed, added }) => {
@@ -44,7 +44,7 @@ function hunksOf(changes: readonly LineChange[]): Hunk[] {
   });
 }
 
-/** Empty, and dropped by the merge, where nothing was added. */
+/** The added lines of a hunk. The range is empty if none were added; `mergeRanges` drops it. */
 function addedLines({ afterStart, afterEnd }: Hunk): LineRange {
   return { from: afterStart + 1, to: afterEnd };
 }

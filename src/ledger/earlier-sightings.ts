@@ -4,18 +4,19 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Store } from '../store/store.ts';
 
 const MAX_KEPT = 1000;
-/** Events of a session after which it no longer knows what it knew; another process may have reported them. */
+/** Session events that discard sightings. Another process may have reported them. */
 const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
 
 /**
- * Whole views of files and folders that a session's own changes have replaced: an undo may bring them back. Holds what this
- * process recorded, up to a bound; anything else has to be read again.
+ * Whole views of files and folders that the session's own changes have replaced: an undo may
+ * restore them. Holds only views that this process recorded, up to a limit; others must be read
+ * again.
  */
 export class EarlierSightings {
   readonly #store: Store;
   readonly #session: string;
   readonly #kept = new Map<string, Sighting>();
-  /** The newest listing of each folder, by key: an undo knows a folder by its path alone. */
+  /** The newest listing of each folder, by key: an undo identifies a folder only by its path. */
   readonly #listings = new Map<string, Sighting>();
   #events: Promise<readonly Entry[]> | undefined;
 
@@ -31,12 +32,15 @@ export class EarlierSightings {
     else keepNewest(this.#kept, nameOf(sighting.key, sighting.fingerprint), sighting);
   }
 
-  /** What the session had seen of a file when it held these bytes, unless it has forgotten anything since. */
+  /** The session's sighting of a file with these bytes, unless the session has forgotten anything since. */
   file(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
     return this.#unlessForgotten(this.#kept.get(nameOf(key, fingerprint)));
   }
 
-  /** The newest full listing of a folder that the session has deleted, unless it has forgotten anything since. */
+  /**
+   * The newest full listing of a folder that the session has deleted, unless the session has
+   * forgotten anything since.
+   */
   listing(key: string): Promise<Sighting | undefined> {
     return this.#unlessForgotten(this.#listings.get(key));
   }
@@ -46,12 +50,15 @@ export class EarlierSightings {
     this.#listings.clear();
   }
 
-  /** Fetches now what every answer until the returned function is called needs, so that they wait for one round trip at most. */
+  /**
+   * Fetches the session's events once for all lookups until the returned function is called,
+   * instead of once per lookup.
+   */
   prefetch(): () => void {
     const kept = [...this.#kept.values(), ...this.#listings.values()];
     if (kept.length === 0) return () => {};
     this.#events = this.#eventsSince(kept.reduce((oldest, { atMs }) => Math.min(oldest, atMs), Infinity));
-    // A failure is told by the first answer that needs it.
+    // The first lookup that needs the events reports the failure.
     this.#events.catch(() => undefined);
     return () => {
       this.#events = undefined;

@@ -4,24 +4,25 @@ import { stubOf } from './stub.ts';
 
 interface Room {
   readonly max: number;
-  /** About to be written: never evicted. */
+  /** Sightings about to be written; they are never evicted. */
   readonly keep: ReadonlyMap<string, Sighting>;
-  /** How many of those are new. */
+  /** How many sightings in `keep` are new. */
   readonly added: number;
 }
 
 interface Evicted {
-  /** What is left of the evicted ones. */
+  /** Stubs that replace the evicted sightings. */
   readonly stubs: readonly Sighting[];
-  /** Keys of the oldest stubs and tombstones, of which not even the reason is kept. */
+  /** Keys of the oldest stubs and tombstones, which are deleted without a trace. */
   readonly forgotten: readonly string[];
-  /** How many sightings count afterwards. */
+  /** The number of live sightings afterwards. */
   readonly live: number;
 }
 
 /**
- * Which sightings go so that no more than `max` count, oldest first, and a tenth more so that the next ones fit without
- * asking again. As many stubs and tombstones are kept besides.
+ * Chooses the oldest sightings to evict, so that at most `max` are live. Evicts a tenth more, so
+ * that the next ones fit without another eviction. Up to `max` stubs and tombstones are kept in
+ * addition.
  */
 export function evict(all: readonly Sighting[], room: Room): Evicted {
   const oldestFirst = [...all].sort((a, b) => a.atMs - b.atMs || (a.key < b.key ? -1 : 1));

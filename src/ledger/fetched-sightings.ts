@@ -2,17 +2,17 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store } from '../store/store.ts';
 
-/** Bounds what callers recall without changing anything; beyond it everything is dropped. */
+/** Bound on cached recalls without a change; beyond it the cache is cleared. */
 const MAX_RECALLED = 1000;
 
 /**
- * One session's sightings as a ledger has fetched them. The store is asked every time, because other processes write there
- * too; only for files that are locked (`hold`) is the last answer used again.
+ * One session's sightings as a ledger has fetched them. Queries the store every time, because other
+ * processes write there too. Only for locked files (`hold`) is the last answer reused.
  */
 export class FetchedSightings {
   readonly #store: Store;
   readonly #session: string;
-  /** What was recalled since the last change through the ledger. */
+  /** The answers of `recall` since the last change through the ledger. */
   readonly #recalled = new Map<string, Sighting | undefined>();
   readonly #held = new Map<string, Sighting | undefined>();
 
@@ -44,8 +44,9 @@ export class FetchedSightings {
   }
 
   /**
-   * Lets `recall` answer with what `recallMany` has just found for files that the caller has locked, until one of them
-   * changes or the returned function is called. Call it before the lock is given back.
+   * Makes `recall` return these `recallMany` results for files that the caller has locked. Ends
+   * when one of them changes or the returned function is called. Call that function before
+   * releasing the lock.
    */
   hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
     for (const key of keys) this.#held.set(key, found.get(key));
@@ -54,18 +55,18 @@ export class FetchedSightings {
     };
   }
 
-  /** True if `recalled` is the last answer for the key, and nothing changed through the ledger since. */
+  /** True if `recalled` is the last answer for the key, and nothing has changed through the ledger since. */
   isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
 
-  /** A sighting of this key is being changed. */
+  /** Drops the cached sighting of a key that is being changed. */
   drop(key: string): void {
     this.#recalled.delete(key);
     this.#held.delete(key);
   }
 
-  /** Asks the store again for everything, held or not. */
+  /** Clears everything, including held answers, so that the store is queried again. */
   clear(): void {
     this.#recalled.clear();
     this.#held.clear();

@@ -1,12 +1,13 @@
 import type { Writes } from '../store/store.ts';
 
 /**
- * Several writes as one transaction. Lists are put together in order; of fields that can stand only once the last one given
- * wins. A store forgets before it records, so a fragment must not forget what an earlier one records.
+ * Joins several writes into one transaction. Lists are concatenated in order; for single-valued
+ * fields the last one wins. A store deletes before it records, so a part must not forget a sighting
+ * that an earlier part records.
  */
 export function joinWrites(...parts: readonly Writes[]): Writes {
   const given = parts.filter(hasAny);
-  // Nearly every call: one fragment beside empty ones.
+  // Fast path for nearly every call: at most one part is not empty.
   if (given.length < 2) return given[0] ?? {};
   const joined: { -readonly [K in keyof Writes]: Writes[K] } = {};
   for (const part of given) {

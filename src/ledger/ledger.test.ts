@@ -346,7 +346,7 @@ function exportOf(changes: object): string {
   return JSON.stringify({ lookfirst: 'sightings', version: 1, sightings: [{ ...plain, ...changes }] });
 }
 
-/** A real store whose `record` fails until it is healed. */
+/** A real store whose `record` fails until `heal` is called. */
 function failing(store: Store, maxSightings = 100): { ledger: Ledger; heal: () => void } {
   let broken = true;
   const record = (writes: Writes) =>

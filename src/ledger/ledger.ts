@@ -20,7 +20,7 @@ export interface LedgerOptions {
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
 }
 
-/** Asks the world whether a sighting's bytes are still there, by hash. */
+/** Compares hashes to decide whether a sighting's bytes are still current. */
 export type Check = (sighting: Sighting) => Promise<boolean>;
 
 /** How many sightings passed a check, and how many were dropped. */
@@ -29,34 +29,35 @@ export interface Checked {
   readonly dropped: number;
 }
 
-/** So much earlier a file may count as the one seen longest ago. */
+/** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/** One in this many keys is in the sample. */
+/** One in this many keys belongs to the sample. */
 export const SAMPLE = 64;
 
 /**
- * What one session has seen. It remembers nothing itself and asks the store every time, for other processes write there too.
- * Changes through one ledger happen one after the other, so two views of one file recorded at once both count; two ledgers of
- * one session do not wait for each other, and of two views recorded in the same instant one may then have to be seen again.
+ * What one session has seen. Caches nothing and queries the store every time, because other
+ * processes write there too. Changes through one ledger run one after the other, so two concurrent
+ * views of a file both count. Two ledgers of one session do not wait for each other: of two
+ * simultaneous views, one may be lost and must be seen again.
  */
 export class Ledger {
   readonly session: string;
-  /** The present turn of the session, if one has begun. */
+  /** The session's current turn, if one has begun. */
   turn: string | undefined;
-  /** What own changes have replaced, for an undo. */
+  /** Views that the session's own changes have replaced, for an undo. */
   readonly earlier: EarlierSightings;
   readonly #store: Store;
   readonly #policy: LedgerOptions['policy'];
-  /** Sightings in the store that count, as far as this ledger knows; undefined = to be counted. */
+  /** The number of live sightings in the store, as far as this ledger knows; undefined: count again. */
   #live: number | undefined;
-  /** New ones recorded while they were not counted. */
+  /** New sightings recorded while `#live` was undefined. */
   #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Changes that are waiting for their turn, or at it. */
+  /** Changes that are running or queued. */
   #turns = 0;
   readonly fetched: FetchedSightings;
-  /** Views whose answers may have gone out after other calls had arrived. */
+  /** Recent views, with the times at which their answers were sent. */
   readonly views: RecentViews = new RecentViews();
 
   constructor(options: LedgerOptions) {
@@ -67,29 +68,29 @@ export class Ledger {
     this.fetched = new FetchedSightings(options.store, options.session);
   }
 
-  /** Session and turn, for the entries of the journal. */
+  /** Session and turn for journal entries. */
   get author(): Pick<NewEntry, 'session' | 'turn'> {
     return this.turn === undefined ? { session: this.session } : { session: this.session, turn: this.turn };
   }
 
-  /** As stored: tombstones and stubs included, for a refusal says what they know. */
+  /** The stored sighting, including tombstones and stubs, because refusals report them. */
   recall(key: string): Awaitable<Sighting | undefined> {
     return this.fetched.recall(key);
   }
 
-  /** Like `recall` for several files, in one round trip; files that were never seen are absent. */
+  /** Like `recall`, for several files in one round trip; files never seen are absent. */
   recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
     return this.fetched.recallMany(keys);
   }
 
-  /** Every sighting that counts. */
+  /** All live sightings. */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
   }
 
   /**
-   * Adds a view that nobody waits for, with its line in the journal; see `Store.note`. Returns what is known with it, to
-   * one who recalled `earlier` before.
+   * Adds a view and its journal entry without waiting for the store; see `Store.note`. `earlier` is
+   * the caller's last `recall`. Returns the merged sighting.
    */
   note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
@@ -102,7 +103,7 @@ export class Ledger {
     });
   }
 
-  /** Adds views to what is known, together with `alongside` in one transaction. */
+  /** Adds views, together with `alongside`, in one transaction. */
   record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
     return this.#inTurn(async () => {
       const writes = await this.recordWrites(sightings);
@@ -111,8 +112,8 @@ export class Ledger {
   }
 
   /**
-   * The writes that `record` would make, for callers that put them into a transaction of their own. Between asking and
-   * writing nobody else may record for these files: hold their lock.
+   * The writes that `record` would make, for callers with their own transaction. The caller must
+   * hold the locks of these files until it has written.
    */
   async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
     const merged = new Map<string, Sighting>();
@@ -128,7 +129,7 @@ export class Ledger {
     return added === 0 ? writes : joinWrites(await this.#makeRoom(added, merged), writes);
   }
 
-  /** The writes that leave tombstones: this session deleted these files and folders. */
+  /** The writes that record tombstones for files and folders that this session deleted. */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
     const seen = await this.recallMany(keys);
     for (const key of keys) {
@@ -138,13 +139,13 @@ export class Ledger {
     return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
   }
 
-  /** The writes that let another session begin with what this one has seen. */
+  /** The writes that copy this session's sightings to a new session. */
   async forkWrites(to: string): Promise<Writes> {
     const all = await this.#store.sightings(this.session);
     return { sightings: all.map((sighting) => ({ session: to, sighting })) };
   }
 
-  /** Forgets one file, leaving only the word that it was forgotten; without a key, everything without a trace. */
+  /** Forgets one file and leaves a stub that says so. Without a key, deletes all sightings without a trace. */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
       this.earlier.clear();
@@ -153,7 +154,10 @@ export class Ledger {
     });
   }
 
-  /** The model's context was summarised: what was in it is gone, the baseline only if the policy says so. */
+  /**
+   * Call after the model's context was summarised: coverage is dropped. The policy decides whether
+   * the baseline is dropped too.
+   */
   compacted(): Promise<void> {
     const { compaction } = this.#policy;
     if (compaction === 'keep') return Promise.resolve();
@@ -164,8 +168,9 @@ export class Ledger {
   }
 
   /**
-   * The conversation was cut back to a moment: what was seen or added to later no longer counts. With `untilMs`, only what was
-   * seen up to then: the conversation has gone on since. Returns how many sightings were dropped.
+   * Call after the conversation was cut back to `toMs`: drops sightings made or extended later.
+   * With `untilMs`, only those up to that time, because the conversation has continued since.
+   * Returns the number dropped.
    */
   rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
     return this.#inTurn(async () => {
@@ -186,14 +191,14 @@ export class Ledger {
     });
   }
 
-  /** Every sighting with a baseline, as JSON text. */
+  /** All sightings with a fingerprint, as JSON text. */
   async exportJson(): Promise<string> {
     return exportSightings(this.session, await this.all());
   }
 
   /**
-   * Takes in exported sightings that the check confirms against the bytes there now; the others are dropped, never trusted.
-   * Text of another shape is a Fault MISUSE.
+   * Imports exported sightings that the check confirms against the current bytes; drops the others.
+   * Throws a Fault MISUSE for malformed text.
    */
   async importJson(text: string, check: Check): Promise<Checked> {
     const offered = parseSightings(text);
@@ -202,7 +207,7 @@ export class Ledger {
     return { kept: kept.length, dropped: offered.length - kept.length };
   }
 
-  /** Nothing was changed through this ledger since that was recalled. */
+  /** True if nothing has changed through this ledger since `recalled` was recalled. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#turns === 0 && this.fetched.isLast(key, recalled);
   }
@@ -210,14 +215,14 @@ export class Ledger {
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
     this.fetched.drop(next.key);
-    // A time to live counts from the last view, however soon after another it came.
+    // With a time to live, store every view, because the time counts from the last one.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
     const noted = this.#store.note({ sightings, entries: [entry] });
     return noted === undefined ? sighting : noted.then(() => sighting);
   }
 
-  /** Takes the room if it is there without counting or evicting anything. */
+  /** Reserves room for a new sighting if that needs no counting or eviction. */
   #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
     if (this.#policy.maxSightings === 0 || !isAdded(next, old)) return true;
     if (this.#live === undefined) return !this.#mustCount(1, [next.key]);
@@ -240,7 +245,10 @@ export class Ledger {
     });
   }
 
-  /** Counting reads every sighting; a process that records one (a hook) need not each time, the bound is soft by a tenth. */
+  /**
+   * Whether to count now. Counting reads every sighting, so a short process that records one (a
+   * hook) skips it mostly. The limit may be exceeded by a tenth.
+   */
   #mustCount(added: number, keys: readonly string[]): boolean {
     this.#uncounted += added;
     if (this.#uncounted >= Math.min(SAMPLE, this.#policy.maxSightings / 10)) return true;
@@ -271,11 +279,11 @@ export class Ledger {
 
   async #take<T>(before: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
     try {
-      // A failed turn is its caller's to handle.
+      // The caller of the failed change handles its error.
       if (before !== undefined) await before.catch(() => undefined);
       return await work();
     } catch (error) {
-      // The next one recounts, for nobody knows what was stored.
+      // Count again next time: it is unknown what was stored.
       this.#live = undefined;
       throw error;
     } finally {
@@ -289,7 +297,7 @@ function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
 }
 
-/** One more that counts. */
+/** True if `next` adds one live sighting. */
 function isAdded(next: Sighting, old: Sighting | undefined): boolean {
   return counts(next) && !(old !== undefined && counts(old));
 }
@@ -300,7 +308,10 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
   return kept;
 }
 
-/** Does a whole view only repeat what was known less than so long ago? Then it need not be stored again; most second reads are such. */
+/**
+ * Whether a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
+ * which is true of most second reads.
+ */
 export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
   return (
     old !== undefined &&
@@ -324,12 +335,12 @@ function hasSameBytes(old: Sighting, next: Sighting): boolean {
 }
 
 /**
- * Is this key in a fixed sample? The same keys always are, in every process, so work that many short processes share is
- * done by some of them without any of them keeping count.
+ * Whether a key is in a fixed sample, which is the same in every process. Work that many short
+ * processes share is then done by some of them, without a shared counter.
  */
 export function isSampled(key: string): boolean {
   let sum = 0;
   for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
-  // The low bits of such a sum follow the last characters alone; fold the high ones in.
+  // The low bits of such a sum depend only on the last characters; fold in the high bits.
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }

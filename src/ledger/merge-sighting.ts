@@ -16,15 +16,16 @@ import {
   showsAll,
 } from '../model/sighting.ts';
 
-/** States of one file that are remembered. */
+/** How many earlier states of one file are remembered. */
 const MAX_SEEN_BEFORE = 8;
 /** Pages of 2000 lines each: 400,000 lines. */
 const MAX_PAGES = 200;
 
 /**
- * What a session knows of a file after one more view of it. Coverage adds up only at one fingerprint; other bytes replace
- * what was known. An own edit moves the baseline and never makes a partial view whole.
- * Its time is that of the latest view, so a TTL counts from there and a rewind before it drops the sum.
+ * A session's sighting of a file after one more view. Coverage accumulates only for equal
+ * fingerprints; other bytes replace the old sighting. The session's own edit moves the baseline and
+ * never makes a partial view whole. The time is that of the latest view: a TTL counts from it, and
+ * a rewind before it drops the whole sighting.
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined || old.tombstone === true) return next;
@@ -34,8 +35,8 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
 }
 
 /**
- * A file may come back to bytes that were seen before: a stash and pop, a checkout and back. They count as seen, so they
- * are remembered when other bytes take their place.
+ * The earlier states to remember. A file may return to bytes seen before (stash and pop, checkout
+ * and back), and these count as seen.
  */
 function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
   if (next.tombstone === true || old.lost !== undefined) return undefined;
@@ -67,7 +68,10 @@ function addView(old: Sighting, next: Sighting): Sighting {
   };
 }
 
-/** The pages of both views; where one shows what another showed, the newer. The oldest give way at a bound. */
+/**
+ * The pages of both views; a newer page replaces older ones inside its range. Drops the oldest
+ * beyond a limit.
+ */
 function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undefined {
   const newer = next.pages;
   if (old.pages === undefined || newer === undefined) return undefined;
@@ -77,23 +81,24 @@ function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undef
 }
 
 /**
- * Pages of a huge file add up whatever the stamps say, for each is compared by its own hash before it licenses anything.
- * They never become the whole: only one fingerprint proves that.
+ * Merges pages of a huge file even if the stamps differ, because each page's own hash is compared
+ * before use. They never become a whole view: only a fingerprint proves that.
  */
 function pagesOfTwoStates(old: Sighting, next: Sighting, pages: readonly SeenPage[]): Sighting {
   const coverage = coverageOfPages(pages);
   return { ...carriedOver(old, next), fingerprint: undefined, coverage, flags: mergeFlags(old, next), pages };
 }
 
-/** A read of the whole, with nothing that an earlier view could add: what nearly every read is. */
+/** A complete read, to which an earlier view can add nothing. Nearly every read is one. */
 function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: Sighting): boolean {
   if (coverage.kind !== 'whole' || how !== 'read' || flags !== NO_FLAGS) return false;
   return fingerprint !== undefined && stamp !== undefined && totalLines !== undefined;
 }
 
 /**
- * The caller has carried the coverage over its own edit; what was cut or blanked stays so. A claim to the whole after a
- * partial view is not believed: nothing is then known to be in view, until a read shows it.
+ * The sighting after an own edit. The caller has already carried the coverage over; clamped and
+ * redacted flags persist. A whole view cannot follow from a partial one: then the coverage is
+ * nothing until the next read.
  */
 function afterEdit(old: Sighting, next: Sighting): Sighting {
   const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';
@@ -106,12 +111,12 @@ function afterEdit(old: Sighting, next: Sighting): Sighting {
       notText: next.flags.notText,
       unverified: next.flags.unverified,
     },
-    // Out of context before the edit, out of context after it.
+    // Coverage that was lost before the edit stays lost.
     ...(old.lost !== undefined && next.coverage.kind === 'none' ? { lost: old.lost } : {}),
   };
 }
 
-/** Pages of a huge file have no fingerprint; for them an equal stamp stands in. */
+/** Pages of a huge file have no fingerprint; for them an equal stamp counts as equal bytes. */
 function sameBytes(a: Sighting, b: Sighting): boolean {
   if (a.fingerprint !== undefined && b.fingerprint !== undefined)
     return sameFingerprint(a.fingerprint, b.fingerprint);
@@ -119,7 +124,7 @@ function sameBytes(a: Sighting, b: Sighting): boolean {
   return !a.racy && sameStamp(a.stamp, b.stamp);
 }
 
-/** A description shows no lines, so beside a view of text it covers nothing. */
+/** A description (of a file that is not text) shows no lines, so it adds no coverage to a view of text. */
 function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
   if (old.flags.notText === next.flags.notText) return [old.coverage, next.coverage];
   return old.flags.notText ? [NOTHING, next.coverage] : [old.coverage, NOTHING];
@@ -128,7 +133,7 @@ function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
 function addUp(before: Coverage, now: Coverage, totalLines: number | undefined): Coverage {
   if (before.kind === 'none') return now;
   if (now.kind === 'none') return before;
-  // Without a known end no number of lines is the whole.
+  // Without a known line count, no set of lines is the whole file.
   return unionCoverage(before, now, totalLines ?? Number.POSITIVE_INFINITY);
 }
 
@@ -141,7 +146,10 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
   };
 }
 
-/** Which lines were cut is not kept, so only a clean view of all that the tainted one showed heals it. */
+/**
+ * Whether a flag persists. Sightings do not record which lines were cut, so only a clean view of
+ * the whole tainted range clears it.
+ */
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
   if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
   const [tainted, clean] = old.flags[flag] ? [old, next] : [next, old];
@@ -150,7 +158,7 @@ function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boo
   return !rangesOf(tainted.coverage, 0).every((range) => covers(clean.coverage, range));
 }
 
-/** Fields of the newer view; refused content stays refused until the whole file was read again. */
+/** The newer view's fields. Refused content stays refused until the whole file is read again. */
 function carriedOver(old: Sighting, next: Sighting): Sighting {
   const reread = next.coverage.kind === 'whole' && (next.how === 'read' || next.how === 'witness');
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);

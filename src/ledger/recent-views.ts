@@ -1,24 +1,24 @@
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Sighting } from '../model/sighting.ts';
 
-/** Files remembered; a call older than so many views is judged by what is known now. */
+/** How many files are remembered. A call older than all remembered views is judged by the current sightings. */
 const MAX_FILES = 256;
-/** Views of one file remembered. */
+/** How many views per file are remembered. */
 const MAX_VIEWS = 8;
 
-/** How a session came to know a file by being shown it, not by changing it. */
+/** The kinds of sighting that come from being shown a file, not from changing it. */
 const SHOWN: ReadonlySet<Sighting['how']> = new Set(['read', 'search', 'listing', 'cure']);
 
 interface RecentView {
-  /** The call whose answer shows it. */
+  /** The call whose answer shows the file. */
   readonly by: Pick<CallTimes, 'answeredAt'>;
-  /** What the session knew before. */
+  /** The sighting before that call. */
   readonly before: Sighting | undefined;
 }
 
 /**
- * When the last views of files were shown to the model. A view licenses only calls
- * that arrived after the answer that showed it: a call sent earlier cannot have been written in its knowledge.
+ * When files were last shown to the model. A view licenses only calls that arrived after its answer
+ * was sent: an earlier call was written without knowledge of it.
  */
 export class RecentViews {
   readonly #views = new Map<string, readonly RecentView[]>();
@@ -31,7 +31,7 @@ export class RecentViews {
     if (this.#views.size > MAX_FILES && oldest !== undefined) this.#views.delete(oldest);
   }
 
-  /** The files of which something was shown at or after a moment; nearly always none. */
+  /** The files shown at or after a moment; nearly always none. */
   shownSince(moment: number): readonly string[] {
     const keys: string[] = [];
     for (const [key, views] of this.#views)
@@ -40,8 +40,8 @@ export class RecentViews {
   }
 
   /**
-   * The sightings by which a call is judged that arrived at a moment, of those files of which more was shown since. A session's
-   * own changes count whenever they were made; `now` holds what is known by now.
+   * The sightings that judge a call that arrived at `moment`, for files shown again since. The
+   * session's own changes count regardless of time. `now`: the current sightings.
    */
   before(moment: number, now: ReadonlyMap<string, Sighting>): ReadonlyMap<string, Sighting | undefined> {
     const past = new Map<string, Sighting | undefined>();

@@ -15,7 +15,7 @@ const HOWS: ReadonlySet<string> = new Set<How>([
   'witness',
 ]);
 
-/** Sightings with a fingerprint as JSON text; the others could never be confirmed. */
+/** Exports sightings that have a fingerprint as JSON text; an import could not confirm the others. */
 export function exportSightings(session: string, sightings: readonly Sighting[]): string {
   const exported = sightings
     .filter((sighting) => sighting.fingerprint !== undefined)
@@ -33,8 +33,8 @@ export function exportSightings(session: string, sightings: readonly Sighting[])
 }
 
 /**
- * Reads what {@link exportSightings} wrote; anything else is a Fault MISUSE.
- * Stamps do not travel: equal stamps would spare a hash that, after a journey, must be made.
+ * Parses the output of {@link exportSightings}; throws a Fault MISUSE for anything else. Stamps are
+ * not exported: an equal stamp would skip the hash, which an import must check.
  */
 export function parseSightings(text: string): Sighting[] {
   const value = parse(text);

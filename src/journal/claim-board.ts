@@ -5,36 +5,37 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { plainKey } from '../store/entry-match.ts';
 import type { Store } from '../store/store.ts';
 
-/** The session under which the command line records what the user does. */
+/** The session id that the command line uses to record the user's actions. */
 const COMMAND_LINE = 'command-line';
 
 export interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
-  /** How long a change claims its file. */
+  /** How long a claim by a change lasts. */
   readonly claimMs: number;
   now(): number;
 }
 
 /**
- * Who works on what, from the journal alone: a change claims its files, the beginning of its session's next turn, a release
- * or time ends that. Costs no round trip, because `Store.recent` never waits.
+ * Tracks which session works on which file, from the journal alone. A change claims its files. The
+ * claim ends with the session's next turn, a release, or after `claimMs`. Costs no round trip,
+ * because `Store.recent` never waits.
  */
 export class ClaimBoard {
   readonly #options: ClaimBoardOptions;
   #cursor = 0;
-  /** Claims made by changes, by key and session. */
+  /** Claims from changes, by key and session. */
   readonly #changed = new Map<string, Map<string, Claim>>();
   readonly #byHand = new Map<string, Claim>();
-  /** Sessions that claimed something since this board was opened. */
+  /** Sessions with a claim since this board was opened. */
   readonly #claimants = new Set<string>();
-  /** When each session was told of claims on a file in a turn, by `key NUL turn`. */
+  /** When each session was told about claims on a file in a turn, by `key NUL turn`. */
   readonly #told = new Map<string, Map<string, number>>();
 
   constructor(options: ClaimBoardOptions) {
     this.#options = options;
   }
 
-  /** The claims of other sessions on a file by their changes, newest first. */
+  /** Other sessions' claims on a file from their changes, newest first. */
   changedByOthers(session: string, key: string): readonly Claim[] {
     this.#refresh();
     const claims = this.#changed.get(key);
@@ -42,33 +43,36 @@ export class ClaimBoard {
     return this.#inForce([...claims.values()].filter((claim) => claim.session !== session));
   }
 
-  /** Claims by hand of other sessions; their targets are still to be matched. */
+  /** Other sessions' explicit claims. The caller matches their targets. */
   heldByOthers(session: string): readonly Claim[] {
     this.#refresh();
     if (this.#byHand.size === 0) return [];
     return this.#inForce([...this.#byHand.values()].filter((claim) => claim.session !== session));
   }
 
-  /** False if no other session was at work lately: nearly always, and found without looking at any claim. */
+  /**
+   * A quick check without examining claims: false if no other session has claimed anything lately,
+   * which is the usual case.
+   */
   hasOthers(session: string): boolean {
     this.#refresh();
     return this.#claimants.size > (this.#claimants.has(session) ? 1 : 0);
   }
 
-  /** A session's own claim on a file by its changes. */
+  /** The session's own claim on a file from its changes. */
   own(session: string, key: string): Claim | undefined {
     const claim = this.#changed.get(key)?.get(session);
     return claim === undefined ? undefined : this.#inForce([claim])[0];
   }
 
-  /** Every claim in force, newest first. */
+  /** All current claims, newest first. */
   all(): readonly Claim[] {
     this.#refresh();
     const changed = [...this.#changed.values()].flatMap((claims) => [...claims.values()]);
     return this.#inForce([...changed, ...this.#byHand.values()]);
   }
 
-  /** A session is closed: what it claimed is over. */
+  /** Drops all claims of a closed session. */
   drop(session: string): void {
     for (const claims of this.#changed.values()) claims.delete(session);
     for (const [id, claim] of this.#byHand) if (claim.session === session) this.#byHand.delete(id);
@@ -77,11 +81,11 @@ export class ClaimBoard {
 
   isTold(session: string, key: string, turn: string | undefined): boolean {
     const atMs = this.#told.get(session)?.get(toldName(key, turn));
-    // A session without turns is told again after a while.
+    // A session without turns is reminded after `claimMs`.
     return atMs !== undefined && (turn !== undefined || atMs + this.#options.claimMs > this.#options.now());
   }
 
-  /** The session is being told of claims on a file: once in a turn is enough. */
+  /** Records that the session was told about claims on a file, so that it is told once per turn. */
   tell(session: string, key: string, turn: string | undefined): void {
     const told = this.#told.get(session) ?? new Map();
     this.#told.set(session, told.set(toldName(key, turn), this.#options.now()));
@@ -99,7 +103,8 @@ export class ClaimBoard {
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();
     } catch (error) {
-      // Claims are advice: without a store nobody is told of any, and a change is refused by what comes next.
+      // Claims are only advice. If the store fails, no claims are reported; the change itself is
+      // refused later.
       if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
     }
   }
@@ -147,7 +152,7 @@ export class ClaimBoard {
     });
   }
 
-  /** A sub-agent works within the turn of its parent. */
+  /** Ends claims from earlier turns, including those of sub-agents, which work within their parent's turn. */
   #endTurnsBefore({ session, turn }: NewEntry): void {
     this.#told.delete(session);
     for (const claims of this.#changed.values())
@@ -177,7 +182,7 @@ export class ClaimBoard {
     });
   }
 
-  /** Without a target, everything of the session; with one, what was claimed by exactly this path or glob. */
+  /** Without a target, releases all claims of the session; otherwise claims with exactly this path or glob. */
   #release(entry: NewEntry): void {
     const { session, claim = {} } = entry;
     const all = claim.glob === undefined && entry.path === undefined;
@@ -208,7 +213,7 @@ function fingerprintAs<Name extends 'before' | 'after'>(
 ): { readonly [N in Name]?: Fingerprint } {
   if (side === undefined || ('kind' in side && side.kind !== 'file')) return {};
   const fingerprint = 'kind' in side ? side.fingerprint : side;
-  // The computed name widens the type of the object.
+  // The cast is needed because a computed name widens the object's type.
   return { [name]: fingerprint } as { readonly [N in Name]?: Fingerprint };
 }
 

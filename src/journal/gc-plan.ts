@@ -4,25 +4,28 @@ import { idleSessions } from './idle-sessions.ts';
 import { imagesOfPending, imagesSeen, lastUses } from './image-use.ts';
 
 export interface GcLimits {
-  /** Entries older than this go, with the images only they need; 0 = keep all. */
+  /** Entries older than this are removed, with images that only they need; 0 = keep all. */
   readonly retentionMs: number;
-  /** Room for images; if they need more, the oldest changes go with theirs, but never the newest change; 0 = no limit. */
+  /**
+   * Limit for images. Beyond it the oldest changes are removed with their images, but never the
+   * newest; 0 = no limit.
+   */
   readonly quotaBytes: number;
-  /** Unnamed sessions not used for this long are forgotten; 0 = none. */
+  /** Unnamed sessions idle for this long are removed; 0 = never. */
   readonly sessionIdleMs: number;
 }
 
-/** What a clean-up will remove. */
+/** The entries, images and sessions that a clean-up will remove. */
 export interface GcPlan {
   /** Entries up to and including this number. */
   readonly throughSeq: number;
   readonly entries: number;
   readonly images: readonly KeptImage[];
   readonly sessions: readonly string[];
-  /** What the images that go take up, and what those that stay do. */
+  /** Disk usage of the images to remove (`frees`) and of those to keep (`leaves`). */
   readonly frees: ImageUsage;
   readonly leaves: ImageUsage;
-  /** The newest entry when the plan was made: whatever came later is asked again. */
+  /** The newest entry at planning time. Later entries are checked again before images are removed. */
   readonly headSeq: number;
 }
 
@@ -31,10 +34,13 @@ export interface GcSetting {
   readonly images: Images;
 }
 
-/** An image without any entry may belong to a change that is only just being announced. */
+/** An image that no entry uses may belong to a change that is just being announced, so recent ones are kept. */
 const GRACE_MS = 10 * 60_000;
 
-/** Works out what can go, and removes nothing. No image of a kept entry or of a change under way is ever among it. */
+/**
+ * Plans what can be removed, and removes nothing. Never includes images of kept entries or of
+ * pending changes.
+ */
 export async function planGc({ store, images }: GcSetting, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint } = await store.state();
   const uses = new Uses(await lastUses(store, {}), imagesOfPending(await store.pending()));
@@ -65,7 +71,7 @@ export async function planGc({ store, images }: GcSetting, limits: GcLimits, now
   };
 }
 
-/** Which entry needs an image last; one that a change under way needs is needed beyond all entries. */
+/** The last entry that needs each image; Infinity for images of pending changes. */
 class Uses {
   readonly newestChange: number;
   readonly #last: ReadonlyMap<string, number>;
@@ -83,11 +89,11 @@ class Uses {
 }
 
 interface SortedImages {
-  /** Needed by an entry or a change under way, the oldest need first. */
+  /** Needed by an entry or a pending change, ordered by last use, oldest first. */
   readonly used: readonly KeptImage[];
   /** Not needed, but shown to a session; newest first. */
   readonly shown: readonly KeptImage[];
-  /** Not needed as far as can be told yet. */
+  /** Not needed yet, but too recent to remove. */
   readonly fresh: readonly KeptImage[];
   readonly loose: readonly KeptImage[];
 }
@@ -108,13 +114,13 @@ async function sortImages(
   return sorted;
 }
 
-/** The last number before all entries that are younger: numbers are in order, clocks need not be. */
+/** The last entry number before all entries newer than `ms`. Numbers are ordered; clocks may not be. */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
   return first === undefined ? headSeq : first.seq - 1;
 }
 
-/** How far the oldest changes have to go for the rest to fit. */
+/** The entry number up to which changes must be removed so that the remaining images fit. */
 function cutForQuota(
   { used, fresh }: SortedImages,
   { expired, room, uses }: { expired: number; room: number; uses: Uses },

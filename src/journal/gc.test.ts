@@ -25,7 +25,7 @@ const NO_LIMITS: GcLimits = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
 
 class Setting {
   readonly store: MemoryStore = new MemoryStore();
-  /** Images seem as old as this. */
+  /** The creation time that new images get. */
   clock: number = NOW - 100 * HOUR;
   readonly images: Images;
 
@@ -33,7 +33,7 @@ class Setting {
     this.images = images ?? new MemoryImages(() => this.clock);
   }
 
-  /** An edit from one kept content to another, so many hours ago. */
+  /** Records an edit between two kept contents, `hoursAgo` hours ago. */
   async edit(before: string, hoursAgo: number): Promise<void> {
     await this.keep(before);
     const entry = changeEntry(`c-${before}-${hoursAgo}`, [edited(before)], { atMs: NOW - hoursAgo * HOUR });

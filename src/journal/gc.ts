@@ -18,8 +18,9 @@ const ENTRIES_STEP = 10_000;
 const IMAGES_STEP = 500;
 
 /**
- * Carries a plan out. Entries go before their images: if it is interrupted, images are left that the next run finds,
- * never entries without theirs. What has come to be needed since the plan was made stays.
+ * Carries out a plan. Removes entries before their images: an interruption leaves images that the
+ * next run finds, never entries without images. Keeps images that have become needed since
+ * planning.
  */
 export async function collectGarbage(
   { store, images }: GcSetting,
@@ -35,12 +36,13 @@ export async function collectGarbage(
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
-    // What is under way is asked first: a change that settles between the two questions shows in the second.
+    // Query pending changes first: a change that settles between the two queries shows up in the
+    // second.
     const pending = imagesOfPending(await store.pending());
     const since = await lastUses(store, { afterSeq: plan.headSeq });
     return new Set([...pending, ...since.keys()]);
   };
-  // In the order of their names, so that one step stays in few folders.
+  // Sorted by name, so that each step touches few folders.
   const hashes = plan.images.map((image) => image.sha256).sort();
   let removed: ImageUsage = { count: 0, bytes: 0 };
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {

@@ -3,18 +3,18 @@ import { ancestorsOf } from '../store/entry-match.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 
-/** The operator's leave to change a path without having read it. */
+/** The operator's permission to change a path without having read it. */
 export interface ActiveGrant {
   readonly id: string;
-  /** Canonical path of a file, or of a folder with everything in it. */
+  /** Canonical path of a file, or of a folder including its contents. */
   readonly key: string;
-  /** Only this session. */
+  /** Restricts the grant to this session. */
   readonly session?: string;
   readonly once?: true;
   readonly entry: Entry;
 }
 
-/** The grants in force: given, not revoked, and not used if they were for one use. Newest first. */
+/** Active grants: not revoked, and not used up if valid once. Newest first. */
 export async function activeGrants(store: Store, filter: EntryFilter): Promise<ActiveGrant[]> {
   const active: ActiveGrant[] = [];
   const revoked = new Set<string>();
@@ -29,7 +29,7 @@ export async function activeGrants(store: Store, filter: EntryFilter): Promise<A
   return active;
 }
 
-/** The grants in force by which a session may change one of these keys: of the file itself or of a folder around it. */
+/** Active grants that let a session change one of these keys: on the file itself or on a folder above it. */
 export async function grantsFor(
   store: Store,
   keys: readonly string[],

@@ -2,8 +2,8 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { SessionFilter, Store } from '../store/store.ts';
 
 /**
- * Sessions that were neither opened, closed nor shown anything since a moment. A record has only the times of opening and
- * closing; a session in a process that runs for weeks is in use as long as it gains sightings.
+ * Sessions that were not opened, closed or shown anything since `sinceMs`. Sightings count because
+ * a record only has the times of opening and closing, and a process may run for weeks.
  */
 export async function idleSessions(
   store: Store,

@@ -2,13 +2,13 @@ import type { NewEntry, PendingChange } from '../model/entry.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 
-/** The images an entry cannot be undone without. */
+/** The images that undoing an entry needs. */
 function imagesOf(entry: NewEntry): string[] {
   const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
-/** The number of the newest entry that needs each image, among the entries of a filter. */
+/** For each image, the number of the newest matching entry that needs it. */
 export async function lastUses(store: Store, filter: EntryFilter): Promise<ReadonlyMap<string, number>> {
   const uses = new Map<string, number>();
   for await (const entry of walkEntries(store, { ...filter, kinds: ['change'], order: 'oldest' }))
@@ -16,12 +16,12 @@ export async function lastUses(store: Store, filter: EntryFilter): Promise<Reado
   return uses;
 }
 
-/** The images that changes under way rely on. */
+/** The images that pending changes need. */
 export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<string> {
   return new Set(pending.flatMap(({ entry }) => imagesOf(entry)));
 }
 
-/** The bytes that sessions were shown: good for showing what changed, not needed by any undo. */
+/** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
 export async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   for (const { id } of await store.sessions())

@@ -3,7 +3,7 @@ import type { EntryFilter, Store } from '../store/store.ts';
 
 const PAGE = 1000;
 
-/** All entries that match, fetched in pages, so that a long journal is never in memory as a whole. */
+/** Yields all matching entries, fetched in pages, so that a long journal is never in memory as a whole. */
 export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGenerator<Entry> {
   let left = filter.limit ?? Infinity;
   let page = filter;

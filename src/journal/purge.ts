@@ -7,15 +7,19 @@ import { imagesOfPending } from './image-use.ts';
 import { walkEntries } from './journal.ts';
 
 export interface PurgeRequest {
-  /** A file, or a folder with everything in it, whether it still exists or not. Undefined: every secret file, by its name. */
+  /**
+   * A file or a folder including its contents, existing or not. Undefined: all files whose names
+   * indicate secrets.
+   */
   readonly key: string | undefined;
   readonly nowMs: number;
   readonly dryRun: boolean;
 }
 
 /**
- * Removes every kept image of a file and says so in the journal. Equal bytes are kept once, so the same content of other
- * files goes with it. The changes of the file can no longer be undone; one that is under way keeps its images.
+ * Removes every kept image of a file and records that in the journal. Equal bytes are stored once,
+ * so the same content of other files is removed too. The file's changes can no longer be undone. A
+ * pending change keeps its images.
  */
 export async function purgeImages({ store, images }: GcSetting, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
@@ -23,7 +27,7 @@ export async function purgeImages({ store, images }: GcSetting, request: PurgeRe
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}${whose}: earlier changes cannot be undone`;
-  // A root that every workspace lies in, so that every log of that file shows it.
+  // The root `/` contains every workspace, so that every log of the file shows the entry.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;
@@ -31,7 +35,7 @@ export async function purgeImages({ store, images }: GcSetting, request: PurgeRe
   return removed;
 }
 
-/** The contents that the file is known to have had: changed to, changed from, or shown. */
+/** All known contents of the file: before or after a change, or shown to a session. */
 async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
   const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
   const hashes = new Set<string>();

@@ -32,7 +32,10 @@ async function announced(effects: readonly Effect[], more: Partial<PendingChange
   return { store, pending };
 }
 
-/** `tree` changes as things are taken back; what is listed in `stuck` cannot be. */
+/**
+ * Runs recovery on a copy in memory. `tree` changes as effects are taken back; keys in `stuck`
+ * cannot be taken back.
+ */
 function recover(
   { store, pending }: Announced,
   tree: Tree,
@@ -80,7 +83,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-/** Only begun: taken back. */
+/** Changes that were only begun: recovery takes them back. */
 const BEGUN: readonly Row[] = [
   [
     'half of a batch',

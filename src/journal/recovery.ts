@@ -3,8 +3,9 @@ import type { Store } from '../store/store.ts';
 import { sameContent, sameSide } from './side.ts';
 
 /**
- * `done` and `partly` are in the journal now and can be undone; of a `partly` done change only what was done.
- * `not-done` left everything as it was, or was taken back. `unclear` could not be looked at and stays for the next start.
+ * The result of recovery. `done` and `partly` are now in the journal and can be undone; `partly`
+ * includes only the effects that were done. `not-done`: nothing changed, or it was taken back.
+ * `unclear`: the files could not be read, so the change stays for the next start.
  */
 export interface RecoveredChange {
   readonly change: string;
@@ -12,27 +13,28 @@ export interface RecoveredChange {
   readonly effects: readonly Effect[];
 }
 
-/** An effect that a dead process has begun. */
+/** An effect that a dead process began. */
 export interface Begun {
   readonly effect: Effect;
-  /** What is there. */
+  /** The current state of the path. */
   readonly current: Side;
-  /** `gap`: what was there is gone, and nothing has come in its place. */
+  /** `gap`: the old file is gone and the new one is not there yet. */
   readonly state: 'done' | 'gap';
 }
 
 export interface RecoveryOptions {
   readonly store: Store;
-  /** What is at a key now. Throws if that cannot be told. */
+  /** The current state at a key. Throws if it cannot be determined. */
   readonly sideOf: (key: string) => Promise<Side>;
-  /** Brings back what was there before a change that was only begun, as far as nobody has changed it since. */
+  /** Restores the state before a change that was only begun, except where others have changed it since. */
   readonly takeBack: (begun: readonly Begun[]) => Promise<void>;
   readonly now: () => number;
 }
 
 /**
- * Settles a change whose process died before it could: in the journal if it was done, taken back if it was only begun.
- * Call it under the locks of the change. Two starts may find the same one: it is settled once.
+ * Settles a change whose process died: records it if it was done, takes it back if it was only
+ * begun. Call while holding the locks of the change. If two starts find the same change, it is
+ * settled once.
  */
 export async function recoverChange(
   options: RecoveryOptions,
@@ -57,10 +59,10 @@ export async function recoverChange(
   return { change, outcome: effects.length < meant(announced).length ? 'partly' : 'done', effects };
 }
 
-/** The effects that were begun, in their order; undefined if one of them cannot be looked at. */
+/** The effects that were begun, in order; undefined if the state of one cannot be read. */
 async function lookAt({ sideOf }: RecoveryOptions, effects: readonly Effect[]): Promise<Begun[] | undefined> {
   const begun: Begun[] = [];
-  /** Effects are carried out in order: what comes after one that was not begun was not begun either. */
+  /** The first effect not begun. Effects run in order, so later ones were not begun either. */
   let stopped: Effect | undefined;
   for (const effect of effects) {
     let current: Side;
@@ -84,43 +86,47 @@ function isOnlyBegun(announced: readonly Effect[], begun: readonly Begun[]): boo
   return begun.length < meant(announced).length || begun.some(({ state }) => state === 'gap');
 }
 
-/** The effects that were to make a difference. */
+/** The effects that would change something. */
 function meant(effects: readonly Effect[]): readonly Effect[] {
   return effects.filter((effect) => !isIdle(effect));
 }
 
 /**
- * Only what is exactly as before counts as not done. If it is neither as before nor as intended, someone came after
- * the crash: the effect goes into the journal, so that its before-image stays, and an undo will see the difference.
+ * True only if the state is exactly as before. If it is neither as before nor as intended, another
+ * process changed it after the crash. Such an effect is recorded, so that its before-image is kept
+ * and an undo detects the difference.
  */
 function isUntouched({ before, after }: Effect, current: Side): boolean {
   return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);
 }
 
-/** Leaves things as they are, as far as was known when it was announced. */
+/** True if the effect changes nothing, as far as was known when it was announced. */
 function isIdle({ before, after }: Effect): boolean {
   return sameSide(before, after);
 }
 
-/** A file is exchanged for another without a gap; something moved here, or of another kind, needs the place free first. */
+/**
+ * Whether the path is empty in the middle of an effect. Replacing a file leaves no gap; a move, or
+ * a change of kind, empties the path first.
+ */
 function isGap({ key, before, after }: Effect, current: Side, effects: readonly Effect[]): boolean {
   if (current.kind !== 'absent' || before.kind === 'absent' || after.kind === 'absent') return false;
   return before.kind !== after.kind || effects.some((other) => other.movedTo === key);
 }
 
-/** Others may be using a folder by now that was made on the way. */
+/** True for a folder created on the way. Other processes may use it by now, so it is not taken back. */
 function isMadeFolder({ before, after }: Effect): boolean {
   return before.kind === 'absent' && after.kind === 'directory';
 }
 
-/** What another program would do was not known beforehand. */
+/** The effect with its actual result: for effects of another program, that was unknown beforehand. */
 function asItIs({ effect, current }: Begun): Effect {
   return isIdle(effect)
     ? { ...effect, after: current.kind === 'file' ? { ...current, kept: false } : current }
     : effect;
 }
 
-/** Of an undo that was done in part, only that part is undone. */
+/** The journal entry for the effects that were done. A partial undo lists only these keys as undone. */
 function entryFor(entry: NewEntry, effects: readonly Effect[]): NewEntry {
   const { undone } = entry;
   if (undone === undefined || effects.length === entry.effects?.length) return { ...entry, effects };

@@ -5,7 +5,10 @@ import { entriesForUndo } from './undo-entries.ts';
 import { planUndo } from './undo-plan.ts';
 import type { UndoTarget } from './undo-selection.ts';
 
-/** 500 changes by turns of two sessions, a read after each; changes 250 and 251 are the only ones of `rare`. */
+/**
+ * 500 changes that alternate between two sessions, with a read after each. Only changes 250 and 251
+ * belong to `rare`.
+ */
 async function longJournal(): Promise<MemoryStore> {
   const store = new MemoryStore();
   for (let i = 0; i < 500; i++) {

@@ -5,11 +5,11 @@ import { selectChanges, type UndoTarget } from './undo-selection.ts';
 
 const FIRST_PAGE = 100;
 
-/** The entries planUndo() needs for a target: all changes, of everyone, since the oldest one it may select. */
+/** The entries that planUndo() needs for a target: all sessions' changes since the oldest one it may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
-    // In one round trip: the first page nearly always holds it, and without any there is nothing to look for.
+    // Query both in one round trip: the first page nearly always contains the target.
     const [[any], page] = await Promise.all([
       store.entries(firstOf(target)),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),
@@ -21,7 +21,7 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   return store.entries({ kinds: ['change'], afterSeq: oldest.seq - 1 });
 }
 
-/** The newest change a target selects; undefined if there is nothing to take back. */
+/** The newest change that a target selects; undefined if there is nothing to undo. */
 export async function newestSelected(store: Store, target: UndoTarget): Promise<Entry | undefined> {
   return selectChanges(new UndoHistory(await entriesForUndo(store, target)), target)[0]?.entry;
 }
@@ -38,7 +38,7 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
   };
 }
 
-/** Back from the newest change, in growing pages, until the target is among them: it mostly is among the first. */
+/** Fetches growing pages, newest first, until they contain the target. It is usually in the first. */
 async function pagesBackTo(
   store: Store,
   target: UndoTarget,

@@ -2,19 +2,20 @@ import type { Effect, Entry, Side } from '../model/entry.ts';
 import { idleKeys, isUndo, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
 import type { Selected } from './undo-selection.ts';
 
-/** One effect in the course of things; a moved folder's two effects are one event. */
+/** One effect in the history. The two effects of a folder move form one event. */
 export interface UndoEvent {
   readonly entry: Entry;
   readonly effect: Effect;
   readonly selected: boolean;
-  /** Set when this is a folder that went elsewhere: the effect at its destination. */
+  /** Set for a folder move: the effect at the destination. */
   readonly folderTo?: Effect;
 }
 
 /**
- * Everything that happened since the oldest selected change, oldest first, without what left things as they were, and
- * without what was taken back and what took it back: those cancel out. If they did not quite (a merge), the bytes on disk are not the ones expected, and whoever
- * carries out the plan sees it.
+ * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
+ * and undone effects together with their undo, because these cancel out. If they do not cancel
+ * exactly (a merge), the bytes on disk differ from the expected ones, and executing the plan
+ * detects it.
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));
@@ -25,7 +26,7 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // What an undo took back from before all this stays taken back.
+  // Effects from before the start that an undo took back stay taken back.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(
@@ -43,7 +44,7 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
   );
 }
 
-/** What one change did, without what left things as they were. */
+/** The events of one change, without effects that changed nothing. */
 export function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent[] {
   const idle = idleKeys(entry);
   const destinations = new Set<Effect>();
@@ -61,15 +62,15 @@ export function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent
   return events;
 }
 
-/** The change that stands in the way of a selected one. */
+/** A change that blocks undoing a selected one. */
 export interface Obstacle {
   readonly event: UndoEvent;
   readonly by: UndoEvent;
-  /** A folder is concerned: nothing could be merged. */
+  /** The obstacle involves a folder, so it cannot be merged. */
   readonly folder: boolean;
 }
 
-/** The first change that was not selected and came after a selected one in the same place. */
+/** The first change that is not selected and follows a selected one on the same path. */
 export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
   const first = new Map<string, Side>();
@@ -92,13 +93,16 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
   return undefined;
 }
 
-/** Someone has made a deleted folder again, or removed a made one: what is to be undone is so already. */
+/**
+ * Whether a later change already restored the state: it recreated a deleted folder, or removed a
+ * created one.
+ */
 function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {
   const [now, then] = [by.effect.after.kind, first?.kind];
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }
 
-/** The first of the events in the folder that this one has moved, if it is such a move. */
+/** The first event inside the folder that `by` moved; undefined if `by` is not a folder move. */
 function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undefined {
   if (by.folderTo === undefined) return undefined;
   for (const event of passed) if (isInside(event, by)) return event;
@@ -109,7 +113,10 @@ export function isUnder(key: string, folder: string): boolean {
   return key.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-/** True if one event happened in a folder that the other has moved, or led there: in its old place, its new one, or itself. */
+/**
+ * True if an event happened in a folder that `moved` has moved, or moved something there: at its
+ * old or new path or below.
+ */
 function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   if (moved.folderTo === undefined) return false;
   const keys = [event.effect.key, ...(event.folderTo === undefined ? [] : [event.folderTo.key])];
@@ -118,8 +125,8 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
 }
 
 /**
- * Folders that an undo has made or left behind for what it brought back are nobody's change, and no obstacle to any. They go
- * with what is taken back at the same place.
+ * True if an effect only creates or removes a folder. An undo makes such effects for the files it
+ * restores: they block nothing, and are undone with the files at the same path.
  */
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;
@@ -139,7 +146,7 @@ function touches(entry: Entry | undefined, key: string): boolean {
 function folderDestination(entry: Entry, effect: Effect): Effect | undefined {
   if (effect.before.kind !== 'directory') return undefined;
   const key = movedTo(entry, effect);
-  // After the source: earlier in a batch something else may have happened at the destination.
+  // Search after the source: earlier in a batch, another effect may concern the destination.
   const following = entry.effects?.slice(entry.effects.indexOf(effect) + 1);
   return key === undefined ? undefined : following?.find((other) => other.key === key);
 }

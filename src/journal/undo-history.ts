@@ -1,13 +1,13 @@
 import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
 import { sameSide } from './side.ts';
 
-/** Changes in the order they were made, and which of their effects were taken back since. */
+/** Changes in the order they were made, with their undone effects. */
 export class UndoHistory {
   /** Oldest first. */
   readonly changes: readonly Entry[];
   readonly #undoers = new Map<string, Entry[]>();
 
-  /** Entries in any order; those that are no changes are left out. */
+  /** Accepts entries in any order; ignores those that are not changes. */
   constructor(entries: readonly Entry[]) {
     this.changes = entries.filter((entry) => entry.kind === 'change').sort((a, b) => a.seq - b.seq);
     for (const entry of this.changes) {
@@ -19,7 +19,7 @@ export class UndoHistory {
     }
   }
 
-  /** The undo that took this effect back, unless that undo was itself taken back. */
+  /** The undo that took this effect back, unless that undo was itself undone. */
   undoerOf(entry: Entry, key: string): Entry | undefined {
     const undoers = entry.change === undefined ? [] : (this.#undoers.get(entry.change) ?? []);
     return undoers.find((undo) => undo.seq > entry.seq && takesBack(undo, key) && !this.undoerOf(undo, key));
@@ -29,7 +29,7 @@ export class UndoHistory {
     return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
   }
 
-  /** The effects that still stand and made a difference. */
+  /** The effects that changed something and have not been undone. */
   standing(entry: Entry): Effect[] {
     const idle = idleKeys(entry);
     return (entry.effects ?? []).filter(
@@ -38,7 +38,7 @@ export class UndoHistory {
   }
 }
 
-/** What an entry took back; of an entry that is no undo: nothing. */
+/** The changes that an entry undid; empty if it is not an undo. */
 export function takenBackBy(entry: Pick<Entry, 'undoes' | 'undone'>): Undone {
   return entry.undone ?? { changes: entry.undoes === undefined ? [] : [entry.undoes] };
 }
@@ -47,7 +47,10 @@ export function isUndo(entry: Entry): boolean {
   return takenBackBy(entry).changes.length > 0;
 }
 
-/** Where a moved thing went. Entries of a single move need not say it: the effect after the source is the destination. */
+/**
+ * The destination of a moved file or folder. In a single move it may be implicit: the effect after
+ * the source.
+ */
 export function movedTo(entry: Entry, effect: Effect): string | undefined {
   if (effect.movedTo !== undefined) return effect.movedTo;
   if (entry.action !== 'move' || effect.before.kind === 'absent' || effect.after.kind !== 'absent')
@@ -57,8 +60,8 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
 }
 
 /**
- * Keys at which everything was as before when the change was over: there is nothing to take back. None where a folder
- * was moved, for then every step counts: the folder has to find its way back through the same places.
+ * Keys whose state after the change equals the state before: nothing to undo. Empty if a folder was
+ * moved, because the folder must return through the same paths.
  */
 export function idleKeys(entry: Entry): ReadonlySet<string> {
   const first = new Map<string, Side>();

@@ -28,7 +28,7 @@ function lived(all: readonly (readonly Parameters<SmallWorld['change']>[1][numbe
   return world;
 }
 
-/** Plans and follows; undefined if there was nothing to do. */
+/** Plans and executes an undo; undefined if there was nothing to do. */
 function undo(world: SmallWorld, target: UndoTarget): string | undefined {
   const outcome = planUndo(world.entries, target);
   if (outcome.ok) return world.follow(outcome.plan, 's');
@@ -39,7 +39,7 @@ function undo(world: SmallWorld, target: UndoTarget): string | undefined {
   return undefined;
 }
 
-/** What someone else has put into a folder meanwhile shows only on the disk; then the plan cannot be carried out. */
+/** A plan fails if another process has put something into a folder, because that shows only on disk. */
 function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
   try {
     world.follow(plan, 's', 'made');
@@ -90,7 +90,7 @@ describe('whatever was done,', () => {
         }
         for (const state of states.reverse()) {
           const now = world.look();
-          // A folder moved to and fro is a change that shows nowhere.
+          // A folder moved away and back is a change without a visible effect.
           while (isDeepStrictEqual(world.look(), now)) expect(undo(world, LAST)).toBeDefined();
           expect(world.look()).toEqual(state);
         }

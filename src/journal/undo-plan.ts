@@ -14,35 +14,40 @@ import { isPartial, type Selected, selectChanges, type UndoTarget } from './undo
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
 
 /**
- * How to take changes back. Whoever carries it out first checks every step that says where to look, then keeps the
- * present bytes of all of them (a step may need what another one displaces), and then takes the steps in order.
+ * How to undo changes. The executor first checks every step with `lookAt`. It then keeps the
+ * current bytes of all of them, because a step may need bytes that another displaces. Finally it
+ * runs the steps in order.
  */
 export interface UndoPlan {
   readonly steps: readonly UndoStep[];
-  /** For the journal's entry of this undo. */
+  /** For the undo's journal entry. */
   readonly undone: Undone;
-  /** Every key at which something is taken back. A folder that turns out to be needed still is none of them then. */
+  /** Every key that is undone. A folder that is still needed is not among them. */
   readonly keys: readonly string[];
 }
 
 export interface UndoOptions {
   /**
-   * Changes by others in the same file are carried over instead of refusing: a file may then have several steps, and
-   * one whose bytes are not as expected is to be merged.
+   * Keep others' changes to the same file instead of refusing. A file may then have several steps,
+   * and a file with unexpected bytes is merged.
    */
   readonly merge?: boolean;
 }
 
-/** A plan, and another one that leads to the same by taking back less, for when the first does not fit what is there. */
+/**
+ * A plan, and an alternative with the same result that undoes less, for when the first does not
+ * match the disk.
+ */
 export interface UndoPlans {
   readonly plan: UndoPlan;
   readonly instead?: UndoPlan;
 }
 
 /**
- * Plans an undo from the journal's entries: all changes since the oldest one that may be selected, of everyone.
- * Refuses with NOT_FOUND when there is nothing to take back or its bytes were not kept, and with STALE when another
- * change lies in between. Decides nothing about the disk: that the files are as the steps expect is checked later.
+ * Plans an undo from the journal's entries: all sessions' changes since the oldest one that may be
+ * selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept, with
+ * STALE if another change is in between. Does not read the disk: the executor checks that files
+ * match the plan.
  */
 export function planUndo(
   entries: readonly Entry[],
@@ -90,7 +95,7 @@ function planFor(
   };
 }
 
-/** Bytes that can be had: those in the images, and those that will be when the plan displaces them. */
+/** The hashes of available bytes: those in the images, and those that the plan will displace. */
 function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySet<string> {
   const held = new Set<string>();
   const add = (side: Side): void => {
@@ -102,7 +107,7 @@ function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySe
   return held;
 }
 
-/** A folder that was there before may be missing when something comes back into it, and none of the steps brings it back. */
+/** Adds the mode of the parent folder to steps, in case the folder is missing and no step restores it. */
 function withFolderModes(
   steps: readonly UndoStep[],
   history: UndoHistory,
@@ -177,10 +182,11 @@ function refuse(
 }
 
 /**
- * Everything that happened in a workspace since the oldest selected change, oldest first, also what was taken back and what
- * took it back, all of it selected: whoever goes back through it comes by every state there was, also of folders that were
- * made, moved and removed between a change and its undo. Undefined if something of it is to stay, and if no undo among it
- * is mixed up with other changes: then those that still stand say it all.
+ * All events in a workspace since the oldest selected change, oldest first, all marked selected.
+ * Includes undone changes and their undos. Reversing them passes through every earlier state,
+ * including folders created, moved and removed between a change and its undo. Undefined if one of
+ * them must stay, or if no undo is mixed with other changes, because then the remaining changes
+ * suffice.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -200,11 +206,15 @@ function wholeCourse(
   return events.every(goes) ? events.map((event) => ({ ...event, selected: true })) : undefined;
 }
 
-/** The oldest selected change, or what an undo since has taken back from before it. Undefined if that is not known any more. */
+/**
+ * The number of the oldest selected change, or of an older change that a later undo took back.
+ * Undefined if that is no longer in the history.
+ */
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
   let start = Math.min(...selection.map(({ entry }) => entry.seq));
-  // From the newest on: an undo comes after what it took back, so that one pass also meets those that this brings in.
+  // Newest first: an undo follows the changes it took back, so one pass also covers the changes it
+  // adds.
   for (const entry of history.changes.toReversed()) {
     if (entry.seq < start) break;
     for (const change of takenBackBy(entry).changes) {
@@ -217,8 +227,8 @@ function startOf(history: UndoHistory, selection: readonly Selected[]): number |
 }
 
 /**
- * Changes, oldest first, without those that were wholly taken back before anything else happened around their paths, and
- * without what took them back: going back through them would move things to and fro for nothing.
+ * Removes changes that were fully undone before anything else happened around their paths, and
+ * their undos. Reversing them would only move files back and forth. Oldest first.
  */
 function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
   const left = new Map<string, Entry>();
@@ -240,7 +250,7 @@ function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
   return [...left.values()];
 }
 
-/** True if the changes leave every path as it was. */
+/** True if the changes together leave every path as it was. */
 function isIdle(changes: readonly Entry[]): boolean {
   const first = new Map<string, Side>();
   const last = new Map<string, Side>();
@@ -251,7 +261,7 @@ function isIdle(changes: readonly Entry[]): boolean {
   return [...last].every(([key, after]) => sameSide(first.get(key) ?? after, after));
 }
 
-/** Which changes were at or below a path. */
+/** Tracks which changes touched a path or something below it. */
 class PathUse {
   readonly #at = new Map<string, Entry[]>();
   readonly #below = new Map<string, Entry[]>();
@@ -268,7 +278,7 @@ class PathUse {
     this.#forgotten.add(entry);
   }
 
-  /** True if, since the first of these changes, another one was at, above or below one of their paths. */
+  /** True if, since the first of these changes, another change touched a path at, above or below theirs. */
   isUsedByOthers(changes: readonly Entry[]): boolean {
     const own = new Set(changes);
     const start = changes[0]?.seq ?? 0;
@@ -283,7 +293,7 @@ class PathUse {
   }
 
   #hasOther(entries: Entry[], own: ReadonlySet<Entry>, start: number): boolean {
-    // Those forgotten last are the ones most often met again.
+    // Drop forgotten entries at the end, which are the ones met most often.
     for (let last = entries.at(-1); last !== undefined && this.#forgotten.has(last); last = entries.at(-1))
       entries.pop();
     const other = entries.findLast(
@@ -307,7 +317,7 @@ function effectsOf(entry: Entry): readonly Effect[] {
   return entry.effects ?? [];
 }
 
-/** Keys of the folders around a key. */
+/** The keys of all folders above a key. */
 function foldersOf(key: string): string[] {
   const folders: string[] = [];
   for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))

@@ -2,11 +2,12 @@ import type { Effect, Entry } from '../model/entry.ts';
 import { idleKeys, isUndo, movedTo, type UndoHistory } from './undo-history.ts';
 
 /**
- * What to take back, in one workspace (`root`).
- * `change`: that change, also an undo, which is then redone. `last`: the newest change that still stands, of a session
- * and of a file if given; undos are passed over, so that undoing twice goes one further back. `all`: every change that
- * still stands. `since`: everything that some sessions, or all of them, did in the roots after an entry, their undos
- * included, so that files become as they were then. With a key, of a change of many files only that file is taken back.
+ * What to undo, in one workspace (`root`).
+ * `change`: that change; if it is an undo, it is redone. `last`: the newest change still in effect,
+ * of a session and of a file if given. Undos are skipped, so that undoing twice goes back one
+ * further. `all`: every change still in effect. `since`: everything that the given sessions, or all
+ * of them, did in the roots after an entry, including undos, so that files return to their state at
+ * that time. With a key, only that file's part of a change is undone.
  */
 export type UndoTarget = { readonly root: string; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }
@@ -16,18 +17,18 @@ export type UndoTarget = { readonly root: string; readonly key?: string } & (
       readonly kind: 'since';
       readonly afterSeq: number;
       readonly roots: readonly string[];
-      /** Absent: everyone. */
+      /** Absent: all sessions. */
       readonly sessions?: readonly string[];
     }
 );
 
-/** A change and those of its effects that are to be taken back. */
+/** A change, with the effects to undo. */
 export interface Selected {
   readonly entry: Entry;
   readonly effects: readonly Effect[];
 }
 
-/** Newest first; empty if there is nothing to take back. */
+/** The changes that a target selects, newest first; empty if there is nothing to undo. */
 export function selectChanges(history: UndoHistory, target: UndoTarget): Selected[] {
   if (target.kind === 'since') return selectSince(history, target);
   const selected: Selected[] = [];
@@ -41,21 +42,22 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
   return selected;
 }
 
-/** Only folders are left of it, which stayed because others need them: whoever goes back step by step is past it. */
+/** True if only folders remain of a partly undone change, kept because others need them. `last` skips it. */
 function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
   const isMadeFolder = ({ before, after }: Effect): boolean =>
     before.kind === 'absent' && after.kind === 'directory';
   return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
-/** True if effects of a selected change are left where they are. */
+/** True if some effects of a selected change are not undone. */
 export function isPartial({ entry, effects }: Selected, history: UndoHistory): boolean {
   return effects.length < history.standing(entry).length;
 }
 
 /**
- * Every effect since an entry, except those that an undo outside the selection has taken back: that pair leaves things
- * as they were. An undo within the selection is taken back itself, and then what it had taken back.
+ * Selects every effect since an entry, except those undone by an undo outside the selection: that
+ * pair cancels out. An undo inside the selection is undone first, then the changes it had taken
+ * back.
  */
 function selectSince(history: UndoHistory, target: Since): Selected[] {
   const selected: Selected[] = [];
@@ -82,15 +84,15 @@ function isSince({ seq, root, session }: Entry, { afterSeq, roots, sessions }: S
 function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
   if (entry.root !== target.root) return false;
   if (target.kind === 'change') return entry.change === target.change;
-  // A rewind is a step of its own, so that the next undo is its redo.
+  // A rewind counts as a step, so that the next undo redoes it.
   const isStep = !isUndo(entry) || (target.kind === 'last' && entry.rewindTo !== undefined);
   if (!isStep || (target.session !== undefined && target.session !== entry.session)) return false;
   return target.kind === 'last' || entry.atMs >= (target.sinceMs ?? 0);
 }
 
 /**
- * The effects that belong to a path's part in a change: its own, those below it, and the other end of a move. A change of one file is
- * taken whole, with the folders it made on the way.
+ * The effects of a change that concern a path: its own, those below it, and the other end of a
+ * move. A change of a single file is taken as a whole, including the folders it created.
  */
 function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
   if (key === undefined) return standing;
@@ -104,7 +106,7 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
   const isAbove = (effect: Effect): boolean => [...own].some((each) => each.startsWith(`${effect.key}/`));
   const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
   if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
-  // A deleted file comes back with the folders that were deleted around it.
+  // A deleted file is restored together with the folders that were deleted above it.
   const removedAround = (effect: Effect): boolean => effect.before.kind === 'directory' && isAbove(effect);
   return standing.filter((effect) => own.has(effect.key) || removedAround(effect));
 }

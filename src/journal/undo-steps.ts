@@ -3,35 +3,38 @@ import { sameContent, sameSide } from './side.ts';
 import { isUnder, type UndoEvent } from './undo-events.ts';
 
 /**
- * One thing to bring back. Steps are carried out in their order; one whose path already is as it is to be needs nothing,
- * and missing folders above it are made.
+ * One path to restore. Steps run in order. A step whose path already has its target state does
+ * nothing; missing parent folders are created.
  */
 export interface UndoStep {
   readonly key: string;
   /** Relative to the root. */
   readonly relative: string;
-  /** What must be there, at this key, when the step is carried out. */
+  /** The state this key must have when the step runs. */
   readonly expect: Side;
-  /** What is to be there afterwards. A folder that is to go is removed if it is empty, and otherwise stays. */
+  /** The state this key has afterwards. A folder to be removed stays if it is not empty. */
   readonly restore: Side;
-  /** Where `expect` can be checked before the first step: this key, or where a moved folder has it now. Absent: an earlier step brings it about. */
+  /**
+   * The key at which to check `expect` before the first step: this key, or its current path inside
+   * a moved folder. Absent if an earlier step creates the expected state.
+   */
   readonly lookAt?: string;
-  /** Permissions that the folder around it had, should it have to be made for this. */
+  /** The mode of the parent folder, in case it must be created. */
   readonly folderMode?: number;
-  /** The folder to be restored is here now and only needs to be moved back, with everything in it. */
+  /** The current place of a folder that only needs to be moved back, with its contents. */
   readonly from?: { readonly key: string; readonly relative: string };
 }
 
-/** Changes that do not build on each other: someone else wrote in between. */
+/** Two changes of one path that do not connect: another program wrote in between. */
 export interface Gap {
   readonly older: UndoEvent;
   readonly newer: UndoEvent;
 }
 
 /**
- * The steps that take the selected events back, newest first. Changes of one path that build on each other become one
- * step. A moved folder divides the steps: what happened after the move is taken back where it is, then the folder goes
- * back, then what happened before.
+ * The steps that undo the selected events, newest first. Consecutive changes of one path become one
+ * step. A folder move divides the steps: events after it are undone first, then the folder moves
+ * back, then the earlier events follow.
  */
 export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
   const steps: UndoStep[] = [];
@@ -60,8 +63,8 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
 }
 
 /**
- * A folder that would be made again for what comes back into it, with permissions that nobody has asked for. What lies before a
- * folder's move is not looked through: there it may have to make room.
+ * True for a removed folder that a later step would create again, with default permissions. False
+ * if a folder move follows: the folder may have to make room for it.
  */
 function isNeededAgain({ key, expect, restore }: UndoStep, following: () => readonly UndoStep[]): boolean {
   if (expect.kind !== 'directory' || restore.kind !== 'absent') return false;
@@ -71,9 +74,9 @@ function isNeededAgain({ key, expect, restore }: UndoStep, following: () => read
   return [...ends].some(([other, kind]) => kind !== 'absent' && isUnder(other, key));
 }
 
-/** Tells where a path of an earlier time is now, and whether a step has already been there. */
+/** Maps a path from an earlier time to its current path, and tracks which paths already have a step. */
 class Whereabouts {
-  /** Folder moves that later steps come after, oldest first. */
+  /** The folder moves undone by later steps, oldest first. */
   readonly #moves: readonly UndoEvent[];
   readonly #touched = new Set<string>();
 
@@ -92,7 +95,7 @@ class Whereabouts {
     let now = key;
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
-      // Nothing was where the folder went, and nothing will be once it has gone back.
+      // The move's destination did not exist before the move.
       if (now === to || isUnder(now, to)) return undefined;
       if (now === effect.key || isUnder(now, effect.key)) now = to + now.slice(effect.key.length);
     }
@@ -105,7 +108,7 @@ function moveBack(source: Effect, destination: Effect): UndoStep {
   return { ...stepOf(source, source), from };
 }
 
-/** One step per path and unbroken run of changes, in the order in which they can be carried out. */
+/** Creates one step per path and unbroken run of changes, in an executable order. */
 function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
   const byKey = new Map<string, UndoEvent[]>();
   for (const event of events) {
@@ -114,7 +117,7 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
     same.push(event);
   }
   const gaps: Gap[] = [];
-  /** Round n has the nth run of each path, counted from the newest. */
+  /** Round n holds the nth run of each path, counted from the newest. */
   const rounds: UndoStep[][] = [];
   for (const same of byKey.values()) {
     const runs = unbrokenRuns(same, gaps);
@@ -146,7 +149,10 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
   return runs;
 }
 
-/** A folder made or removed twice is no contradiction: it has no content of its own, and an undo may have found it as it was to be. */
+/**
+ * Whether two effects connect. Folder effects always do: a folder has no content, and an undo may
+ * have found it in its target state.
+ */
 function continues(earlier: Effect, later: Effect): boolean {
   return sameContent(earlier.after, later.before) || (isOfFolder(earlier) && isOfFolder(later));
 }
@@ -159,7 +165,7 @@ function stepOf(oldest: Effect, newest: Effect): UndoStep {
   return { key: oldest.key, relative: oldest.relative, expect: newest.after, restore: oldest.before };
 }
 
-/** What is to go goes first, from the inside out; what is to come comes from the outside in. */
+/** Orders steps: removals first, innermost first; then restores, outermost first. */
 export function inOrder(a: UndoStep, b: UndoStep): number {
   const [aGoes, bGoes] = [a.restore.kind === 'absent', b.restore.kind === 'absent'];
   if (aGoes !== bGoes) return aGoes ? -1 : 1;

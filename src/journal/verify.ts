@@ -3,35 +3,35 @@ import { CHAIN_START, follows } from '../store/chain.ts';
 import type { ChainLink, ChainState, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 
-/** What a walk along the chain found: nothing, or the first entry that is not as it was written. */
+/** The result of a chain check: success, or the first entry that is not as written. */
 export type ChainReport =
   | { readonly ok: true; readonly entries: number; readonly checkpoint: ChainLink; readonly head: ChainLink }
   | {
       readonly ok: false;
       readonly seq: number;
-      /** `removed`: number `seq` is missing. `altered`: it is there and is not what was written in its place. */
+      /** `removed`: entry `seq` is missing. `altered`: entry `seq` is not what was written there. */
       readonly problem: 'removed' | 'altered';
-      /** The chain that `seq` counts in, where every writer has one. */
+      /** The chain in which `seq` counts, if every writer has its own. */
       readonly chain?: string;
     };
 
 export interface VerifyOptions {
-  /** Called now and then with how many of how many entries were looked at. */
+  /** Called regularly with the number of entries checked and their total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 const PROGRESS_STEP = 1000;
 
 /**
- * Walks the journal from its beginning (or from where a clean-up has cut it) to its end. Finds entries that were
- * altered, removed, put in or put elsewhere; someone who can write the database could still forge all of it anew.
- * Entries that are written meanwhile are not looked at.
+ * Checks the journal from its beginning (or from where a clean-up cut it) to its end. Detects
+ * entries that were altered, removed, inserted or reordered. A writer with access to the database
+ * could still forge all of it. Ignores entries written during the check.
  */
 export async function verifyChain(store: Store, options: VerifyOptions = {}): Promise<ChainReport> {
   for (;;) {
     const report = await walk(store, options);
     if (report.ok) return report;
-    // A clean-up may have cut the beginning off while we were walking there; then the walk starts again.
+    // A clean-up may have cut off the beginning during the check; then start again.
     const { checkpoint } = await beginningOf(store, report.chain);
     if (checkpoint.seq < report.seq) return report;
   }
@@ -52,8 +52,8 @@ interface Chains {
 }
 
 /**
- * Walks every chain by itself, then what each says about the others: a chain begins with the ends that its writer knew, so one
- * that was removed or cut is missed by those that began later.
+ * Checks every chain, then cross-checks them. A chain begins with the ends of the other chains that
+ * its writer knew. So a removed or shortened chain is missed by chains that began later.
  */
 async function walkChains(
   store: Store,
@@ -101,12 +101,12 @@ function startOf({ known }: ChainState): string {
   return known === '[]' ? CHAIN_START.hash : hash('sha256', known);
 }
 
-/** The first end that a chain knew at its beginning and that is not there now. */
+/** The first chain end that another chain recorded at its beginning and that no longer exists. */
 async function missedEnd(store: Store, chains: readonly ChainState[]): Promise<ChainReport | undefined> {
   const byName = new Map(chains.map((state) => [state.chain, state]));
   const told = new Map<string, ChainLink & { readonly chain: string }>();
   for (const { known } of chains) {
-    // Written by the server when the chain began, and covered by its first hash.
+    // The server wrote this when the chain began; the chain's first hash covers it.
     for (const [chain, seq, end] of JSON.parse(known) as [string, number, string][])
       told.set(`${chain}\0${seq}`, { chain, seq, hash: end });
   }
@@ -159,11 +159,11 @@ function contradicts(entry: ChainLink, witness: ChainLink | undefined): boolean 
   return entry.seq === witness?.seq && entry.hash !== witness.hash;
 }
 
-/** An entry after the end that the store knows: the end was set back, or the entry put there past it. */
+/** The number of an entry after the recorded end: the end was moved back, or the entry was added behind it. */
 async function entryBeyondEnd(store: Store, end: number): Promise<number | undefined> {
   const [next] = await store.entries({ afterSeq: end, order: 'oldest', limit: 1 });
   if (next === undefined) return undefined;
-  // It may have been written while we were walking.
+  // The entry may have been written during the check.
   const { head } = await store.state();
   return next.seq > head.seq ? next.seq : undefined;
 }

@@ -3,7 +3,7 @@ import { isRecord } from '../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type JsonObject, type Reply, SILENT } from './event.ts';
 import { deniedOnStderr, textOf } from './hosts/payload.ts';
 
-/** One call of a hook: what the host sent, and what the command line of the hook says about it. */
+/** One call of a hook: the host's input and the flags of the hook's command line. */
 export interface HookCall {
   readonly host: Host;
   /** Everything the host wrote to stdin. */

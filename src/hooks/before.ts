@@ -70,7 +70,7 @@ async function forbiddenBy(
   return ours === undefined ? undefined : deniedByUser(scene, ours);
 }
 
-/** A change that was refused and is made all the same: the policy only observes. */
+/** A change that would be refused, but is made because the policy only observes. */
 async function observed(
   { session }: Scene,
   event: ToolCall,
@@ -95,7 +95,7 @@ function incomprehensible(scene: Scene, { tool }: ToolCall): Reply {
 
 interface Sorted {
   readonly inside: readonly ForeignIntent[];
-  /** Why a file is outside the workspace, if one is. */
+  /** The refusal for a file outside the workspace, if there is one. */
   readonly outside?: Refusal;
 }
 

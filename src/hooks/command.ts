@@ -77,7 +77,7 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
   }
 }
 
-/** Text that is not spelt out replaces the file all the same. */
+/** Content that the command line does not spell out replaces the file, too. */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
 }

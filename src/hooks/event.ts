@@ -9,7 +9,7 @@ export const HOST_NAMES = [
 ] as const;
 export type HostName = (typeof HOST_NAMES)[number];
 
-/** A JSON object as it came from a host; nothing in it is checked yet. */
+/** An unchecked JSON object from a host. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Who the event is about and where it happened. */

@@ -17,7 +17,7 @@ export interface HookSettings {
   readonly host: Host;
   /** The working directory of the hook process. */
   readonly cwd: string;
-  /** Folders given by `--root`. They win over everything the host says. */
+  /** Folders given by `--root`. They take precedence over the host's folders. */
   readonly roots: readonly string[];
   /** The folder in the host's project variable. */
   readonly project?: string;

@@ -14,7 +14,7 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--purge'],
 ];
 
-/** Why a shell command must not be run: it would switch the gate off. A hurdle, not a wall: see LIMITS.md. */
+/** The reason to deny a shell command that would switch the gate off; undefined if it would not. A hurdle, not a wall: see LIMITS.md. */
 export function operatorRefusal(command: string): Refusal | undefined {
   for (const { words } of certainCommands(command) ?? []) {
     const name = words.findIndex((word) => /(^|\/)lookfirst(\.js|@[\w.-]+)?$/.test(word ?? ''));
@@ -50,7 +50,7 @@ const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**
- * Why a shell command must not be run: it names our own files, our entries in a client's configuration or our process, and is
+ * The reason to deny a shell command that is not known to only read: it names our own files, our entries in a client's configuration or our process, and is
  * not known to only read. A hurdle, not a wall: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
@@ -84,7 +84,7 @@ function tampering(path: string): Refusal {
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 
-/** Why a tool must not change a file: it holds our entries, and without them the gate is off. */
+/** The reason to deny a change of a file that holds our entries: without them the gate is off. */
 export async function configurationRefusal(
   { session }: Scene,
   intents: readonly ForeignIntent[],

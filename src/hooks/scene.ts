@@ -115,7 +115,7 @@ export function noticeText({ policy }: Scene, notices: readonly Notice[], path: 
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
 }
 
-/** The host carried out a call without asking before: its hooks were off, not trusted, or failed open. */
+/** The host carried out a call without a before-event: its hooks were off, not trusted, or failed open. */
 export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: string): Promise<Reply> {
   await session.noteUnjudged(`${tool} passed without being judged`, path);
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;

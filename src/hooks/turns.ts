@@ -41,7 +41,7 @@ const MAX_NAMED = 20;
 
 /** Calls of a turn at which the transcript is read: the client may write the prompt a little later. */
 const MAX_FOLLOWED = 3;
-/** How many calls of the present turn have read the transcript. */
+/** The number of calls of this turn that have read the transcript. */
 const followed = new WeakMap<object, number>();
 
 /**

@@ -109,7 +109,7 @@ interface Version {
   readonly after: Side;
 }
 
-/** What was recorded of a file, oldest first, also under the names it had before. */
+/** The recorded changes of a file, oldest first, also under its earlier names. */
 async function versionsOf({ store }: Records, key: string): Promise<readonly Version[]> {
   const versions: Version[] = [];
   let name: string | undefined = key;
@@ -168,7 +168,7 @@ class Course {
     }
     const { sha256 } = side.fingerprint;
     const bytes = await bytesOf(side.fingerprint);
-    // Not kept: what comes next is compared with what was before, and counts as another program's.
+    // The image was not kept. The next state is compared with the one before and counts as another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
     if (earlier === undefined) this.#take(bytes, sha256, origin);

@@ -1,7 +1,7 @@
 import { parse, resolve } from 'node:path';
 import { Workspace } from '../workspace/workspace.ts';
 
-/** Where a path leads, with links followed. A path that does not exist keeps its missing names. */
+/** The target of a path after following its links. A path that does not exist keeps its missing names. */
 export interface CanonicalPath {
   readonly absolute: string;
   /** The name of the file in journal and ledger. */

@@ -21,7 +21,7 @@ export interface CleanUpRequest {
   readonly onProgress?: (progress: GcProgress) => void;
 }
 
-/** What a clean-up removed, or would remove. */
+/** The result of a clean-up, or of its dry run. */
 export interface CleanUpReport {
   readonly dryRun: boolean;
   readonly removed: {
@@ -35,7 +35,7 @@ export interface CleanUpReport {
   };
   /** Images that were compressed, and the bytes that saved. */
   readonly packed?: ImageUsage;
-  /** What other programs wrote into files after they were replaced, found by this run. */
+  /** Late writes found by this run: other programs wrote into files after these were replaced. */
   readonly late: readonly LateWrite[];
   readonly before: StateSize;
   readonly after?: StateSize;
@@ -77,7 +77,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   };
 }
 
-/** Where reads have a retention of their own, which is shorter. */
+/** Reads have a shorter retention of their own. */
 async function pruneReads({ store, policy }: World, nowMs: number): Promise<number> {
   const { readRetentionMs } = policy.journal;
   if (store.pruneReads === undefined || readRetentionMs === 0) return 0;
@@ -104,13 +104,13 @@ function usageOf(files: readonly RetainedFile[]): ImageUsage {
   return { count: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0) };
 }
 
-/** What a purge of one file removed, or would remove. */
+/** The result of a purge, or of its dry run. */
 export interface PurgeReport {
   readonly path: string;
   readonly images: ImageUsage;
 }
 
-/** Removes every kept image of files or folders, wherever they are, and says so in the journal. No paths: of secret files. */
+/** Removes every kept image of the given files or folders and journals it. Without paths it purges secret files. */
 export async function purge(
   { world }: Sessions,
   request: { readonly cwd: string; readonly paths: readonly string[]; readonly dryRun: boolean },

@@ -6,7 +6,7 @@ import type { EntryFilter, Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { isWithin, Scope, type ScopeRequest } from './scope.ts';
 
-/** Which entries a person wants to see. */
+/** The user's choice of entries. */
 export interface EntryRequest extends ScopeRequest {
   /** A file, or everything in a folder. */
   readonly path?: string | undefined;
@@ -39,7 +39,7 @@ export class EntryChoice {
     };
   }
 
-  /** The chosen entries, newest first unless `more` says otherwise. */
+  /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
     // The store's limit counts before the folder is matched, so it fits only without one.

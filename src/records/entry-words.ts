@@ -11,7 +11,7 @@ export function entryData(entry: Entry): object {
   return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
 }
 
-/** What happened, in a few words. */
+/** A summary of the event in a few words. */
 export function whatOf(entry: Entry): string {
   switch (entry.kind) {
     case 'read':

@@ -29,7 +29,7 @@ export interface GrantRequest {
   readonly nowMs: number;
 }
 
-/** Lets sessions change a file, or everything in a folder, without having read it. Running servers obey at once. */
+/** Lets sessions change a file, or everything in a folder, without having read it. Running servers obey without a restart. */
 export async function giveGrant(records: Records, request: GrantRequest): Promise<GrantView> {
   const { session, once, nowMs } = request;
   const { key } = canonicalPath(request.cwd, request.path);

@@ -1,7 +1,7 @@
 import { sameSide } from '../journal/side.ts';
 import type { Entry, Side } from '../model/entry.ts';
 
-/** What some changes together did to one path. */
+/** The combined effect of several changes on one path. */
 export interface NetEffect {
   readonly root: string;
   readonly key: string;
@@ -12,7 +12,7 @@ export interface NetEffect {
   readonly changes: readonly string[];
 }
 
-/** What changes did together, path by path in the order first touched, without paths that ended as they began. */
+/** The combined effect of changes for each path, in the order of the first touch. Paths that ended unchanged are left out. */
 export function netEffects(changes: readonly Entry[]): NetEffect[] {
   const net = new Map<string, NetEffect>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {

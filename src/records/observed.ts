@@ -11,7 +11,7 @@ import type { Records } from './records.ts';
 export interface ObservedRefusal {
   readonly refusal: Entry;
   /**
-   * What the bytes after the call say. `right`: the change destroyed something that its session had not seen. `wrong`: it
+   * The verdict of the bytes after the call. `right`: the change destroyed something that its session had not seen. `wrong`: it
    * destroyed nothing, so the refusal would have been a false alarm. `unknown`: no change followed, or its bytes are gone.
    */
   readonly verdict: 'right' | 'wrong' | 'unknown';

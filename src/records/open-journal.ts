@@ -24,19 +24,19 @@ export interface SightingFilter {
   readonly key?: string | undefined;
 }
 
-/** What one session has seen of one file. */
+/** A session's sighting of one file. */
 export interface SessionSighting extends Sighting {
   readonly session: string;
 }
 
 /** The records of Lookfirst for programs: read-only. */
 export interface Journal {
-  /** Entries that match, newest first unless the filter says otherwise. */
+  /** Entries that match, newest first unless the filter asks for another order. */
   entries(filter?: EntryFilter): AsyncIterable<Entry>;
   sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
   /** The bytes with this hash as an entry names them, if they are kept; undefined if they are not. */
   image(sha256: string): Promise<Uint8Array | undefined>;
-  /** Who wrote each line of a file, as far as the journal tells. `path`: absolute, or relative to the current folder. */
+  /** The writer of each line of a file, as far as the journal has it. `path`: absolute, or relative to the current folder. */
   blame(path: string): Promise<Outcome<Blame>>;
   /** Checks that no entry was removed or altered. */
   verify(options?: VerifyOptions): Promise<ChainReport>;

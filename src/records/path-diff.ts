@@ -12,7 +12,7 @@ import { maskedDiff } from '../text/masked-diff.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { NetEffect } from './net-effects.ts';
 
-/** What happened to one path: a unified diff, or a sentence where there are no lines to show. */
+/** The change of one path: a unified diff, or a sentence where there are no lines to show. */
 export interface PathDiff {
   readonly text: string;
   readonly truncated: boolean;

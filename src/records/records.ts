@@ -9,7 +9,7 @@ import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
 import { diffOf, type PathDiff, type PathDiffOptions } from './path-diff.ts';
 
-/** Where the state is. */
+/** The location of the state. */
 export interface RecordsPlace {
   readonly home: string;
   /** URL of the store. */
@@ -21,10 +21,10 @@ export interface FleetEntry extends Entry {
   readonly workspace?: string;
 }
 
-/** How often a followed journal is queried for new entries. */
+/** The interval at which a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
 
-/** What Lookfirst recorded, opened for reading: everything that people are shown of it comes from here. */
+/** Lookfirst's records, opened for reading. Everything that users see of them comes from here. */
 export class Records {
   readonly store: Store;
   readonly images: Images;
@@ -69,7 +69,7 @@ export class Records {
     return (await this.store.state()).head.seq;
   }
 
-  /** A place in the journal from which `newSince` goes on. Opaque. */
+  /** An opaque position in the journal, from which `newSince` continues. */
   async cursor(): Promise<string> {
     const { snapshot } = this.store;
     return snapshot === undefined ? String(await this.newestSeq()) : await snapshot();
@@ -102,7 +102,7 @@ export class Records {
     }
   }
 
-  /** Where numbers become visible out of order: what each interval between two snapshots has committed. */
+  /** For stores in which entries become visible out of order: the entries committed between two snapshots. */
   async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<FleetEntry> {
     for (let from = await snapshot(); ; ) {
       await setTimeout(FOLLOW_MS);
@@ -120,7 +120,7 @@ export class Records {
     return entry;
   }
 
-  /** What happened to one path, as text. */
+  /** The change of one path as text. */
   diff(effect: NetEffect, options: PathDiffOptions): Promise<PathDiff> {
     return diffOf(this.images, effect, options);
   }

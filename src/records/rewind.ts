@@ -57,7 +57,7 @@ function isOf(
 }
 
 /**
- * What a rewind has left as it is: HEAD, branches and index, where they moved since the turn began. Each line ends in the
+ * The parts of git that a rewind leaves alone: HEAD, branches and index, if they moved since the turn began. Each line ends in the
  * command that moves it back. Empty if nothing moved, or if the turn did not note where git was.
  */
 export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>): readonly string[] {

@@ -2,7 +2,7 @@ import { repositoryAround, worktreesAround } from '../process/git.ts';
 import type { EntryFilter } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 
-/** Where a person looks from. */
+/** The folders from which the user looks at the records. */
 export interface ScopeRequest {
   readonly cwd: string;
   /** Look from these folders instead of the current one. */

@@ -41,7 +41,7 @@ export async function* sessionViews(
   }
 }
 
-/** Forgets what a session has seen and says so in the journal. Returns how many files; undefined if there is no such session. */
+/** Forgets a session's sightings and journals it. Returns how many files; undefined if there is no such session. */
 export async function forgetSession(
   { store }: Records,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
@@ -73,7 +73,7 @@ export async function compactSession(
   return seen;
 }
 
-/** When a session was used last. Its record says when it was opened or closed; its sightings may be newer. */
+/** The time a session was last used. Its record has the time of opening or closing; its sightings may be newer. */
 export function lastUsedMs({ lastMs }: SessionRecord, seen: readonly Pick<Sighting, 'atMs'>[]): number {
   return seen.reduce((last, { atMs }) => Math.max(last, atMs), lastMs);
 }

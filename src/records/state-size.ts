@@ -1,7 +1,7 @@
 import type { Images, ImageUsage } from '../store/images.ts';
 import type { Store } from '../store/store.ts';
 
-/** How much room the state takes. */
+/** The size of the state on disk. */
 export interface StateSize {
   readonly entries: number;
   readonly storeBytes: number;

@@ -80,7 +80,7 @@ export async function newestChange({ world: { store } }: Sessions, scope: Scope)
   return last;
 }
 
-/** How much of what a session has seen is still true. */
+/** The number of a session's sightings that are still current. */
 export interface SessionFreshness {
   readonly seen: number;
   readonly outOfDate: number;

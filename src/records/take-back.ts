@@ -7,7 +7,7 @@ import type { UndoResult } from '../model/results.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 
-/** What an undo took back, or would take back. */
+/** The result of an undo, or of its preview. */
 export interface TakenBack {
   readonly result: UndoResult;
   /** The paths of the result are relative to this root. */

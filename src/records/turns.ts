@@ -6,7 +6,7 @@ import type { GitPosition, TurnMark } from '../model/turn.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
-/** A turn as people see it: when it began, what was asked, what it changed. */
+/** A turn for users: its start, its prompt and its changes. */
 export interface TurnView extends TurnMark {
   readonly session: string;
   readonly root: string;
@@ -19,7 +19,7 @@ export interface TurnView extends TurnMark {
   readonly changes: readonly string[];
   /** False when every change was taken back since, or there was none. */
   readonly stands: boolean;
-  /** Where git was when it began. */
+  /** The position of git when the turn began. */
   readonly git?: GitPosition;
 }
 
@@ -60,7 +60,7 @@ async function marksFor({ store }: Records, request: TurnRequest): Promise<Entry
   return marks;
 }
 
-/** Which sessions are sub-agents of which. */
+/** The parent of each sub-agent's session. */
 export class Families {
   readonly #parents: ReadonlyMap<string, string>;
 

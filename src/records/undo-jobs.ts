@@ -14,11 +14,11 @@ export interface UndoJob {
   readonly selection: UndoRequest;
 }
 
-/** What a person wants to take back. */
+/** The user's choice of changes to undo. */
 export interface TakeBackRequest
   extends Pick<EntryRequest, 'cwd' | 'root' | 'all' | 'path' | 'session' | 'sinceMs'> {
   readonly change?: string | undefined;
-  /** Whose newest change is meant when nothing else is named. */
+  /** The session whose newest change is undone if the user names nothing. */
   readonly newestOf?: string | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface FamilyMember {
   readonly projectVariable?: string;
   /** The field that names the turn. */
   readonly turnField?: string;
-  /** The event that says the context was summarised. A host without one after the fact has only `PreCompact`. */
+  /** The event that reports a compaction. A host without one after the fact has only `PreCompact`. */
   readonly compaction: 'PostCompact' | 'PreCompact';
 }
 

@@ -60,7 +60,7 @@ function understand(payload: JsonObject): HookEvent | Malformed {
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:
-      // PreCompress fires before every model turn, also when nothing is compressed: it says nothing about the context.
+      // PreCompress fires before every model turn, also when nothing is compressed: so it is no sign of a compaction.
       return { ...context, kind: 'other' };
   }
 }

@@ -10,13 +10,13 @@ export interface ResidentOptions {
   /** The file this program was started from. Calls for another program are refused, and a changed file ends the resident. */
   readonly program: string;
   readonly idleMs: number;
-  /** How often the resident checks that it is still the one that is needed. */
+  /** The interval at which the resident checks that it is still the current one. */
   readonly checkMs: number;
   /** Answers one hook call. */
   answer(call: ResidentCall): Promise<HookAnswer>;
 }
 
-/** A hook call as it came over the socket. */
+/** A hook call from the socket, unchecked. */
 export interface ResidentCall {
   readonly client: string;
   readonly text: string;
@@ -27,7 +27,7 @@ export interface ResidentCall {
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns at once if another resident of
+ * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns immediately if another resident of
  * the same program is alive. Changes the working directory of the process.
  */
 export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
@@ -214,7 +214,7 @@ function untilOver(
   });
 }
 
-/** Tells apart two states of the program file: an upgrade in place replaces it. */
+/** Identifies the state of the program file, which an upgrade replaces in place. */
 function versionOf(program: string): string {
   try {
     const { ino, size, mtimeMs } = lstatSync(program);

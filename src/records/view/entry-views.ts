@@ -18,7 +18,7 @@ import { falseAlarm } from './numbers.ts';
 import type { ChangeView, EntryView, FileDiff, KnownBefore, RefusalView } from './view-data.ts';
 import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
 
-/** What views are made from. */
+/** The sources of a view. */
 export interface Viewing {
   readonly records: Records;
   readonly scope: Scope;
@@ -29,7 +29,7 @@ export interface Viewing {
 /** Files of one change that are shown with their diff. */
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
-/** How far back or ahead of an entry another one of its session is searched for. */
+/** The number of entries before and after an entry in which a related one of its session is searched for. */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;
 
@@ -138,7 +138,7 @@ export async function findText(
   return text === undefined ? { missing: `not text: ${byteSize(wanted.size)}` } : { text };
 }
 
-/** What happened besides the text. */
+/** Changes other than text, such as the mode. */
 function sidesNote(before: Side, after: Side): string | undefined {
   if (before.kind === 'absent' && after.kind === 'file') return 'new file';
   if (before.kind === 'file' && after.kind === 'absent') return 'deleted';
@@ -149,7 +149,7 @@ function sidesNote(before: Side, after: Side): string | undefined {
   return `${describeSide(before)} became ${describeSide(after)}`;
 }
 
-/** What the session that made a change knew of the bytes that it replaced. */
+/** The session's knowledge of the bytes that its change replaced. */
 async function knownBefore(
   { records }: Viewing,
   entry: Entry,

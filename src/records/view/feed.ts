@@ -3,7 +3,7 @@ import type { EntryFilter, Store } from '../../store/store.ts';
 import { whatOf } from '../entry-words.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
-/** Entries looked at for one page, so that no request takes long; a rare match is found by asking on. */
+/** The most entries read for one page, so that no request takes long. A rare match needs several requests. */
 const MAX_LOOKED_AT = 4000;
 const BATCH = 1000;
 
@@ -35,7 +35,7 @@ export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolea
 }
 
 export interface FeedRequest {
-  /** Which workspaces. */
+  /** The workspaces to include. */
   readonly near: Pick<EntryFilter, 'near'>;
   readonly filter: FeedFilter;
   /** Only older entries than this number. */

@@ -12,13 +12,13 @@ import { feedRow } from './feed.ts';
 import { carriedView, linesBy, parseLines } from './picture.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
-/** Changes of the file that are looked at; older ones count as written before. */
+/** The most changes of the file that are read; older lines count as written before. */
 const MAX_CHANGES = 60;
 const MAX_REFUSALS = 40;
 const MAX_LINES = 5000;
 const MAX_LINE_CHARS = 400;
 const MAX_BYTES = 4 << 20;
-/** How far back reads of a session that kept no sightings are searched for. */
+/** The number of entries in which reads of a session without sightings are searched for. */
 const MAX_DISTANCE = 20_000;
 
 /** A file as it is now, with what each session has seen of it and written into it. */
@@ -140,7 +140,7 @@ interface SeenLines {
   readonly words?: string;
 }
 
-/** What a session was shown of the file; undefined if nothing. */
+/** The lines of the file that a session was shown; undefined if none. */
 async function seenBy(
   viewing: Viewing,
   { root, session, now }: { readonly root: string; readonly session: string; readonly now: Now },
@@ -168,7 +168,7 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
   return { ...ranges, words: count >= total ? 'knows it as it is' : `knows ${count} of ${total} lines` };
 }
 
-/** Of a session that kept no sightings (it was closed), what its latest reads on record showed. */
+/** The lines shown by the latest recorded reads of a session without sightings, such as a closed one. */
 async function readBefore(
   { records }: Viewing,
   { session, now }: { readonly session: string; readonly now: Now },

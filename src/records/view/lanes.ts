@@ -9,12 +9,12 @@ const MIN_STEP_MS = 150;
 export interface LaneAxis {
   /** By entry, in the order given. */
   readonly at: Float64Array;
-  /** Where idle time was cut out, and how much. */
+  /** A cut of idle time: its position and length. */
   readonly cuts: readonly { readonly at: number; readonly ms: number }[];
 }
 
 /**
- * Where entries are drawn on a time axis without idle time. Times must ascend. Without the cuts, a few seconds of work
+ * The positions of entries on a time axis without idle time. Times must ascend. Without the cuts, a few seconds of work
  * before a pause would be one blot.
  */
 export function laneAxis(times: ArrayLike<number>): LaneAxis {

@@ -14,7 +14,7 @@ const OF_CHANGE: ReadonlySet<RefusalCode> = new Set([
 /** Whether refusing was right. `same-content`: the session read the file again and then wrote what had been refused. */
 export type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
 
-/** Why a refusal was a false alarm; undefined if it was right, or nobody can tell. `next`: the session's next change of the file. */
+/** The reason why a refusal was a false alarm; undefined if it was right or cannot be judged. `next`: the session's next change of the file. */
 export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
   const { code, sha256, seen, content } = refusal;
   if (code === undefined) return undefined;
@@ -58,7 +58,7 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
   return found;
 }
 
-/** What the session would have been shown again without the diff: the whole file as it was. */
+/** The size of the whole file, which the session would have read again without the diff. */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;
   return effects.reduce((sum, { before }) => sum + (before.kind === 'file' ? before.fingerprint.size : 0), 0);

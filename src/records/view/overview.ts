@@ -32,7 +32,7 @@ export async function numbers(viewing: Pick<Viewing, 'records' | 'scope'>): Prom
   return numbersOf(await recent(viewing, MAX_COUNTED));
 }
 
-/** The newest changes and refusals. One query each: each has an index of its own. */
+/** The newest changes and refusals. Each kind is one query on its own index. */
 async function recent(
   { records, scope }: Pick<Viewing, 'records' | 'scope'>,
   limit: number,

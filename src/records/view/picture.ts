@@ -10,7 +10,7 @@ export function linesBy(authors: readonly number[], changes: ReadonlySet<number>
   );
 }
 
-/** What a session was shown of an earlier text, in the line numbers of today's. */
+/** The lines of an earlier text that a session was shown, in the line numbers of the current text. */
 export function carriedView(
   seen: readonly LineRange[],
   then: string,

@@ -8,7 +8,7 @@ import { unifiedRows } from './hunks.ts';
 import type { FileDiff, UndoView } from './view-data.ts';
 import { WHY } from './view-words.ts';
 
-/** What an undo did, or would do, for people. */
+/** The result or preview of an undo, for users. */
 export function takenView(viewing: Viewing, { result, root }: TakenBack): UndoView {
   const { change, files, diff = '' } = result;
   return {

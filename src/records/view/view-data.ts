@@ -3,7 +3,7 @@ import type { EntryKind } from '../../model/entry.ts';
 import type { UndoneFile } from '../../model/results.ts';
 import type { RefusalCode } from '../../model/verdict.ts';
 
-/** What people are shown of the journal, as plain JSON: the viewer's page and `--json` answers have these shapes. */
+/** The journal's data for users as plain JSON. The viewer's page and `--json` answers have these shapes. */
 
 /** One line of the feed. */
 export interface FeedRow {
@@ -11,7 +11,7 @@ export interface FeedRow {
   readonly atMs: number;
   readonly session: string;
   readonly kind: EntryKind;
-  /** What happened, in a few words. */
+  /** A summary of the event in a few words. */
   readonly what: string;
   readonly undo?: true;
   readonly path?: string;
@@ -78,7 +78,7 @@ export interface DiffRow {
   readonly hunk?: number;
 }
 
-/** What happened to one file. */
+/** The change of one file. */
 export interface FileDiff {
   readonly root: string;
   readonly path: string;
@@ -88,13 +88,13 @@ export interface FileDiff {
   readonly groups: readonly (readonly DiffRow[])[];
   /** Rows that are not shown. */
   readonly cut: number;
-  /** Why there are no rows, or what else changed. */
+  /** The reason why there are no rows, or the changes besides text. */
   readonly note?: string;
   /** Single hunks can be taken back. */
   readonly parts: boolean;
 }
 
-/** What a session knew of a file before it changed it. */
+/** A session's knowledge of a file before its change. */
 export interface KnownBefore {
   readonly state: 'new' | 'wrote' | 'whole' | 'part' | 'older' | 'unknown';
   /** For people. */
@@ -119,14 +119,14 @@ export interface ChangeView {
 export interface RefusalView {
   readonly kind: 'refusal';
   readonly row: FeedRow;
-  /** Why, in a sentence. */
+  /** The reason in one sentence. */
   readonly why: string;
   readonly reason?: string;
   readonly seen: string;
-  /** Whether refusing was right, as far as the hashes tell. */
+  /** Whether the refusal was right, as far as the hashes show. */
   readonly verdict: 'right' | 'false alarm' | 'cannot tell';
   readonly because: string;
-  /** What had changed since the session saw the file. */
+  /** The change since the session saw the file. */
   readonly since?: FileDiff;
   /** Changes by others between the sighting and the refusal. */
   readonly writers: readonly FeedRow[];
@@ -143,7 +143,7 @@ export interface PlainView {
 
 export type EntryView = ChangeView | RefusalView | PlainView;
 
-/** What one session has seen of a file and done to it, in today's line numbers. */
+/** The lines that one session has seen and changed, in current line numbers. */
 export interface Strip {
   readonly session: string;
   /** Shown to it, and still the same. */
@@ -163,7 +163,7 @@ export interface FilePicture {
   readonly strips: readonly Strip[];
   /** The text from line 1 on; masked. */
   readonly lines: readonly string[];
-  /** Why there is no text, or not all of it. */
+  /** The reason why the text is missing or incomplete. */
   readonly note?: string;
   /** Changes and refusals, newest first. */
   readonly history: readonly FeedRow[];
@@ -177,7 +177,7 @@ export interface TurnDetail {
   readonly more: number;
 }
 
-/** What an undo did or would do, or why it does nothing. */
+/** The result or preview of an undo, or the reason why it does nothing. */
 export type UndoView =
   | {
       readonly ok: true;
@@ -196,11 +196,11 @@ export type UndoView =
       readonly diffs: readonly FileDiff[];
     };
 
-/** What the page is shown first. */
+/** The data of the first page. */
 export interface StartView {
   readonly folders: readonly string[];
   readonly canUndo: boolean;
-  /** Why nothing can be taken back here. */
+  /** The reason why undo is not possible here. */
   readonly readOnly?: string;
   /** From here on entries are new. */
   readonly cursor: string;
@@ -208,7 +208,7 @@ export interface StartView {
   readonly sessions: readonly SessionRow[];
 }
 
-/** What has come since the page asked last. */
+/** New data since the page's last request. */
 export interface LiveView {
   readonly cursor: string;
   /** Newest first. */
@@ -228,6 +228,6 @@ export interface Numbers {
   /** Days as YYYY-MM-DD, oldest first. */
   readonly byDay: readonly (readonly [day: string, count: number])[];
   readonly falseAlarms: readonly FeedRow[];
-  /** What reading the file again would have shown, and what the diffs showed instead. */
+  /** Bytes that reads of the whole files would have shown, and bytes of the diffs shown instead. */
   readonly saved: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
 }

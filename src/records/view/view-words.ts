@@ -1,7 +1,7 @@
 import type { Notice } from '../../model/results.ts';
 import type { NextStep, RefusalCode } from '../../model/verdict.ts';
 
-/** Why a refusal was given, for people who look at it later. */
+/** The reason of a refusal, for users who read it later. */
 export const WHY: Readonly<Record<RefusalCode, string>> = {
   OUTSIDE_WORKSPACE: 'The path leads out of the workspace.',
   PROTECTED: 'The policy protects this path.',
@@ -29,7 +29,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
   COMMAND_CONFLICT: 'A file that the command changed was changed by another program at the same time.',
 };
 
-/** What the session was told to do next. */
+/** The next step that the refusal named. */
 export const NEXT: Readonly<Record<NextStep, string>> = {
   read: 'read the file, then repeat the change',
   read_range: 'read the missing lines, then repeat the change',

@@ -28,8 +28,8 @@ export type NewNode =
       readonly mode: number;
       readonly bytes: () => Promise<Uint8Array>;
       /**
-       * A file of our own with these bytes that no process writes to any more. It is hard-linked
-       * instead of copied.
+       * A file of our own with these bytes and this mode that no process writes to any more. It is
+       * hard-linked instead of copied.
        */
       readonly file?: string | undefined;
     }
@@ -77,8 +77,8 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 }
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
+  // A linked file has its mode already. Setting it by this name could reach whatever took the name meanwhile.
   if (node.file === undefined || !isLinked(node.file, path)) writeNew(path, node.mode, await node.bytes());
-  else chmodSync(path, node.mode & ~SPECIAL_BITS);
 }
 
 /**

@@ -114,17 +114,20 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
 /** Removing a file can wait for the disk, and this process must not wait with it for long. */
 const REMOVED_AT_ONCE = 500;
 
+/** Changes the mode of folders only: a file may be one that the workspace has as well. */
+const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
+
 /**
  * Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. The rest of a large
- * one is left to another process; if that dies, the folder expires.
+ * one is left to another process; if that dies, the folder expires. Files that the workspace shares lose their name here at
+ * once: that changes their ctime, and a later command would take them for files that another program changed meanwhile.
  */
 export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   const record = join(folder, 'layer.json');
   // First: a layer that is half removed must not be applied.
   if (existsSync(record)) unlinkSync(record);
   if (removeTree(folder, REMOVED_AT_ONCE) > 0) return;
-  const script = 'chmod -R u+rwX -- "$1" && exec rm -rf -- "$1"';
-  const child = spawn('/bin/sh', ['-c', script, 'sh', folder], { detached: true, stdio: 'ignore' });
+  const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
   child.once('error', () => {});
   child.unref();
 }
@@ -151,19 +154,22 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Removes entries up to a limit. Returns how much of the limit is left; 0 means that entries may remain. */
+/**
+ * Removes files that have another name, and other entries up to a limit. Returns how much of the limit
+ * is left; 0 means that entries may remain.
+ */
 function removeTree(folder: string, most: number): number {
   let left = most;
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) left = removeTree(path, left);
+    else if (lstatSync(path).nlink > 1) unlinkSync(path);
     else if (left > 0) {
       unlinkSync(path);
       left -= 1;
     }
-    if (left === 0) return 0;
   }
-  rmdirSync(folder);
+  if (left > 0) rmdirSync(folder);
   return left;
 }

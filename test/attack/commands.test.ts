@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { killRuns } from '../support/killed-run.ts';
+import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { compareProgram, openStage, runBesideWriter, type Stage } from '../support/shell-programs.ts';
 import { scratch } from '../support/tree.ts';
@@ -27,10 +27,13 @@ describe.skipIf(here === undefined)('200 random shell programs', () => {
 });
 
 describe.skipIf(here === undefined)('a command that is killed in the middle of its commit', () => {
-  it('leaves the workspace untouched or committed', async () => {
+  it.each([
+    ['few', FEW_FILES],
+    ['many', MANY_FILES],
+  ])('leaves the workspace untouched or committed: %s files', async (_what, command) => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
-    const seen = await killRuns(places, { rounds: 60, firstMs: 100, stepMs: 20 });
+    const seen = await killRuns(places, { rounds: 60, firstMs: 100, stepMs: 20, command });
     // Otherwise no round came near the moment of the commit.
     expect(Math.min(seen.untouched, seen.committed)).toBeGreaterThan(0);
   });

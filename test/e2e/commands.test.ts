@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { environment, lookfirst, objects } from '../support/command-line.ts';
-import { killRuns } from '../support/killed-run.ts';
+import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -223,8 +223,11 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
 });
 
 describe.skipIf(here === undefined)('a killed lookfirst run', () => {
-  it('leaves the workspace untouched or committed', async () => {
-    const seen = await killRuns(places, { rounds: 8, firstMs: 150, stepMs: 120 });
+  it.each([
+    ['few', FEW_FILES],
+    ['many', MANY_FILES],
+  ])('leaves the workspace untouched or committed: %s files', async (_what, command) => {
+    const seen = await killRuns(places, { rounds: 8, firstMs: 150, stepMs: 120, command });
     expect(seen.untouched + seen.committed).toBe(8);
   });
 });

@@ -4,34 +4,51 @@ import { environment, lookfirst, PROGRAM } from './command-line.ts';
 import type { Scratch } from './tree.ts';
 import { treeOf } from './tree-of.ts';
 
-const SCRIPT = 'for i in $(seq 40); do echo new > f$i; done; mkdir d; echo x > d/x; rm a.txt';
+/** Makes 40 files and a folder with a file, and removes `a.txt`. */
+export const FEW_FILES = {
+  script: 'for i in $(seq 40); do echo new > f$i; done; mkdir d; echo x > d/x; rm a.txt',
+  left: 42,
+};
+/** Makes a folder of 260 files, whose commit links them, and 20 files beside it, and removes `a.txt`. */
+export const MANY_FILES = {
+  script: 'mkdir d; seq 260 | split -l 1 -a 3 - d/f; for i in $(seq 20); do echo new > f$i; done; rm a.txt',
+  left: 281,
+};
+
+export interface KillRounds {
+  readonly rounds: number;
+  readonly firstMs: number;
+  readonly stepMs: number;
+  /** What the command does, and how many paths it leaves. */
+  readonly command: { readonly script: string; readonly left: number };
+}
 
 /**
- * Runs a command that makes 40 files, a folder with a file, and removes `a.txt`, which must be all there is. Kills it, later
- * in each round, and checks that all of its writes are in the workspace or none. Committed writes are undone.
+ * Runs a command in a workspace that holds `a.txt` only. Kills it, later in each round, and checks that all of its writes are
+ * in the workspace or none. Committed writes are undone.
  */
 export async function killRuns(
   places: Scratch,
-  { rounds, firstMs, stepMs }: { readonly rounds: number; readonly firstMs: number; readonly stepMs: number },
+  { rounds, firstMs, stepMs, command }: KillRounds,
 ): Promise<{ readonly untouched: number; readonly committed: number }> {
   const before = treeOf(places.root);
   let committed = 0;
   for (let round = 0; round < rounds; round += 1) {
-    await killedAfter(places, firstMs + round * stepMs);
+    await killedAfter(places, command.script, firstMs + round * stepMs);
     expect(await lookfirst(places, ['run', '--', 'true'])).toMatchObject({ code: 0 });
     const after = treeOf(places.root);
     if (JSON.stringify(after) === JSON.stringify(before)) continue;
     committed += 1;
-    expect(Object.keys(after)).toHaveLength(42);
+    expect(Object.keys(after)).toHaveLength(command.left);
     expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
     expect(treeOf(places.root)).toEqual(before);
   }
   return { untouched: rounds - committed, committed };
 }
 
-async function killedAfter(places: Scratch, ms: number): Promise<void> {
+async function killedAfter(places: Scratch, script: string, ms: number): Promise<void> {
   const [program = '', ...first] = PROGRAM;
-  const child = spawn(program, [...first, 'run', '--', 'sh', '-c', SCRIPT], {
+  const child = spawn(program, [...first, 'run', '--', 'sh', '-c', script], {
     cwd: places.root,
     env: environment(places),
     stdio: 'ignore',

@@ -24,7 +24,7 @@ export interface Written {
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Where the layer has these bytes, if the command made the file. */
+  /** Where the layer has these bytes with this mode, if the command made the file. */
   readonly file?: string | undefined;
   /** The file there has no write permission. */
   readonly readOnly: boolean;
@@ -172,7 +172,7 @@ class Reading {
         if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(path.relative);
         const kept = layerBytes(entry);
         const bytes = kept.byteLength <= KEPT_IN_MEMORY ? () => kept : () => layerBytes(entry);
-        const file = entry.copied || entry.hasOtherNames ? undefined : entry.path;
+        const file = isTakeable(entry) ? entry.path : undefined;
         return { side: fileSide(fingerprintOf(kept), entry.mode & 0o777, true), bytes, file };
       }
       default:
@@ -244,6 +244,12 @@ function absentFrom(dir: PinnedDirectory): There {
 
 function isCopy(entry: LayerEntry): boolean {
   return entry.kind === 'file' && entry.copied;
+}
+
+/** Whether the workspace can have the layer's own file: it is as the command left it, and nothing else has it. */
+function isTakeable({ copied, hasOtherNames, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
+  // Reading the layer changes the mode of a file that its owner may not read.
+  return !copied && !hasOtherNames && (mode & 0o7400) === 0o400;
 }
 
 interface There {

@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunOptions } from '../../src/model/session.ts';
+import { removeLayer } from '../../src/process/layer.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok } from '../support/desk.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { treeOf } from '../support/tree-of.ts';
+
+// From 200 files on, a commit links the files of new folders from the layer instead of writing them again.
+
+const here = await sandboxHere();
+const DAY_MS = 24 * 3_600_000;
+
+let base: string;
+let root: string;
+let sessions: Sessions;
+let session: GatedSession;
+
+beforeEach(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-many-')));
+  root = join(base, 'work');
+  mkdirSync(root);
+  sessions = await Sessions.open({ roots: [root], home: join(base, 'state') });
+  session = await sessions.session('agent');
+});
+
+afterEach(async () => {
+  await sessions.close();
+  await layersRemoved();
+  removeLayer({ folder: base });
+});
+
+function put(path: string, text: string): void {
+  mkdirSync(join(root, path, '..'), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+async function ran(command: string, options: RunOptions = {}): Promise<string> {
+  const { change, exitCode, committed } = await ok(session.run(command, { profile: 'undo', ...options }));
+  expect({ exitCode, committed }).toEqual({ exitCode: 0, committed: true });
+  return change ?? '';
+}
+
+/** Waits for the process that removes a large layer. */
+async function layersRemoved(): Promise<void> {
+  const layers = join(base, 'state', 'layers');
+  while (existsSync(layers) && readdirSync(layers).length > 0) await wait(20);
+}
+
+/** Owner, group and number of names of every file below a folder. */
+function ownersOf(folder: string): Readonly<Record<string, string>> {
+  const files = Object.entries(treeOf(folder)).filter(([, what]) => /^\d/.test(what));
+  return Object.fromEntries(
+    files.map(([path]) => {
+      const { uid, gid, nlink } = lstatSync(join(folder, path));
+      return [path, `${uid}:${gid} ${nlink}`];
+    }),
+  );
+}
+
+const MAKE_250 = 'mkdir -p big/sub; for i in $(seq 250); do echo "text $i" > big/f$i; done';
+/** Every kind of file that a command can leave, among many. */
+const MIXED = [
+  'umask 022',
+  MAKE_250,
+  'echo run > big/run.sh; chmod 755 big/run.sh',
+  'echo only > big/read-only; chmod 444 big/read-only',
+  'echo own > big/own; chmod 600 big/own',
+  'echo copy > big/like-an-image; chmod 400 big/like-an-image',
+  ': > big/sub/empty; head -c 200000 /dev/zero > big/sub/large',
+  'ln -s ../f1 big/sub/link; ln -s /nowhere big/dangling; mkdir big/sub/bare; chmod 555 big/sub',
+  'echo changed > a.txt; rm gone.txt; mv d moved; chmod 755 e.txt',
+].join('; ');
+
+describe.skipIf(here === undefined)('a command that makes a folder of many files', () => {
+  it('is committed as the shell left it, undone, and the undo undone', async () => {
+    for (const name of ['a.txt', 'gone.txt', 'd/b.txt', 'd/c/d.txt', 'e.txt']) put(name, `${name}\n`);
+    const before = treeOf(root);
+    const plain = join(base, 'plain');
+    execFileSync('cp', ['-a', root, plain]);
+    execFileSync('sh', ['-c', MIXED], { cwd: plain });
+    const change = await ran(MIXED);
+    expect(treeOf(root)).toEqual(treeOf(plain));
+    // One name each: the layer shares no file with the workspace any more.
+    expect(ownersOf(root)).toEqual(ownersOf(plain));
+    const undone = await ok(session.undo({ change }));
+    expect(treeOf(root)).toEqual(before);
+    await ok(session.undo({ change: undone.change ?? '' }));
+    expect(treeOf(root)).toEqual(treeOf(plain));
+  });
+
+  it('does not take over bits that nobody asked for, nor a file under two names', async () => {
+    const outcome = await ok(
+      session.run(`${MAKE_250}; chmod 4755 big/f1; chmod 2644 big/f2; ln big/f3 big/other`, {
+        profile: 'undo',
+      }),
+    );
+    expect([...outcome.droppedBits].sort()).toEqual(['big/f1', 'big/f2']);
+    const modes = ['f1', 'f2'].map((name) => (lstatSync(join(root, 'big', name)).mode & 0o7777).toString(8));
+    expect(modes).toEqual(['755', '644']);
+    appendFileSync(join(root, 'big/f3'), 'more\n');
+    expect(readFileSync(join(root, 'big/other'), 'utf8')).toBe('text 3\n');
+  });
+
+  it('keeps the permissions of files while another process removes the layer', async () => {
+    const make =
+      'mkdir -p big/d; for i in $(seq 700); do echo $i > big/d/f$i; done; chmod 444 big/d/f*; chmod 555 big/d';
+    await ran(make);
+    const [tree, owners] = [treeOf(root), ownersOf(root)];
+    expect(Object.values(tree).filter((what) => what.startsWith('444 '))).toHaveLength(700);
+    await layersRemoved();
+    expect(treeOf(root)).toEqual(tree);
+    expect(ownersOf(root)).toEqual(owners);
+  });
+
+  it('leaves nothing that the next command takes for a change by another program', async () => {
+    await ran('mkdir big; seq 3000 | split -l 1 -a 3 - big/f');
+    const times = (): bigint[] =>
+      readdirSync(join(root, 'big')).map(
+        (name) => lstatSync(join(root, 'big', name), { bigint: true }).ctimeNs,
+      );
+    const before = times();
+    await ran('for f in big/faa?; do echo more >> $f; done; sleep 0.3');
+    const changed = times().filter((time, index) => time !== before[index]);
+    expect(changed).toHaveLength(26);
+    await layersRemoved();
+  });
+
+  it('is not changed by what it leaves running', async () => {
+    const late = 'setsid sh -c "exec 3>>big/f7; while :; do echo late >&3; sleep 0.01; done" &';
+    await ran(`${MAKE_250}; ${late} while [ $(wc -l < big/f7) -lt 3 ]; do sleep 0.01; done`);
+    const after = treeOf(root);
+    await wait(200);
+    expect(treeOf(root)).toEqual(after);
+    expect(new Set(Object.values(ownersOf(root)).map((each) => each.split(' ')[1]))).toEqual(new Set(['1']));
+  });
+
+  it('is not shared with the layer that a refused command leaves', async () => {
+    put('a.txt', 'one\n');
+    const go = join(base, 'go');
+    const outcome = await session.run(
+      `${MAKE_250}; echo two > a.txt; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`,
+      {
+        profile: 'undo',
+        onProgress: () => {
+          writeFileSync(join(root, 'a.txt'), 'three\n');
+          writeFileSync(go, '');
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(Object.keys(treeOf(root))).toEqual(['a.txt']);
+    const layer = outcome.ok ? '' : String(outcome.refusal.detail?.['layer']);
+    await ok(session.run({ kept: layer }));
+    expect(Object.keys(treeOf(root))).toHaveLength(253);
+    expect(new Set(Object.values(ownersOf(root)).map((each) => each.split(' ')[1]))).toEqual(new Set(['1']));
+  });
+});
+
+describe.skipIf(here === undefined)('the undo of a command that changed many files', () => {
+  const content = (index: number): string => `file ${index}\n${'the same line again\n'.repeat(400)}`;
+
+  async function changed(): Promise<{ readonly change: string; readonly images: readonly string[] }> {
+    for (let index = 0; index < 210; index += 1) put(`many/f${index}`, content(index));
+    const change = await ran('for f in many/*; do echo new > $f; done');
+    const packed = await sessions.world.images.pack?.({ nowMs: Date.now() + 2 * DAY_MS });
+    expect(packed?.count).toBeGreaterThanOrEqual(210);
+    const folder = join(base, 'state', 'images');
+    const images = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.packed'))
+      .map((name) => join(folder, name));
+    return { change, images };
+  }
+
+  it('reads compressed before-images', async () => {
+    const { change } = await changed();
+    await ok(session.undo({ change }));
+    for (let index = 0; index < 210; index += 1)
+      expect(readFileSync(join(root, `many/f${index}`), 'utf8')).toBe(content(index));
+  });
+
+  it('fails and changes nothing if one of them is damaged', async () => {
+    const { change, images } = await changed();
+    const before = treeOf(root);
+    const damaged = images[100] ?? '';
+    const bytes = readFileSync(damaged);
+    chmodSync(damaged, 0o600);
+    writeFileSync(damaged, bytes.subarray(0, bytes.byteLength / 2));
+    await expect(session.undo({ change })).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(treeOf(root)).toEqual(before);
+    writeFileSync(damaged, bytes);
+    await ok(session.undo({ change }));
+    expect(readFileSync(join(root, 'many/f0'), 'utf8')).toBe(content(0));
+  });
+});

@@ -14,19 +14,19 @@ import type { Era, Implementation } from './protocol.ts';
 import { invalidParams } from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
-/** The peer of one call: in which era it spoke, and who it says it is. */
+/** The client of one call: its protocol era, and its name and version if given. */
 export interface Caller {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
 }
 
-/** The tool calls in flight on one connection: each can be cancelled, and all can be waited for. */
+/** The running tool calls of one connection. Each can be cancelled, and all can be awaited. */
 export class Calls {
   readonly #host: ToolHost;
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
   readonly #running = new Map<RequestId, RunningCall>();
-  /** When the bytes of the present messages came in, on the clock of `performance.now()`; undefined: now. */
+  /** When the bytes of the current messages arrived, as a `performance.now()` time; undefined: now. */
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   #count = 0;
@@ -38,7 +38,7 @@ export class Calls {
     this.#log = io.log;
   }
 
-  /** Runs a `tools/call` request; undefined if it was cancelled, for then nobody waits for an answer. */
+  /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
   run(request: Request, caller: Caller): Awaitable<Parts | undefined> {
     const { tool, args } = this.#target(request.params);
     const { name } = tool;
@@ -65,7 +65,7 @@ export class Calls {
       call.times.answeredAt = performance.now();
       return toolMessage(id, result, { era: call.era, info: this.#host.info });
     } finally {
-      // A client that used one id twice must not lose the newer call's handle.
+      // A client that reuses an id must not lose the handle of the newer call.
       if (this.#running.get(id) === call) this.#running.delete(id);
       this.#settled();
     }
@@ -76,7 +76,10 @@ export class Calls {
     return failureAnswer(name, error);
   }
 
-  /** Cancels one call; its answer will not be sent. Unknown ids are ignored: the answer may have crossed the message. */
+  /**
+   * Cancels one call; its answer is not sent. Unknown ids are ignored: the answer may already be on
+   * its way.
+   */
   cancel(id: unknown, reason: string): void {
     if (isRequestId(id)) this.#running.get(id)?.cancel(new Error(reason));
   }
@@ -101,7 +104,7 @@ export class Calls {
     return { tool, args };
   }
 
-  /** News of a call that is no longer running would confuse a client. */
+  /** Sends a notification only while the call is running; a later one would confuse the client. */
   #tell(id: RequestId, parts: Parts): void {
     if (this.#running.has(id)) this.#send(parts);
   }
@@ -115,7 +118,7 @@ export class Calls {
   }
 }
 
-/** One call's surroundings. Its signal is made when someone asks for it, which a short call never does. */
+/** The context of one call. Creates its signal on first access, which short calls never need. */
 class RunningCall implements ToolContext {
   readonly request: Request;
   readonly meta: JsonRecord;

@@ -4,19 +4,19 @@ import { metaOf } from './envelope.ts';
 import { type Parts, requestMessage } from './outgoing.ts';
 import { CLIENT_CAPABILITIES_KEY } from './protocol.ts';
 
-/** A client that was asked for its roots and does not answer in this time has none. */
+/** A client that does not answer `roots/list` within this time counts as having no roots. */
 const ANSWER_MS = 5000;
 
 export interface ClientRootsOptions {
-  /** The roots of a client that names none. */
+  /** The roots to use if the client names none. */
   readonly fallback: readonly string[];
-  /** Called when the client names other roots than before. */
+  /** Called when the client names different roots than before. */
   readonly changed: () => void;
-  /** For people. */
+  /** Receives messages for the user. */
   readonly log: (line: string) => void;
 }
 
-/** The folders that a client wants served, for a server that was given none. */
+/** The folders that a client wants served, for a server that was started without roots. */
 export class ClientRoots {
   readonly #options: ClientRootsOptions;
   #roots: readonly string[] | undefined;
@@ -27,17 +27,17 @@ export class ClientRoots {
     this.#options = options;
   }
 
-  /** True once the client has answered, or is known to have no roots. */
+  /** True after the client has answered, or is known to have no roots. */
   get isKnown(): boolean {
     return this.#roots !== undefined;
   }
 
-  /** The roots, as soon as they are known. */
+  /** Resolves to the roots when they are known. */
   async known(): Promise<readonly string[]> {
     return this.#roots ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** A request for the roots was sent: the client has a while to answer. */
+  /** Starts the timeout after a request for the roots was sent. */
   asked(): void {
     if (this.isKnown) return;
     this.#timer ??= setTimeout(() => {
@@ -46,12 +46,12 @@ export class ClientRoots {
     }, ANSWER_MS);
   }
 
-  /** The client has no roots, or does not say; those that are known stay. */
+  /** Falls back to the default roots if the client has none or does not answer. Known roots stay. */
   none(): void {
     if (!this.isKnown) this.#settle(this.#options.fallback);
   }
 
-  /** Takes the result of `roots/list`. An empty list counts as none. */
+  /** Accepts the result of `roots/list`. An empty list counts as no roots. */
   take(result: unknown): void {
     const listed = isRecord(result) && Array.isArray(result['roots']) ? result['roots'] : [];
     const folders = listed.filter(isRecord).flatMap((root) => this.#folderOf(root));
@@ -78,12 +78,15 @@ export class ClientRoots {
   }
 }
 
-/** The ids of our own requests begin with this. */
+/** Prefix of the ids of our own requests. */
 const OWN_ID = 'lookfirst-';
-/** The name of our question in a result that asks the client for input. */
+/** The key of our question in an `input_required` result. */
 const ROOTS_INPUT = 'roots';
 
-/** Asks the client of one connection for its roots: by a request, or in the modern era in the result of its first call. */
+/**
+ * Asks the client of one connection for its roots: by a request, or in the modern era in the result
+ * of its first call.
+ */
 export class RootsDialogue {
   readonly #roots: ClientRoots;
   readonly #send: (parts: Parts) => void;
@@ -95,7 +98,7 @@ export class RootsDialogue {
     this.#send = send;
   }
 
-  /** A legacy client says what it can do. */
+  /** Stores whether a legacy client declared that it has roots. */
   initialize(capabilities: unknown): void {
     this.#capable = hasRoots(capabilities);
   }
@@ -104,19 +107,22 @@ export class RootsDialogue {
     if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') this.#ask();
   }
 
-  /** A legacy client calls a tool: one that never said it was ready is asked now. */
+  /** Asks a legacy client for its roots on its first tool call, if it never sent `initialized`. */
   legacyCall(): void {
     if (!this.#roots.isKnown && this.#requests === 0) this.#ask();
   }
 
-  /** An answer to a request of ours; only that to the newest question counts. */
+  /** Handles the answer to a request of ours; only the answer to the newest request counts. */
   answered(id: unknown, result: unknown): void {
     if (id !== `${OWN_ID}${this.#requests}`) return;
     if (result === undefined) this.#roots.none();
     else this.#roots.take(result);
   }
 
-  /** Takes the roots from a modern call that carries them; returns what to ask the client before the call can be made. */
+  /**
+   * Accepts roots that a modern call carries. Otherwise returns the question to ask the client
+   * before the call can run.
+   */
   modernCall(params: JsonRecord): JsonRecord | undefined {
     if (this.#roots.isKnown) return undefined;
     const { inputResponses } = params;

@@ -32,10 +32,13 @@ import {
   unsupportedVersion,
 } from './protocol.ts';
 
-/** Lists never change while the server runs, but another start may have other tools: clients should ask each time. */
+/**
+ * Tells clients not to cache lists: they never change while the server runs, but another start may
+ * have other tools.
+ */
 const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
 const MAX_SUBSCRIPTIONS = 1024;
-/** Accepted, and of no effect: what went wrong goes to stderr. */
+/** Log levels are accepted but have no effect: errors go to stderr. */
 const LOG_LEVELS: readonly unknown[] = 'debug info notice warning error critical alert emergency'.split(' ');
 const MODERN_METHODS: ReadonlySet<string> = new Set([
   'server/discover',
@@ -48,14 +51,14 @@ export interface ConnectionOptions {
   readonly host: ToolHost;
   readonly send: (parts: Parts) => void;
   readonly log: (line: string) => void;
-  /** Where the roots of the client go, if the server wants them. */
+  /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
 }
 
 /**
- * The protocol on one stream, both eras. The first request decides the era for good: one that carries the envelope of
- * 2026-07-28 makes it modern (a `server/discover` alone does not yet: clients probe with it), any other makes it
- * legacy. Requests are answered as they finish, not in order.
+ * The protocol on one stream, for both eras. The first request fixes the era. A request with the
+ * 2026-07-28 envelope makes it modern, except `server/discover`, which clients use to probe. Any
+ * other request makes it legacy. Requests are answered as they finish, not in order.
  */
 export class Connection {
   readonly #host: ToolHost;
@@ -68,7 +71,7 @@ export class Connection {
   readonly #subscriptions = new Set<RequestId>();
   readonly #roots: RootsDialogue | undefined;
 
-  /** `send` gets whole messages without a newline; `log` gets what went wrong inside, for people. */
+  /** `send` gets whole messages without a newline; `log` gets internal errors, for the user. */
   constructor(io: ConnectionOptions) {
     this.#host = io.host;
     this.#roots = io.roots && new RootsDialogue(io.roots, io.send);
@@ -77,12 +80,15 @@ export class Connection {
     this.#calls = new Calls(io);
   }
 
-  /** Bytes have come in: the calls in them know nothing of answers that go out later. */
+  /** Records the arrival time of input: calls in it were written without knowledge of later answers. */
   arrived(): void {
     this.#calls.arrivedAt = performance.now();
   }
 
-  /** Takes one line of input; answers go to `send`, now or later. Never throws, whatever the line holds. */
+  /**
+   * Handles one line of input and answers through `send`, now or later. Never throws, whatever the
+   * line contains.
+   */
   receive(line: Buffer): void {
     const lost = (error: unknown): void => this.#log(`a message was lost: ${String(error)}`);
     try {
@@ -94,12 +100,12 @@ export class Connection {
     }
   }
 
-  /** Says that a line was too long to be read. */
+  /** Answers a line that was too long to be read. */
   refuseLine(maxBytes: number): void {
     this.#send(errorMessage(null, invalidRequest(`message over ${maxBytes} bytes`)));
   }
 
-  /** Cancels every running call; their answers will not be sent. */
+  /** Cancels every running call; their answers are not sent. */
   cancelAll(reason: string): void {
     this.#calls.cancelAll(reason);
   }
@@ -109,7 +115,7 @@ export class Connection {
     return this.#calls.idle();
   }
 
-  /** Ends open subscriptions the way the protocol wants it: each gets an empty result. */
+  /** Ends open subscriptions as the protocol requires: each gets an empty result. */
   endSubscriptions(): void {
     for (const id of this.#subscriptions)
       this.#send(resultMessage(id, this.#modernResult({ _meta: { [SUBSCRIPTION_ID_KEY]: id } })));
@@ -130,7 +136,7 @@ export class Connection {
     this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
   }
 
-  /** Done when the message was answered through `answer`, or needs no answer. */
+  /** Completes when the message was answered through `answer`, or needs no answer. */
   #one(message: Message, answer: (parts: Parts) => void): Awaitable<void> {
     if (message.kind === 'request') {
       return andThen(this.#answer(message), (parts) => {
@@ -138,7 +144,7 @@ export class Connection {
       });
     }
     if (message.kind === 'invalid') {
-      // In the official server's words, for whoever looks for them in its log.
+      // The official server logs the same words, so existing log searches find them.
       this.#log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
     } else if (message.kind === 'response') this.#roots?.answered(message.id, message.result);
@@ -174,7 +180,7 @@ export class Connection {
     }
   }
 
-  /** Who speaks, in which era; decides the connection's era if it is still open. */
+  /** Determines the caller and its era; fixes the connection's era if it is still open. */
   #caller(request: Request): Caller {
     if (this.#era === 'legacy') return { era: 'legacy', clientInfo: this.#clientInfo };
     const envelope = envelopeOf(request.params);
@@ -188,7 +194,7 @@ export class Connection {
     return { era: 'legacy', clientInfo: undefined };
   }
 
-  /** A tool call applies the events of its `_meta` itself; every other request leaves that to this. */
+  /** Applies session events in the `_meta` of requests other than tool calls, which apply them themselves. */
   #report(request: Request): Awaitable<void> {
     const meta = metaOf(request.params);
     return CONTEXT_KEY in meta || TURN_KEY in meta
@@ -247,7 +253,10 @@ export class Connection {
     }
   }
 
-  /** Nothing a client can subscribe to ever happens here; the request stays open until either side ends it. */
+  /**
+   * Accepts a subscription, although this server never sends events. The request stays open until
+   * either side ends it.
+   */
   #listen(id: RequestId, params: JsonRecord): Parts {
     if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
@@ -258,7 +267,10 @@ export class Connection {
     return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
   }
 
-  /** The result that asks a modern client for its roots before its first call is made, if it has any. */
+  /**
+   * The result that asks a modern client for its roots before its first call runs; undefined if
+   * nothing must be asked.
+   */
   #askingForRoots({ id, params }: Request): Parts | undefined {
     const inputRequests = this.#roots?.modernCall(params);
     if (inputRequests === undefined) return undefined;
@@ -270,7 +282,7 @@ export class Connection {
   }
 }
 
-/** What to say to a request without a good envelope, once the connection is modern. */
+/** The error for a request without a valid envelope on a modern connection. */
 function withoutEnvelope(request: Request, envelope: Envelope): RpcError {
   if (request.method === 'initialize') return unsupportedVersion(String(request.params['protocolVersion']));
   if (envelope.kind === 'invalid') return envelope.error;

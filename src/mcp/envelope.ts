@@ -11,14 +11,14 @@ import {
   unsupportedVersion,
 } from './protocol.ts';
 
-/** What a request says about itself in `_meta`, as revision 2026-07-28 asks of every request. */
+/** The `_meta` fields that revision 2026-07-28 requires in every request. */
 export type Envelope =
-  /** It claims no revision: a message of the older kind. */
+  /** The request names no revision: a legacy message. */
   | { readonly kind: 'none' }
   | { readonly kind: 'modern'; readonly clientInfo: Implementation | undefined }
   | { readonly kind: 'invalid'; readonly error: RpcError };
 
-/** Reads the envelope. A claim that is present and wrong is an error, never a message of the older kind. */
+/** Parses the envelope. An invalid envelope is an error, never a legacy message. */
 export function envelopeOf(params: JsonRecord): Envelope {
   const meta = metaOf(params);
   if (!(PROTOCOL_VERSION_KEY in meta)) return { kind: 'none' };
@@ -44,7 +44,7 @@ export function metaOf(params: JsonRecord): JsonRecord {
   return isRecord(meta) ? meta : {};
 }
 
-/** A client's name and version, or undefined if it did not give both. */
+/** A client's name and version; undefined unless it gave both. */
 export function implementationOf(value: unknown): Implementation | undefined {
   if (!isRecord(value)) return undefined;
   const { name, version, title } = value;

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { carriesToken } from '../wire/bearer.ts';
 
-/** Why a request goes no further: an HTTP status and a JSON-RPC error. */
+/** The HTTP status and JSON-RPC error that end a request. */
 export interface Rejection {
   readonly status: number;
   readonly code: number;
@@ -10,13 +10,13 @@ export interface Rejection {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Ends a request with a JSON-RPC error that belongs to no message. */
+/** Ends a request with a JSON-RPC error without a message id. */
 export function reject(res: ServerResponse, { status, code, message, headers }: Rejection): void {
   res.writeHead(status, { 'content-type': 'application/json', ...headers });
   res.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
 }
 
-/** Undefined if the request carries the token. */
+/** Undefined if the request carries the token; otherwise the rejection. */
 export function checkToken(authorization: string | undefined, token: string): Rejection | undefined {
   if (carriesToken(authorization, token)) return undefined;
   const challenge = authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
@@ -29,8 +29,8 @@ export function checkToken(authorization: string | undefined, token: string): Re
 }
 
 /**
- * The JSON body of a POST, or why it cannot be had. Nothing over `maxBytes` is kept: the rest is thrown away as it
- * comes, because a client whose connection breaks while it sends never reads why.
+ * The JSON body of a POST, or the reason it is rejected. Bytes beyond `maxBytes` are read and
+ * discarded: a client whose connection breaks while sending never reads the error.
  */
 export async function readJson(
   req: IncomingMessage,
@@ -53,7 +53,7 @@ export async function readJson(
   return { value };
 }
 
-/** More than any tool takes; what validates and prints messages is recursive and would run out of stack. */
+/** Deeper than any tool needs. Validation and printing are recursive and would overflow the stack. */
 const MAX_DEPTH = 200;
 
 function isDeep(value: unknown): boolean {
@@ -65,7 +65,7 @@ function isDeep(value: unknown): boolean {
   return false;
 }
 
-/** The body, or undefined as soon as it is too large. Rejects if the client goes away in the middle. */
+/** The body; undefined as soon as it is too large. Rejects if the client disconnects. */
 function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, fail) => {
     const chunks: Buffer[] = [];

@@ -45,7 +45,7 @@ async function open(options: Partial<HttpOptions> = {}) {
   };
   const server = await serveHttp({ host, token: TOKEN, log: () => {}, ...options });
   onTestFinished(() => server.close().catch(() => {}));
-  /** `node:http` and not `fetch`: only it lets a client lie about its Host. */
+  /** Uses `node:http` because `fetch` does not let a client send a false Host header. */
   const send = (
     sent: { method?: string; path?: string; headers?: Record<string, string>; body?: unknown } = {},
   ): Promise<Answer> =>

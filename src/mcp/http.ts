@@ -34,19 +34,22 @@ const REQUEST_MS = 60_000;
 
 export interface HttpOptions {
   readonly host: ToolHost;
-  /** What clients must send as `Authorization: Bearer`. */
+  /** The token that clients must send as `Authorization: Bearer`. */
   readonly token: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** For people. */
+  /** Receives messages for the user. */
   readonly log: (line: string) => void;
-  /** Serves every path but `/mcp` (the viewer); it does its own authentication. Host and Origin were checked. */
+  /**
+   * Serves every path except `/mcp` (the viewer) and does its own authentication. Host and Origin
+   * are already checked.
+   */
   readonly other?: RequestListener;
   /** Default 64 MiB. */
   readonly maxBodyBytes?: number;
   /** How long a client may take to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
-  /** Default: half an hour of idleness, 256 sessions. */
+  /** Default: sessions expire after half an hour idle; at most 256 sessions. */
   readonly sessions?: Partial<SessionLimits>;
 }
 
@@ -54,20 +57,20 @@ export interface HttpServer {
   /** `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, cancels what is running, ends every session. */
+  /** Stops listening, cancels running calls, and ends every session. */
   close(): Promise<void>;
 }
 
-/** Where the server is; a client may add `/NAME`, which names its session. */
+/** The path of the server. A client may append `/NAME`, the name of its session. */
 const MCP_PATH = '/mcp';
 
-/** What a request's path asks for. */
+/** The meaning of a request's path. */
 type Address = { readonly kind: 'mcp'; readonly session: string | undefined } | { readonly kind: 'other' };
 
 interface SessionLimits {
-  /** A session without any open request is forgotten after this. */
+  /** A session without open requests is dropped after this time. */
   readonly idleMs: number;
-  /** When there are this many, a new one takes the place of the one idle the longest. */
+  /** At this limit, a new session replaces the one idle the longest. */
   readonly maxSessions: number;
   /** Milliseconds from any fixed moment. */
   readonly now: () => number;
@@ -75,7 +78,7 @@ interface SessionLimits {
 
 interface Session {
   readonly transport: NodeStreamableHTTPServerTransport;
-  /** Requests being answered, an open event stream included. */
+  /** Requests being answered, including an open event stream. */
   open: number;
   usedMs: number;
 }
@@ -83,7 +86,7 @@ interface Session {
 const NOT_FOUND: Rejection = { status: 404, code: -32001, message: 'Session not found' };
 const NO_ROOM: Rejection = { status: 503, code: -32000, message: 'Too many sessions in use' };
 
-/** One HTTP request, its answer, and its body if it was read. */
+/** One HTTP request, its response, and its body if it was read. */
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -91,10 +94,10 @@ interface Exchange {
 }
 
 /**
- * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`: revision 2026-07-28 without sessions, older
- * ones with. NAME is the session of every call that does not name its own.
- * Nobody gets further than 403 from a foreign Host or Origin, and 401 without the token.
- * Loads the SDK and zod: import this module only when HTTP was asked for.
+ * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. Revision 2026-07-28 runs
+ * without sessions, older ones with. NAME is the session of every call that does not name its own.
+ * A foreign Host or Origin gets 403, a missing token 401. Loads the SDK and zod, so import this
+ * module only for HTTP.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const endpoint = new Endpoint(options);
@@ -211,12 +214,12 @@ class Endpoint {
       await this.#sessions.begin({ req, res, body });
     else if (req.method === 'POST' && (await isLegacy(req, body)))
       reject(res, { status: 400, code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' });
-    // The types differ in how they write an absent header, the values do not.
+    // The cast is safe: the types differ only in how they express an absent header.
     else await this.#serveModern(req as NodeIncomingMessageLike, res, body);
   }
 }
 
-/** The SDK's own routing decision, from the headers and the body that was read already. */
+/** Uses the SDK's own check whether a request is legacy, with the body that was already read. */
 function isLegacy(req: IncomingMessage, body: unknown): Promise<boolean> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(req.headers))
@@ -232,9 +235,9 @@ async function closeServer(server: Server, endpoint: Endpoint): Promise<void> {
   await closed;
 }
 
-/** Reads the path of a request: `/mcp`, `/mcp/NAME`, or another one. */
+/** Parses the path of a request: `/mcp`, `/mcp/NAME`, or another one. */
 function addressOf(url: string | undefined): Address {
-  // By hand: what clients may send as a path need not be one that a URL parser takes.
+  // Split manually: clients may send paths that a URL parser rejects.
   const [path = '/'] = (url ?? '/').split('?');
   if (path === MCP_PATH) return { kind: 'mcp', session: undefined };
   if (!path.startsWith(`${MCP_PATH}/`)) return { kind: 'other' };
@@ -250,7 +253,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The messages of a POST with the session that the address names; a message that names its own keeps it. */
+/** Adds the session from the address to the messages of a POST; a message that names its own keeps it. */
 function inSession(body: unknown, session: string | undefined): unknown {
   if (session === undefined) return body;
   if (Array.isArray(body)) return body.map((message) => inSession(message, session));
@@ -259,7 +262,7 @@ function inSession(body: unknown, session: string | undefined): unknown {
   return { ...body, params: { ...params, _meta: { [SESSION_KEY]: session, ...metaOf(params) } } };
 }
 
-/** Applies what messages other than tool calls say about their session; the SDK ignores it. */
+/** Applies session events in messages other than tool calls; the SDK ignores them. */
 async function reportEvents(body: unknown, host: ToolHost, sessionHint: string | undefined): Promise<void> {
   for (const message of Array.isArray(body) ? body : [body]) {
     const meta = isRecord(message) ? eventMeta(message) : undefined;
@@ -274,8 +277,8 @@ function eventMeta({ method, params }: JsonRecord): JsonRecord | undefined {
 }
 
 /**
- * Sessions of the revisions before 2026-07-28. Clients rarely say goodbye, so idle ones expire; the host hears of
- * every end.
+ * Sessions of the revisions before 2026-07-28. Clients rarely end them, so idle ones expire. The
+ * host is notified of every end.
  */
 class HttpSessions {
   readonly #host: ToolHost;
@@ -293,14 +296,14 @@ class HttpSessions {
     return this.#sessions.has(id);
   }
 
-  /** Serves a request that names a session. */
+  /** Serves a request that names an existing session. */
   async resume(id: string, exchange: Exchange): Promise<void> {
     const session = this.#sessions.get(id);
     if (session === undefined) reject(exchange.res, NOT_FOUND);
     else await this.#handle(session, exchange);
   }
 
-  /** Serves an `initialize` request: a new session. */
+  /** Serves an `initialize` request in a new session. */
   async begin(exchange: Exchange): Promise<void> {
     if (this.#sessions.size >= this.#limits.maxSessions && !(await this.#evict())) {
       reject(exchange.res, NO_ROOM);
@@ -321,7 +324,7 @@ class HttpSessions {
     await this.#handle(session, exchange);
   }
 
-  /** Ends the sessions that were idle too long. */
+  /** Ends sessions that were idle too long. */
   async expire(): Promise<void> {
     const before = this.#limits.now() - this.#limits.idleMs;
     const idle = [...this.#sessions.values()].filter(({ open, usedMs }) => open === 0 && usedMs <= before);

@@ -18,11 +18,11 @@ export interface Notification {
   readonly params: JsonRecord;
 }
 
-/** One JSON-RPC message, or what to answer because it is none. */
+/** One JSON-RPC message, or the error to answer because it is invalid. */
 export type Message =
   | Request
   | Notification
-  /** An answer to a request of ours; `result` is undefined for an error. */
+  /** A response to a request of ours; `result` is undefined for an error. */
   | { readonly kind: 'response'; readonly id: unknown; readonly result: unknown }
   | { readonly kind: 'invalid'; readonly id: RequestId | null; readonly error: RpcError };
 
@@ -30,8 +30,8 @@ export type Message =
 export type Line = Message | { readonly kind: 'batch'; readonly members: readonly unknown[] };
 
 /**
- * Reads one line. Bytes that are not UTF-8 are a parse error: decoding them with replacement characters would put
- * those characters into somebody's file.
+ * Parses one line. Bytes that are not UTF-8 are a parse error: decoding would put replacement
+ * characters into files.
  */
 export function readLine(bytes: Buffer): Line {
   if (!isUtf8(bytes)) return { kind: 'invalid', id: null, error: parseError('not UTF-8') };
@@ -44,7 +44,7 @@ export function readLine(bytes: Buffer): Line {
   return Array.isArray(value) ? { kind: 'batch', members: value } : readMessage(value);
 }
 
-/** Says which kind of JSON-RPC message a parsed value is. Unknown members are let through. */
+/** Classifies a parsed JSON-RPC value. Unknown members are ignored. */
 export function readMessage(value: unknown): Message {
   if (!isRecord(value)) return invalid(null, invalidRequest('not an object'));
   const { id, method, params } = value;
@@ -63,7 +63,7 @@ export function readMessage(value: unknown): Message {
 }
 
 export function isRequestId(value: unknown): value is RequestId {
-  // JSON has no word for infinity, so the answer would belong to nobody.
+  // JSON cannot express infinity, so the answer could not repeat such an id.
   return typeof value === 'string' || Number.isFinite(value);
 }
 

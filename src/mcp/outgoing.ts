@@ -5,7 +5,7 @@ import type { Era, Implementation } from './protocol.ts';
 import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
 import type { TextResult, ToolResult } from './tool-result.ts';
 
-/** A message on its way out, in pieces that are written one after the other: JSON text, or what makes it. */
+/** An outgoing message in pieces that are written in order: JSON text, or objects that write it. */
 export type Parts = readonly (string | Escaped)[];
 
 /** Writes a message, without a newline. */
@@ -33,7 +33,7 @@ export function notificationMessage(method: string, params: JsonRecord): Parts {
   return [JSON.stringify({ jsonrpc: '2.0', method, params })];
 }
 
-/** The answer to `tools/call`. In the modern era a result says that it is complete and who gave it. */
+/** The answer to `tools/call`. In the modern era it also contains the completion mark and the server info. */
 export function toolMessage(
   id: RequestId,
   result: ToolResult,
@@ -48,7 +48,7 @@ export function toolMessage(
   return [opening, twice(result.escaped, `"}],"structuredContent":{${key}:"`), `"}${closing}`];
 }
 
-/** A text, something between, and the text once more. */
+/** Writes a text, `between`, and the same text again. */
 function twice(text: Escaped, between: string): Escaped {
   return {
     expectedBytes: text.expectedBytes * 2,
@@ -61,7 +61,7 @@ function twice(text: Escaped, between: string): Escaped {
   };
 }
 
-/** Adds what revision 2026-07-28 wants in every result; older clients get the result as it is. */
+/** Adds the members that revision 2026-07-28 requires in every result; legacy results stay unchanged. */
 export function complete(
   result: JsonRecord,
   server: { readonly era: Era; readonly info: Implementation },
@@ -75,7 +75,7 @@ export function complete(
   };
 }
 
-/** Everything of a text result but its text. */
+/** All members of a text result except its text. */
 function textShell(result: TextResult): JsonRecord {
   return {
     ...(result.isError === undefined ? {} : { isError: result.isError }),

@@ -1,19 +1,22 @@
-/** Words of the Model Context Protocol that both transports need. */
+/** Constants and errors of the Model Context Protocol that both transports need. */
 
-/** Revisions answered to `initialize`, newest first. */
+/** Revisions supported by `initialize`, newest first. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export type LegacyVersion = (typeof LEGACY_VERSIONS)[number];
 
-/** Revisions served request by request. */
+/** Revisions without `initialize`, served request by request. */
 export const MODERN_VERSIONS = ['2026-07-28'] as const;
 
-/** The only revision in which one line may carry several messages. */
+/** The only revision in which one line may contain several messages. */
 export const BATCH_VERSION: LegacyVersion = '2025-03-26';
 
-/** `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request speaks for itself. */
+/**
+ * `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request carries
+ * its own envelope.
+ */
 export type Era = 'legacy' | 'modern';
 
-/** A client or a server, as it introduces itself. */
+/** The name and version of a client or server. */
 export interface Implementation {
   readonly name: string;
   readonly version: string;
@@ -27,15 +30,16 @@ export const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
 export const SUBSCRIPTION_ID_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 /**
- * Tools only: the list never changes while the server runs, and there are no resources or prompts. Older clients may
- * set a log level, which some do without asking; nothing is logged over the protocol.
+ * Tools only: their list never changes while the server runs, and there are no resources or
+ * prompts. `logging` is declared because some legacy clients set a log level unconditionally;
+ * nothing is logged over the protocol.
  */
 export const CAPABILITIES = {
   legacy: { tools: {}, logging: {} },
   modern: { tools: {} },
 } as const;
 
-/** A protocol error: what a client, not a model, did wrong. */
+/** A protocol error caused by the client program, not by the model. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;

@@ -12,12 +12,12 @@ import type { Era } from './protocol.ts';
 import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
-/** A tool result as the SDK wants it: an object, whatever the host gave. */
+/** A tool result in the SDK's form, always an object. */
 type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
 
 /**
- * The SDK's server over a host: one for a legacy session, one for every modern request. It keeps no state of its own.
- * Importing this loads the SDK and zod; the stdio loop must not.
+ * An SDK server for a host: one per legacy session, one per modern request. It keeps no state.
+ * Importing this loads the SDK and zod, so the stdio loop must not import it.
  */
 export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void): Server {
   const server = new Server(
@@ -29,7 +29,8 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
     },
   );
   const tools = new Map(host.tools().map((tool) => [tool.name, tool]));
-  // The SDK's types ask for mutable arrays and its own JSON types; the values are the same.
+  // The casts are safe: the SDK's types want mutable arrays and its own JSON types; the values are
+  // the same.
   server.setRequestHandler('tools/list', () => ({ tools: host.tools() }) as never);
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params;
@@ -47,7 +48,7 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
   return server;
 }
 
-/** A result in the protocol's shape; bytes become a string again, which only HTTP pays for. */
+/** Converts a result to the protocol's form. Escaped bytes become a string again; only HTTP has this cost. */
 function objectOf(result: ToolResult): CallResult {
   if (result.kind === 'object') return result.result;
   const escaped = new JsonText(result.escaped.expectedBytes);
@@ -81,7 +82,7 @@ function toolContext(server: Server, context: ServerContext): ToolContext {
         ...(total === undefined ? {} : { total }),
         ...(message === undefined ? {} : { message }),
       };
-      // A client that went away needs no news.
+      // Ignore errors: the client may have disconnected.
       notify({ method: 'notifications/progress', params }).catch(() => {});
     },
   };

@@ -17,15 +17,15 @@ import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
 /** A workspace and how it is served. */
 export interface ServeOptions {
   readonly workspace: WorkspaceOptions;
-  /** `client`: over stdio, the roots that the client names come first, and those of `workspace` if it names none. */
+  /** `client`: over stdio, use the roots that the client names, or those of `workspace` if it names none. */
   readonly rootsFrom?: 'workspace' | 'client' | undefined;
   readonly dialect: DialectName;
   /** Names the session of every call that does not name its own. */
   readonly session?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of this package. */
+  /** The version of this package. */
   readonly version: string;
-  /** For people; never the protocol's stream. */
+  /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
@@ -34,11 +34,14 @@ export interface ServeOptions {
   readonly commands?: boolean | undefined;
   /** Offer the tools that claim and release paths; default: no. */
   readonly claims?: boolean | undefined;
-  /** Called with the open workspace, before the first call; what it throws ends the server. */
+  /** Called with the open workspace before the first call; an error it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
 }
 
-/** A client that does not ask for the tools at once may wait for a call instead. */
+/**
+ * Open the workspace after this time even if the client has not listed the tools; it may be waiting
+ * for a call.
+ */
 const OPEN_AT_LATEST_MS = 250;
 
 export interface ServeStdioOptions extends ServeOptions {
@@ -48,17 +51,20 @@ export interface ServeStdioOptions extends ServeOptions {
 
 interface LateOptions {
   readonly workspace: WorkspaceOptions;
-  /** The roots, if they are not those of `workspace`: asked for at every opening. */
+  /** Returns the roots if they differ from those of `workspace`. Called at every opening. */
   readonly roots?: (() => Promise<readonly string[]>) | undefined;
   readonly log: (line: string) => void;
-  /** Called with the open workspace before anyone else gets it; what it throws counts as a failure to open. */
+  /**
+   * Called with the open workspace before other users get it; an error it throws counts as a
+   * failure to open.
+   */
   readonly opened?: (sessions: Sessions) => void;
 }
 
 /**
- * Serves a workspace over a pair of streams until the client goes away or a signal comes; then closes it. Opening it takes
- * longer than all the rest of the start, so the client has its list of tools by then; a workspace that cannot be opened
- * ends the server all the same.
+ * Serves a workspace over a pair of streams until the client disconnects or a signal arrives; then
+ * closes it. Opening the workspace takes most of the start-up time, so it begins after the client
+ * has its list of tools. A workspace that cannot be opened still ends the server.
  */
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
@@ -67,14 +73,14 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     ...options,
     roots: roots === undefined ? undefined : () => roots.known(),
   });
-  // A copy: every call asks for some, and the process answers slowly.
+  // Copy the environment: every call reads it, and `process.env` is slow.
   const host = await hostFor(options, { env: { ...env }, nameless: 'process' }, workspace);
   const renew = (): void => {
     workspace.renew();
     host.renew?.();
   };
   const tools = (): ReturnType<ToolHost['tools']> => {
-    // After the answer has left.
+    // Begin after the answer was sent.
     setImmediate(() => workspace.begin());
     return host.tools();
   };
@@ -83,7 +89,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
-    // Nobody needed it, but a mistake in its options is worth telling.
+    // No call needed the workspace, but report an error in its options.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
@@ -97,7 +103,7 @@ function clientRoots({ workspace, log }: ServeOptions, changed: () => void): Cli
   return new ClientRoots({ fallback: workspace.roots, changed, log });
 }
 
-/** A call that waited for the workspace is told before the server ends. */
+/** Waits one turn, so that a call that waited for the workspace gets its error before the server ends. */
 async function onceAnswered(failed: Promise<never>): Promise<never> {
   try {
     return await failed;
@@ -108,13 +114,13 @@ async function onceAnswered(failed: Promise<never>): Promise<never> {
 }
 
 export interface ServeHttpOptions extends ServeOptions {
-  /** What clients must send; default: a new one. */
+  /** The token that clients must send; default: a new one. */
   readonly token?: string | undefined;
   /** Default: any free port. */
   readonly port?: number | undefined;
-  /** What is served beside `/mcp`, with a token of its own. */
+  /** Creates the viewer, which is served beside `/mcp` with its own token. */
   readonly viewer?: ((sessions: Sessions) => Promise<Viewer>) | undefined;
-  /** Told once the server listens. */
+  /** Called when the server listens. */
   readonly listening: (server: {
     readonly url: string;
     readonly token: string;
@@ -122,24 +128,24 @@ export interface ServeHttpOptions extends ServeOptions {
   }) => void;
 }
 
-/** The viewer for people. */
+/** The viewer for users. */
 interface Viewer {
   readonly listener: RequestListener;
-  /** Its address, with its token. */
+  /** Its URL, including its token. */
   url(port: number): string;
 }
 
-/** Serves a workspace over HTTP on 127.0.0.1 until a signal comes; then closes it. */
+/** Serves a workspace over HTTP on 127.0.0.1 until a signal arrives; then closes it. */
 export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const { log, port } = options;
-  // Whoever connects is not whoever started us: of the environment only our own variable counts.
+  // Clients did not start this process, so use only our own variable of its environment.
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const workspace = new LateWorkspace(options);
   try {
     const sessions = await workspace.open();
     const viewer = await options.viewer?.(sessions);
     const host = await hostFor(options, { env, nameless: 'call' }, workspace);
-    // The protocol's SDK, which stdio does without.
+    // Imported on demand: it loads the protocol's SDK, which stdio does not need.
     const { serveHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
     const server = await listen({
@@ -181,11 +187,12 @@ async function hostFor(
 }
 
 /**
- * A workspace that is opened, and its code loaded, when a call needs it; once. If the state cannot be used, the next call
- * tries again: a full disk or a locked database passes, and a server must not end because of it.
+ * A workspace that is opened once, when a call needs it; its code is loaded then too. If the state
+ * cannot be used, the next call retries: a full disk or a locked database is temporary and must not
+ * end the server.
  */
 class LateWorkspace {
-  /** Rejects if the workspace can never be opened as it was asked for; never resolves. */
+  /** Rejects if the workspace can never be opened with these options; never resolves. */
   readonly failed: Promise<never>;
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
@@ -196,7 +203,7 @@ class LateWorkspace {
     this.failed = new Promise((_, reject) => {
       this.#fail = reject;
     });
-    // Told to whoever waits for it; nobody has to.
+    // Avoids an unhandled rejection if no caller waits for `failed`.
     this.failed.catch(() => {});
   }
 
@@ -213,12 +220,12 @@ class LateWorkspace {
     });
   }
 
-  /** Opens it for those who will need it later; `failed` tells if that went wrong. */
+  /** Starts opening in the background; `failed` reports errors. */
   begin(): void {
     this.open().catch(() => {});
   }
 
-  /** Closes the workspace, if it was ever opened, and opens it anew: its roots have changed. */
+  /** Reopens the workspace with new roots, if it was ever opened. */
   renew(): void {
     const before = this.#opening;
     if (before === undefined) return;
@@ -228,11 +235,11 @@ class LateWorkspace {
       return this.#open();
     };
     this.#opening = this.#watched(reopened());
-    // Whoever calls next learns of it.
+    // The next call reports the error.
     this.#opening.catch(() => {});
   }
 
-  /** Closes it, if it was ever opened. */
+  /** Closes the workspace, if it was ever opened. */
   async close(): Promise<void> {
     const sessions = await this.#opening?.catch(() => undefined);
     await sessions?.close();

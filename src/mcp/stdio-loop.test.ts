@@ -91,7 +91,7 @@ describe('serveStdio', () => {
   });
 });
 
-/** Takes one write at a time and holds it until told to go on. */
+/** A stream that accepts one write at a time and holds it until `next` is called. */
 function slowStream(): { stream: Writable; written: string[]; next: () => void } {
   const written: string[] = [];
   const callbacks: (() => void)[] = [];

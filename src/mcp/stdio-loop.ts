@@ -8,42 +8,49 @@ import type { ClientRoots } from './client-roots.ts';
 import { Connection } from './connection.ts';
 import { type Parts, writeParts } from './outgoing.ts';
 
-/** Why the loop ended. */
+/** The reason the loop ended. */
 export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;
 
 export interface StdioOptions {
   readonly host: ToolHost;
   readonly input: Readable;
   readonly output: Writable;
-  /** Where the roots of the client go, if the server wants them. */
+  /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
   /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
   readonly signals: EventEmitter;
-  /** For people; never the protocol's stream. */
+  /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;
-  /** A longer message is answered with an error. Default 256 MiB, half of what a JavaScript string can hold. */
+  /** Longer messages are answered with an error. Default 256 MiB, half of the longest JavaScript string. */
   readonly maxMessageBytes?: number;
-  /** How long running calls may go on after the end of the input before they are cancelled. Default 10 s. */
+  /** How long running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
-  /** How long cancelled calls and unread answers are waited for. Default 2 s. */
+  /** How long to wait for cancelled calls and unread answers. Default 2 s. */
   readonly cancelMs?: number;
 }
 
-/** No more is read while this much output waits: enough that a client may send first and read later. */
+/**
+ * Reading pauses while this much output is waiting. Large enough for clients that send first and
+ * read later.
+ */
 const MAX_WAITING_BYTES = 16 << 20;
 
-/** Room for the answers of one turn; larger ones are made when they are needed. */
+/** Initial buffer size for the answers of one turn; larger buffers are allocated on demand. */
 const ROOM_BYTES = 16 << 10;
-/** More messages do not wait for each other: who reads them may begin while we answer the rest. */
+/**
+ * Messages per write. Beyond it they are written early, so that the client can read while we answer
+ * the rest.
+ */
 const MAX_TOGETHER = 8;
-/** Larger rooms are given up after use. */
+/** Larger buffers are released after use. */
 const MAX_KEPT_BYTES = 2 << 20;
 const MAX_KEPT = 2;
 
 /**
- * Serves a host over a pair of streams until the client goes away or a signal comes. Then running calls are finished
- * (end of input) or cancelled (signal), answers are flushed, and the promise resolves; the caller ends the process. A
- * second signal does not wait. Whatever a client sends, this never rejects.
+ * Serves a host over a pair of streams until the client disconnects or a signal arrives. At the end
+ * of input, running calls finish; on a signal they are cancelled. Then answers are flushed and the
+ * promise resolves; the caller ends the process. A second signal skips the waiting. Never rejects,
+ * whatever the client sends.
  */
 export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, maxMessageBytes = 256 << 20 } = options;
@@ -80,11 +87,11 @@ export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
   return end;
 }
 
-/** Resolves when the client is gone. */
+/** Resolves when the client has disconnected. */
 function streamsEnd(input: Readable, output: Writable): Promise<StdioEnd> {
   return new Promise((resolve) => {
     for (const event of ['end', 'close', 'error']) input.once(event, () => resolve('end-of-input'));
-    // Stays attached for good: a late write to a closed pipe must not become an uncaught exception.
+    // Never removed: a late write to a closed pipe must not become an uncaught exception.
     output.on('error', () => resolve('broken-output'));
   });
 }
@@ -98,7 +105,7 @@ interface Finishing {
 
 async function finish(end: StdioEnd, { options, connection, output, hurry }: Finishing): Promise<void> {
   const { finishMs = 10_000, cancelMs = 2_000 } = options;
-  // With nobody left to read them, answers are not waited for.
+  // If the output breaks, do not wait for answers.
   const unread = new Promise<void>((resolve) => options.output.once('error', () => resolve()));
   if (end === 'end-of-input') await within(finishMs, Promise.race([connection.idle(), unread]), hurry);
   connection.cancelAll(end);
@@ -107,7 +114,7 @@ async function finish(end: StdioEnd, { options, connection, output, hurry }: Fin
   await within(cancelMs, output.flush(), hurry);
 }
 
-/** Waits for `work`, but not longer than `ms` and not after `hurry`. */
+/** Waits for `work`, but at most `ms` and not after `hurry`. */
 async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Promise<void> {
   if (hurry.aborted) return;
   const enough = new Promise<void>((resolve) => {
@@ -119,9 +126,9 @@ async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Prom
 }
 
 /**
- * Lines to a stream. Messages sent in one turn of the event loop leave in one write; each message goes out whole and
- * never mixed with another. The room they are written into is used again once the stream is done with it: memory that is
- * new for every message costs more than all of its text.
+ * Writes lines to a stream. Messages sent in one turn of the event loop leave in one write; each
+ * message is written whole. Buffers are reused when the stream is done with them, because
+ * allocating one per message costs more than writing its text.
  */
 export class Output {
   readonly #stream: Writable;
@@ -135,7 +142,7 @@ export class Output {
     this.#stream = stream;
   }
 
-  /** Bytes accepted by `send` and not yet by the reader. */
+  /** Bytes passed to `send` that the reader has not accepted yet. */
   get waitingBytes(): number {
     return this.#stream.writableLength + (this.#filling?.length ?? 0);
   }
@@ -153,7 +160,7 @@ export class Output {
       writeParts(parts, room);
       room.json('\n');
     } catch (error) {
-      // Half a message would make the next one unreadable too.
+      // Remove the partial message, or the next one would be unreadable too.
       room.cut(before);
       throw error;
     }
@@ -161,7 +168,7 @@ export class Output {
     if (this.#messages === MAX_TOGETHER) this.#write();
   }
 
-  /** Resolves when all that was sent has left the process, or can no longer leave it. */
+  /** Resolves when everything sent has left the process, or can no longer leave it. */
   async flush(): Promise<void> {
     this.#write();
     if (this.#writing > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -176,7 +183,7 @@ export class Output {
     this.#stream.write(room.finish(), () => this.#written(room));
   }
 
-  /** The stream calls back for failed writes too. */
+  /** Recycles the buffer after a write. The stream also calls this for failed writes. */
   #written(room: JsonText): void {
     if (room.capacity <= MAX_KEPT_BYTES && this.#free.length < MAX_KEPT) {
       room.cut(0);

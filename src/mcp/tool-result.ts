@@ -3,7 +3,7 @@ import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
 import type { Escaped } from '../wire/json-text.ts';
 
-/** A `tools/call` result: an object in the protocol's shape, or one text whose bytes go to the client as they are. */
+/** A `tools/call` result: an object in the protocol's form, or one text whose bytes are sent unchanged. */
 export type ToolResult = ObjectResult | TextResult;
 
 interface ObjectResult {
@@ -12,17 +12,17 @@ interface ObjectResult {
   readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
 }
 
-/** A result with exactly one text block, made without a JavaScript string; see `JsonText`. */
+/** A result with exactly one text block, built without a JavaScript string; see `JsonText`. */
 export interface TextResult {
   readonly kind: 'text';
   readonly escaped: Escaped;
   readonly meta?: JsonRecord;
   readonly isError?: boolean;
-  /** Repeats the text as this member of `structuredContent`, for dialects that promise it. */
+  /** Also sends the text as this member of `structuredContent`, for dialects that declare it. */
   readonly structuredAs?: string;
 }
 
-/** Whether a tool promises its content a second time, as `structuredContent`. */
+/** `structured`: the tool also returns its content as `structuredContent`. */
 type Form = 'structured' | 'plain';
 
 /** The form of a tool's results. */
@@ -30,7 +30,10 @@ export function formOf(tool: { readonly outputSchema?: unknown }): Form {
   return tool.outputSchema === undefined ? 'plain' : 'structured';
 }
 
-/** An answer in the protocol's shape. A refusal is a result, never a protocol error: the model can act on it. */
+/**
+ * Converts an answer to the protocol's form. A refusal is a result, never a protocol error, so that
+ * the model can act on it.
+ */
 export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
   const meta = { [OUTCOME_KEY]: answer.outcome };
   if (!answer.ok) {
@@ -39,7 +42,7 @@ export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
   }
   const { shown } = answer;
   if (typeof shown !== 'string' && 'escaped' in shown) return textResult(shown.escaped, meta, form);
-  // A text that goes out twice is escaped once.
+  // A text that is sent twice is escaped once.
   if (typeof shown === 'string' && form === 'structured') return textResult(escapedText(shown), meta, form);
   const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
   const again = form === 'structured' ? { structuredContent: { content: shown } } : {};

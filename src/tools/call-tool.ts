@@ -12,7 +12,7 @@ import { withPaths } from './map-paths.ts';
 import { type Performing, performCall } from './perform-call.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** The tools of a dialect that are offered. */
+/** The tools of a dialect that are offered with these options. */
 export function offeredTools(
   { tools }: Dialect,
   {
@@ -30,7 +30,7 @@ export function offeredTools(
   return allowed.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
 }
 
-/** The workspace, wording and time that a dialect needs for its sentences. */
+/** The workspace, wording and time that a dialect needs to render its texts. */
 export function renderContext(
   { names: tools }: Dialect,
   source: { readonly roots: readonly string[]; readonly wording: PresetName; now(): number },
@@ -46,7 +46,7 @@ export function renderContext(
   };
 }
 
-/** Checks a tool's arguments and translates them to an operation, or says what is wrong with them. */
+/** Validates a tool's arguments and translates them to an operation, or returns the reason they are invalid. */
 export function translateCall(
   tool: Tool,
   args: unknown,
@@ -61,12 +61,12 @@ export function translateCall(
   return dialect.expandsHome === true && !('reason' in call) ? withPaths(call, withHome) : call;
 }
 
-/** `~` and `~/…` as a shell reads them. */
+/** Expands `~` and `~/…` as a shell does. */
 function withHome(path: string): string {
   return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path;
 }
 
-/** Performs a translated call and answers in the dialect's words. */
+/** Performs a translated call and answers in the dialect's wording. */
 export function callTool(call: Call, dialect: Dialect, performing: Performing): Awaitable<ToolAnswer> {
   return andThen(performCall(call, performing), (performed): ToolAnswer => {
     if (performed.ok) return performed;
@@ -81,7 +81,7 @@ export function callTool(call: Call, dialect: Dialect, performing: Performing): 
   });
 }
 
-/** Arguments that make no sense concern the call, not a file: the refusal carries no path. */
+/** Refuses invalid arguments. The refusal has no path, because it concerns the call, not a file. */
 export function refuseArguments(tool: string, reason: string, context: RenderContext): ToolAnswer {
   const refusal: Refusal = {
     code: 'INVALID_ARGUMENT',
@@ -93,13 +93,13 @@ export function refuseArguments(tool: string, reason: string, context: RenderCon
   return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
 }
 
-/** Names the tool that an unknown name probably means. */
+/** The message for an unknown tool; suggests the nearest known name. */
 export function unknownTool(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
 }
 
-/** Reasons name arguments as the default dialect does; this replaces them by the dialect's own names. */
+/** Replaces the default dialect's argument names in a reason by this dialect's names. */
 function inTermsOf({ terms }: Dialect, refusal: Refusal): Refusal {
   const reason = refusal.detail?.reason;
   if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;

@@ -3,10 +3,10 @@ import type { NextStep } from '../model/verdict.ts';
 import { storeCause } from '../report/fault-cause.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** The reason of the fault that a missing ripgrep is. */
+/** The `reason` of the fault for a missing ripgrep. */
 const NO_RIPGREP = 'ripgrep';
 
-/** What keeps the system from doing what was asked until a person does something about it. */
+/** Errors that persist until the user fixes their cause. */
 const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EPERM',
@@ -18,13 +18,14 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * What a client is told when a tool threw: a fixed sentence, for the cause may hold paths and contents of other sessions,
- * unless the system refused a change of the path that was asked for. The cause itself goes to the log.
+ * The answer for a tool that threw. A fixed sentence, because the cause may contain paths and
+ * contents of other sessions. Exception: the system refused a change of the requested path. The
+ * cause itself goes to the log.
  */
 export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
   if (error instanceof Fault && error.reason === NO_RIPGREP) {
-    // Ours from the first to the last word, and only the person can cure it.
+    // This message is entirely our own text, and only the user can fix the cause.
     const text = `${tool} cannot work here: ${error.message} [${code}]. Until then list folders and read files instead.`;
     return failed(text, { code, next: 'ask_human' });
   }
@@ -58,7 +59,7 @@ function failed(text: string, { code, next }: { code: FaultCode; next: NextStep 
   return { ok: false, text, outcome: { ok: false, code, next } };
 }
 
-/** An error for the log: a fault says itself what is wrong, anything else is a mistake of ours and comes with its stack. */
+/** Formats an error for the log. A fault explains itself; any other error is a bug and includes its stack. */
 export function describe(error: unknown): string {
   if (error instanceof Fault) return `${error.message} [${error.code}]`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,20 +1,20 @@
 import type { Call } from '../dialect/tool.ts';
 import type { FileIntent } from '../model/intent.ts';
 
-/** The members of operations and intents that are paths. */
+/** The members of operations and intents that contain paths. */
 const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo']);
 
-/** A call with every path that its arguments named replaced. */
+/** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {
   const operation: Record<string, unknown> = mapped(call.operation, map);
   const { paths, changes } = operation as { paths?: readonly string[]; changes?: readonly FileIntent[] };
   if (paths !== undefined) operation['paths'] = paths.map(map);
   if (changes !== undefined) operation['changes'] = changes.map((change) => mapped(change, map));
-  // The same operation: only texts were replaced by texts.
+  // The cast is safe: only strings were replaced by strings.
   return { ...call, operation } as Call;
 }
 
-/** A call whose glob begins with a virtual root: it is about paths from the root on. */
+/** Makes a glob that begins with the virtual root relative to that root. */
 export function withVirtualGlobs(call: Call, virtualRoot: string): Call {
   const start = virtualRoot.endsWith('/') ? virtualRoot : `${virtualRoot}/`;
   const isVirtual = (glob: string | undefined): glob is string => glob?.startsWith(start) === true;

@@ -18,21 +18,21 @@ import { showRead, showText } from './show-read.ts';
 import { type Performed, rendered, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
-/** Where and for whom a call is made. */
+/** The session, tool and output form of a call. */
 export interface Performing {
   readonly session: GatedSession;
   /** Name of the tool that was called. */
   readonly tool: string;
   readonly context: RenderContext;
-  /** How the caller writes paths; absent: as the session takes them. */
+  /** Translates the caller's paths; absent if the caller uses the session's paths. */
   readonly names?: PathNames | undefined;
-  /** How the caller watches and cancels. */
+  /** The caller's signal, progress callback and times. */
   readonly watch: Pick<ToolContext, 'signal' | 'progress' | 'times'>;
-  /** `bytes`: text of files may be given as escaped bytes, for a transport that writes JSON. */
+  /** `bytes`: file text may be returned as escaped bytes, for a transport that writes JSON. */
   readonly form: 'bytes' | 'text';
 }
 
-/** Does what a call asks for, and tells it in the call's own words; small reads at once. */
+/** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
   if (call.kind !== 'read') return runAsTool(performing.tool, () => performLater(call, performing));
@@ -112,7 +112,7 @@ async function performLater(
     case 'roots':
       return rendered({ ok: true, roots: context.roots }, performing, { render: call.render, summary: done });
     default:
-      // Whoever took the call back before its turn came does not want the change.
+      // Do not begin a change that was cancelled while it waited.
       watch.signal.throwIfAborted();
       return session.asOf(watch.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
         performChange(call, session, performing),
@@ -139,7 +139,7 @@ function runOutcome({ committed, files, change }: RunResult): SuccessOutcome {
   });
 }
 
-/** How a search is watched and ended. */
+/** The signal and progress callback of a search. */
 function searched({ signal, progress }: Performing['watch']): Pick<FindOptions, 'signal' | 'onProgress'> {
   return { signal, onProgress: searching(progress) };
 }
@@ -148,7 +148,10 @@ function read(operation: Operations['read'], { session, watch }: Performing): Aw
   return session.readNow(operation.path, operation, new Watching(watch));
 }
 
-/** Only reads long enough to be watched or cancelled ask how, so it is not made for the others. */
+/**
+ * Options that are created on access: only long reads need a signal or progress, so short reads do
+ * not pay for them.
+ */
 class Watching {
   readonly #watch: Performing['watch'];
 
@@ -169,7 +172,7 @@ class Watching {
   }
 }
 
-/** One after the other: a client that asks for a thousand files gets them without a thousand open handles. */
+/** Reads files one after the other, so that a thousand files do not need a thousand open handles. */
 async function readMany(
   { paths, each, together = Number.POSITIVE_INFINITY }: Operations['read-many'],
   performing: Performing,
@@ -178,7 +181,7 @@ async function readMany(
   let left = together;
   const { signal, progress } = performing.watch;
   const note = paced(progress);
-  // What is told is how many files are done, not how far into one of them.
+  // Report progress by files, not within one file.
   const within = { ...performing, watch: { ...performing.watch, signal, progress: () => {} } };
   for (const [index, path] of paths.entries()) {
     signal.throwIfAborted();
@@ -204,7 +207,7 @@ async function readMedia(
   return { ok: true, path, uri: pathToFileURL(absolute).href, base64 };
 }
 
-/** What each file came to, in the order of the paths. */
+/** The outcome of each file, in the order of the paths. */
 function manyOutcome({ files }: Results['read-many']): SuccessOutcome {
   const each = files.map(({ path, outcome }) =>
     outcome.ok ? successOutcome({ ...outcome, path }) : refusalOutcome({ ...outcome.refusal, path }),
@@ -218,7 +221,10 @@ function untilCut({ truncated }: { readonly truncated: boolean }): SuccessOutcom
   return successOutcome({ complete: !truncated });
 }
 
-/** Of one file: its revision is a proof only while it is true. */
+/**
+ * The outcome for a single file. Includes the revision only while the sighting is fresh, because it
+ * serves as proof.
+ */
 function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): SuccessOutcome {
   const [file, another] = files;
   if (file === undefined || another !== undefined) return successOutcome();

@@ -10,8 +10,8 @@ export type ChangeCall = Extract<
 >;
 
 /**
- * Makes a change and tells it. A change is not cancelled half-way: once the first file is touched it finishes, and the
- * journal knows of it.
+ * Performs a change and renders its result. Once the first file is touched, a change cannot be
+ * cancelled: it finishes and is recorded in the journal.
  */
 export async function performChange(
   call: ChangeCall,

@@ -1,11 +1,11 @@
 import type { ToolContext } from './tool-context.ts';
 
-/** Often enough for someone who watches, seldom enough to cost nothing. */
+/** Often enough for a user who watches, rare enough to cost nothing. */
 const PACE_MS = 100;
 
 type Progress = ToolContext['progress'];
 
-/** Passes on the first note at once, and later ones not more often than every 100 ms; the rest is dropped. */
+/** Passes the first note on immediately and later ones at most every 100 ms; drops the rest. */
 export function paced(progress: Progress, now: () => number = () => performance.now()): Progress {
   let nextMs = Number.NEGATIVE_INFINITY;
   return (done, total, message) => {
@@ -16,12 +16,13 @@ export function paced(progress: Progress, now: () => number = () => performance.
   };
 }
 
-/** A client that waits for a silent command hears of it this often. */
+/** How often a client is notified while a command prints nothing. */
 const SILENCE_MS = 1000;
 
 /**
- * Notes on a command: it may print nothing for minutes, so what grows is the time in milliseconds. The first note is made at
- * once, later ones as output arrives and every second without any, until `stop`.
+ * Progress notes for a command. It may print nothing for minutes, so the progress value is the
+ * elapsed time in milliseconds. Sends a note immediately, then on output and every second without
+ * output, until `stop`.
  */
 export function running(progress: Progress): {
   readonly onProgress: (bytes: number) => void;
@@ -44,8 +45,8 @@ export function running(progress: Progress): {
 }
 
 /**
- * Notes on a search: nobody knows how much of it is left, and for seconds it may find nothing, so what grows is the time in
- * milliseconds. The first note is made at once.
+ * Progress notes for a search. Its total is unknown and it may find nothing for seconds, so the
+ * progress value is the elapsed time in milliseconds. Sends the first note immediately.
  */
 export function searching(
   progress: Progress,

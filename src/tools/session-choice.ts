@@ -2,37 +2,40 @@ import type { JsonRecord } from '../model/record.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-id.ts';
 import type { Store } from '../store/store.ts';
 
-/** Where a client may name the session of a call. */
+/** The `_meta` key in which a client may name the session of a call. */
 export const SESSION_KEY = 'dev.lookfirst/session';
 
-/** Whose memory of files a call uses. */
+/** The session whose sightings a call uses. */
 export type SessionChoice =
-  /** Named by someone: kept when it is closed. */
+  /** Explicitly named: kept after it is closed. */
   | { readonly kind: 'named'; readonly id: string }
-  /** A legacy HTTP session: as long as the transport keeps it. */
+  /** A legacy HTTP session: lasts as long as the transport's session. */
   | { readonly kind: 'transport'; readonly hint: string }
-  /** A client that owns this process and named no session: as long as the process. */
+  /** The session of a client that owns this process and named none: lasts as long as the process. */
   | { readonly kind: 'process' }
-  /** One of several clients, without a name: nothing is remembered from one call to the next. */
+  /** A client without a name among several: nothing is remembered between calls. */
   | { readonly kind: 'call' }
   | { readonly kind: 'invalid'; readonly reason: string };
 
-/** A choice that is not refused. */
+/** A valid choice. */
 export type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 
 export interface ChoiceOptions {
   /** `--session` */
   readonly session?: string | undefined;
-  /** The session of a call without any name: one for the process (default), or a new one for every call. */
+  /** The session of a call without a name: one for the process (default), or a new one per call. */
   readonly nameless?: 'process' | 'call';
   /**
-   * The environment of a server that a client started for itself. Absent for one that serves whoever connects: its
-   * environment is that of whoever started it, not of its clients.
+   * The environment of a server that a client started for itself. Absent for a server with several
+   * clients, because its environment is not theirs.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What clients put into `_meta` of their own accord: the conversation a call belongs to. Scope, not authority. */
+/**
+ * The `_meta` keys in which clients identify the conversation of a call. They select a session, but
+ * grant no rights.
+ */
 const CLIENT_KEYS = [
   'vscode.conversationId',
   'threadId',
@@ -42,9 +45,10 @@ const CLIENT_KEYS = [
 const CLIENT_VARIABLES = ['CLAUDE_CODE_SESSION_ID'] as const;
 
 /**
- * The session of a call: what it says itself, then `--session`, then `LOOKFIRST_SESSION`, then the client's own id of the
- * conversation, then the transport's session, then that of nameless calls. An explicit id that is none is refused: falling back to
- * another session could let a call use what someone else has read.
+ * Chooses the session of a call, in this order: the call's own `_meta`, `--session`,
+ * `LOOKFIRST_SESSION`, the client's conversation id, the transport's session, the session of
+ * nameless calls. An invalid explicit id is refused: falling back could let a call use what another
+ * session has read.
  */
 export function chooseSession(
   call: { readonly meta: JsonRecord; readonly sessionHint: string | undefined },
@@ -64,12 +68,13 @@ export function chooseSession(
   return call.sessionHint === undefined ? { kind: nameless } : { kind: 'transport', hint: call.sessionHint };
 }
 
-/** Claude Code's id of a tool call, which its hooks name as well. */
+/** Claude Code's id of a tool call; its hooks report the same id. */
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
- * The sub-agent that makes a call, if a hook has announced it. Claude Code starts one server for a conversation and all its
- * sub-agents, and names only the call. Undefined if there is nothing to look up.
+ * The session of the sub-agent that makes a call, if a hook has announced it. Claude Code starts
+ * one server for a conversation and all its sub-agents, and identifies only the call. Undefined if
+ * there is nothing to look up.
  */
 export function subAgentChoice(
   store: Pick<Store, 'pending'>,

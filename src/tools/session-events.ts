@@ -3,25 +3,25 @@ import type { Session } from '../model/session.ts';
 import { MAX_SESSION_ID_CHARS } from '../model/session-id.ts';
 import { isTurnId } from '../model/turn.ts';
 
-/** Where a request says what happened to the model's context before it. */
+/** The `_meta` key that reports a change of the model's context before the request. */
 export const CONTEXT_KEY = 'dev.lookfirst/context';
 
-/** Where a request names the turn it belongs to: what happens between two user prompts. */
+/** The `_meta` key that names the request's turn. A turn is the work between two user prompts. */
 export const TURN_KEY = 'dev.lookfirst/turn';
 
-/** The notification that says the same as `CONTEXT_KEY` by itself. */
+/** The notification that reports a compaction, like `CONTEXT_KEY` in a request. */
 export const COMPACTED_METHOD = 'notifications/dev.lookfirst/compacted';
 
-/** Whose conversation it is. */
+/** The session methods that apply events. */
 type Told = Pick<Session, 'compacted' | 'beginTurn'>;
 
-/** What happened in a conversation before a request, or what is wrong with how the request says it. */
+/** The events a request reports, or the reason its report is invalid. */
 export type SessionEvents =
   | { readonly kind: 'none' }
   | { readonly kind: 'events'; readonly apply: (session: Told) => Promise<void> }
   | { readonly kind: 'invalid'; readonly reason: string };
 
-/** The events that a request's `_meta` reports. */
+/** Parses the events in a request's `_meta`. */
 export function eventsIn(meta: JsonRecord): SessionEvents {
   const context = meta[CONTEXT_KEY];
   const turn = meta[TURN_KEY];

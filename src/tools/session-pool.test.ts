@@ -33,7 +33,7 @@ describe('SessionPool', () => {
     const choice = { kind: 'transport', hint: 'h' } as const;
     const first = await pool.use(choice, async (session) => {
       await pool.end('h');
-      // Still usable: its answer is on the way.
+      // The session stays usable while its call is running.
       expect(await session.status()).toMatchObject({ ok: true });
       return session;
     });

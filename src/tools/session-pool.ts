@@ -3,24 +3,27 @@ import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Chosen } from './session-choice.ts';
 
-/** Open at once; further ones close those that were idle the longest. A named one comes back when it is asked for. */
+/**
+ * Open sessions at the same time. Beyond it, the named sessions idle the longest are closed; they
+ * reopen on their next use.
+ */
 const MAX_OPEN = 256;
 
 /** A choice whose session is kept between calls. */
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
 interface Pooled {
-  /** The session itself as soon as it is open. */
+  /** A promise at first, replaced by the session itself when it is open. */
   session: Awaitable<GatedSession>;
   calls: number;
   ended: boolean;
 }
 
-/** The open sessions of one server: each is opened when it is first used, and never closed under a running call. */
+/** The open sessions of one server. Opens each on first use, and never closes one during a call. */
 export class SessionPool {
   readonly #sessions: Sessions;
   readonly #maxOpen: number;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #pooled = new Map<string, Pooled>();
 
   constructor(sessions: Sessions, maxOpen: number = MAX_OPEN) {
@@ -28,7 +31,10 @@ export class SessionPool {
     this.#maxOpen = maxOpen;
   }
 
-  /** Runs a call in its session. `client`: the program that calls, for the session that it opens. */
+  /**
+   * Runs a call in its session. `client`: the name of the calling program, recorded if the session
+   * is opened.
+   */
   use<T>(
     choice: Chosen,
     work: (session: GatedSession) => Awaitable<T>,
@@ -36,7 +42,7 @@ export class SessionPool {
   ): Awaitable<T> {
     if (choice.kind === 'call') return this.#once(work);
     const pooled = this.#take(keyOf(choice), choice, client);
-    // Nobody can close it under a call that is over before anyone else gets a turn.
+    // A synchronous call needs no protection: nothing else runs before it is over.
     if (!(pooled.session instanceof Promise)) {
       const done = work(pooled.session);
       return done instanceof Promise ? during(pooled, done) : done;
@@ -45,8 +51,8 @@ export class SessionPool {
   }
 
   /**
-   * Runs an event (a compaction, a new turn) in a session before every call that comes later. A session that lasts for
-   * one call has none.
+   * Applies an event (a compaction, a new turn) to a session before all later calls. Does nothing
+   * for a session that lasts for one call.
    */
   async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
     if (choice.kind === 'call') return;
@@ -59,13 +65,13 @@ export class SessionPool {
     try {
       await during(pooled, session);
     } catch (error) {
-      // Later calls open the session anew instead of failing for good.
+      // Later calls reopen the session instead of failing permanently.
       this.#pooled.delete(keyOf(choice));
       throw error;
     }
   }
 
-  /** A transport's session is over: what it has seen is forgotten as soon as nothing uses it. */
+  /** Ends a transport's session: its sightings are dropped as soon as no call uses it. */
   async end(hint: string): Promise<void> {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }
@@ -85,7 +91,7 @@ export class SessionPool {
     return pooled;
   }
 
-  /** Lets calls wait for a session; once it is there they get it without a turn of the event loop. */
+  /** Makes calls wait for a session. When it is open, later calls get it synchronously. */
   #settle(pooled: Pooled, session: Promise<GatedSession>): void {
     pooled.session = session;
     session.then(
@@ -118,7 +124,8 @@ export class SessionPool {
   async #makeRoom(): Promise<void> {
     for (const [key, pooled] of this.#pooled) {
       if (this.#pooled.size < this.#maxOpen) return;
-      // Forgetting what the process or a transport has seen would surprise a client that is still there.
+      // Close only named sessions: others cannot be reopened, and their clients may still be
+      // connected.
       if (pooled.calls === 0 && key.startsWith('named:')) await this.#drop(key);
     }
   }

@@ -10,7 +10,7 @@ import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
 import { showRead } from './show-read.ts';
 
-/** What a session gives for these lines. */
+/** The read result that a session returns for this content. */
 function readOf(content: string, raw: boolean): ReadResult {
   const lines = splitLines(content);
   return {

@@ -5,12 +5,12 @@ import type { EscapedText } from './tool-answer.ts';
 
 const NEWLINE = 10;
 
-/** A file as its dialect shows it, as text. */
+/** Renders a file in its dialect's style, as text. */
 export function showText(result: ReadResult, style: ReadStyle, context: RenderContext): Rendered {
   return result.media === undefined ? readText(result, style, context) : style.other(result, context);
 }
 
-/** A file as its dialect shows it: from its bytes where they can go out as they are, else as text. */
+/** Like `showText`, but sends the file's bytes without decoding them where that is possible. */
 export function showRead(
   result: ReadResult,
   style: ReadStyle,
@@ -22,7 +22,8 @@ export function showRead(
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
-  // A return before each newline is no part of the line, and an empty file has no line to number.
+  // Use text for CRLF, because the return is not part of the line, and for an empty file, which has
+  // no line to number.
   if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, context);
   return numbered(lines, result.from, style.foot(result, context));
 }

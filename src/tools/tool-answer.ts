@@ -5,42 +5,42 @@ import { type RefusalOutcome, type SuccessOutcome, successOutcome } from '../rep
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import type { Escaped } from '../wire/json-text.ts';
 
-/** What a tool call came to: what the model is shown, and the outcome for programs. */
+/** The result of a tool call: the text for the model, and the outcome for programs. */
 export type ToolAnswer =
   | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
   | { readonly ok: false; readonly text: string; readonly outcome: RefusalOutcome | FaultOutcome };
 
-/** A text that goes out without becoming a JavaScript string. */
+/** A text that is written without becoming a JavaScript string. */
 export interface EscapedText {
   readonly escaped: Escaped;
 }
 
-/** A failure of our own, for programs. */
+/** The outcome of an internal failure, for programs. */
 export interface FaultOutcome {
   readonly ok: false;
   readonly code: FaultCode;
   readonly next: NextStep;
 }
 
-/** An operation's result before its refusal is put into sentences. */
+/** An operation's result, before a refusal is rendered as text. */
 export type Performed =
   | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** For whom an answer is made. */
+/** The context in which an answer is rendered. */
 export interface Audience {
   readonly context: RenderContext;
-  /** Absent: paths are shown as the session gives them. */
+  /** Translates paths for display; absent: paths are shown as the session gives them. */
   readonly names?: PathNames | undefined;
 }
 
 interface Rendering<T> {
   readonly render: (result: T, context: RenderContext) => Rendered;
-  /** Default: what `report/` picks from any result. */
+  /** Default: `successOutcome`, which accepts any result. */
   readonly summary?: (result: T) => SuccessOutcome;
 }
 
-/** Renders an operation's outcome in a dialect's words. A refusal is put into words later, by its dialect. */
+/** Renders an operation's outcome in a dialect's wording. Refusals are rendered later. */
 export function rendered<T extends object>(
   given: Outcome<T>,
   { context, names }: Audience,
@@ -51,7 +51,7 @@ export function rendered<T extends object>(
   return { ok: true, shown: render(outcome, context), outcome: (summary ?? successOutcome)(outcome) };
 }
 
-/** The same answer with one more text at its end. */
+/** Appends a text to an answer. */
 export function withText<Answer extends ToolAnswer | Performed>(answer: Answer, text: string): Answer {
   if ('shown' in answer) return { ...answer, shown: shownWith(answer.shown, text) };
   return 'text' in answer ? { ...answer, text: `${answer.text}\n${text}` } : answer;

@@ -1,18 +1,18 @@
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 
-/** One call's surroundings. */
+/** The context of one call. */
 export interface ToolContext {
   /** Fires when the client cancels, disconnects, or the server must end. */
   readonly signal: AbortSignal;
   /** The request's `_meta`, `{}` if it had none. */
   readonly meta: JsonRecord;
-  /** The client program, if it introduced itself. */
+  /** The client program, if it gave its name and version. */
   readonly clientInfo: { readonly name: string; readonly version: string } | undefined;
-  /** The transport's own session: the id of a legacy HTTP session, undefined elsewhere. Scope, not authority. */
+  /** The id of a legacy HTTP session; undefined elsewhere. It selects a session, but grants no rights. */
   readonly sessionHint: string | undefined;
-  /** When the call arrived and was answered; absent if calls and answers come one after the other. */
+  /** When the call arrived and was answered; absent if calls never overlap. */
   readonly times?: CallTimes | undefined;
-  /** Reports how far the work is; does nothing if the client did not ask, or if `done` did not grow. */
+  /** Reports progress. Does nothing if the client did not request it, or if `done` did not grow. */
   progress(done: number, total?: number, message?: string): void;
 }

@@ -12,7 +12,7 @@ import { SessionPool } from './session-pool.ts';
 import { type ToolAnswer, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
-/** One tool as it is listed to clients; `inputSchema` and `outputSchema` are JSON Schema objects. */
+/** One tool as listed to clients. `inputSchema` and `outputSchema` are JSON Schema objects. */
 export interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
@@ -30,45 +30,52 @@ export interface ToolDefinition {
 }
 
 /**
- * What a transport serves: the tools, without a word about how messages travel. One host serves many clients at once,
- * so its state lives by session, never by connection.
+ * The tools that a transport serves, independent of the message format. One host serves many
+ * clients concurrently, so its state belongs to sessions, never to connections.
  */
 export interface ToolHost {
-  /** How the server introduces itself. */
+  /** The server's name and version for clients. */
   readonly info: { readonly name: string; readonly title?: string; readonly version: string };
   readonly instructions: string;
-  /** In a fixed order, the same for every client. */
+  /** The tools, in a fixed order, the same for every client. */
   tools(): readonly ToolDefinition[];
   /**
-   * Runs one tool that `tools()` names. Refusals, bad arguments included, are answers; what it throws
-   * is our own failure and reaches the client as a fixed sentence. After `signal` fires the answer is dropped.
+   * Runs one tool of `tools()`. Refusals, including those of invalid arguments, are answers. A
+   * thrown error is our own failure; the client gets a fixed sentence. After `signal` fires the
+   * answer is dropped.
    */
   call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
-  /** Applies what the `_meta` of a notification, or of a request other than a tool call, says about its session. */
+  /** Applies the session events in the `_meta` of a notification, or of a request that is not a tool call. */
   report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
-  /** The workspace was opened anew: later calls use it. */
+  /** Makes later calls use the workspace that was opened anew. */
   renew?(): void;
-  /** A transport session ended or expired: nothing will come from this `sessionHint` again. */
+  /** Call when a transport session has ended or expired: no more calls use this `sessionHint`. */
   sessionEnded?(sessionHint: string): void;
 }
 
 export interface ToolHostOptions extends ChoiceOptions {
-  /** Opens the workspace; asked once, by the first call: a client that only lists the tools need not wait for it. */
+  /** Opens the workspace. Called by the first tool call, so that listing tools does not wait for it. */
   readonly open: () => Promise<Sessions>;
   readonly dialect: Dialect;
-  /** Offer only the tools that change nothing. The workspace's own policy refuses changes whatever is offered. */
+  /**
+   * Offer only tools that change nothing. The workspace's policy refuses changes regardless of the
+   * offered tools.
+   */
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
   readonly commands?: boolean | undefined;
   /** Offer the tools that claim and release paths; default: no. */
   readonly claims?: boolean | undefined;
-  /** Of this package. */
+  /** The version of this package. */
   readonly version: string;
-  /** For people. */
+  /** Receives messages for the user. */
   readonly log: (line: string) => void;
 }
 
-/** Clients with tool search offer such tools at once: an agent must not fall back to ungated tools for want of these. */
+/**
+ * Makes clients with tool search load these tools immediately, so that agents do not fall back to
+ * ungated tools.
+ */
 const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
 
 /** The tools of a dialect over a workspace. */
@@ -94,7 +101,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     );
     return opening;
   };
-  /** What went wrong at the start is said once, in the first answer. */
+  /** Adds the warnings of the start to the first answer, once. */
   const withWarnings = (answer: ToolAnswer): ToolAnswer => {
     if (unsaid.length === 0) return answer;
     const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
@@ -156,7 +163,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   };
 }
 
-/** What calls need of an open workspace. */
+/** The parts of an open workspace that calls need. */
 interface Served {
   readonly pool: SessionPool;
   readonly store: Store;
@@ -172,11 +179,11 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
-  // The same JSON Schema; the protocol's type for it has no fixed members.
+  // The cast widens the type: the protocol's type for JSON Schema has no fixed members.
   return { ...tool, inputSchema: { ...tool.inputSchema }, _meta: ALWAYS_LOADED };
 }
 
-/** Tells people how to approve a change; the agent is only told to ask them. */
+/** Logs for the user how to approve a change; the agent is only told to ask the user. */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   const outcome: Readonly<Record<string, unknown>> = { ...answer.outcome };
   const { detail, path } = { detail: outcome['detail'], path: outcome['path'] };

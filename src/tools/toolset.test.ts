@@ -99,7 +99,7 @@ describe('a toolset', () => {
     [{ virtualRoot: 'memories' }, /"virtualRoot" must be an absolute path/],
   ])('refuses %j as a Fault', async (options, reason) => {
     const { session } = await setUp();
-    // What a program without types may pass.
+    // Invalid options, as a program without types may pass them.
     const given = options as unknown as ToolsetOptions;
     expect(() => toolset(session, given)).toThrow(expect.objectContaining({ code: 'MISUSE' }));
     expect(() => toolset(session, given)).toThrow(reason);

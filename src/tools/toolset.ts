@@ -17,28 +17,29 @@ import { withPaths, withVirtualGlobs } from './map-paths.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 
 export interface ToolsetOptions {
-  /** How the tools are named and shaped; default `lookfirst`. */
+  /** The dialect, which determines tool names and arguments; default `lookfirst`. */
   readonly dialect?: DialectName | undefined;
-  /** Offer only the tools that change nothing; default false. */
+  /** Offer only tools that change nothing; default false. */
   readonly readOnly?: boolean | undefined;
-  /** Offer only the tools with these names (those of the dialect, before `rename`). */
+  /** Offer only the tools with these names (names of the dialect, before `rename`). */
   readonly only?: readonly string[] | undefined;
   /** Offer the tool that runs commands in a sandbox; default false. */
   readonly commands?: boolean | undefined;
   /** Offer the tools that claim and release paths; default false. */
   readonly claims?: boolean | undefined;
-  /** Other names for tools, by their names in the dialect; descriptions and refusals use them too. */
+  /** New names for tools, by their names in the dialect. Descriptions and refusals use them too. */
   readonly rename?: Renaming | undefined;
   /**
-   * An absolute path such as `/` or `/memories` that stands for the session's root: the model writes it, and sees it in
-   * receipts, refusals and notices. Only for sessions with one root. What a command prints is not translated.
+   * An absolute path such as `/` or `/memories` that represents the session's root. The model uses
+   * it in calls and sees it in receipts, refusals and notices. Only for sessions with one root. The
+   * output of commands is not translated.
    */
   readonly virtualRoot?: string | undefined;
 }
 
 /** The tools of a session for an agent framework. */
 export interface Toolset {
-  /** The teaching text for the model. */
+  /** Instructions for the model. */
   readonly instructions: string;
   readonly tools: readonly ToolsetTool[];
 }
@@ -49,43 +50,47 @@ export interface ToolsetTool {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly inputSchema: JsonRecord & { readonly type: 'object' };
-  /** The same, with every optional argument required and nullable. */
+  /** Like `inputSchema`, with every optional argument required and nullable. */
   readonly strictSchema: JsonRecord & { readonly type: 'object' };
   readonly readOnly: boolean;
   readonly destructive: boolean;
   /**
-   * Runs the tool. A refusal, bad arguments included, is an answer with `ok: false`; a Fault is thrown, and so is the
-   * reason of `signal` if it fires before anything was changed.
+   * Runs the tool. A refusal, including that of invalid arguments, is an answer with `ok: false`.
+   * Throws a Fault on failure, and the reason of `signal` if it fires before anything was changed.
    */
   call(args: unknown, options?: ToolCallOptions): Promise<ToolsetAnswer>;
 }
 
 export interface ToolCallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called now and then while a listing, a search or a long read goes on. */
+  /** Called regularly during a listing, a search or a long read. */
   readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined;
 }
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface ToolsetAnswer {
   readonly ok: boolean;
-  /** For the model. */
+  /** The text for the model. */
   readonly text: string;
-  /** Images, sound and other files that were read. */
+  /** Images, audio and other files that were read. */
   readonly media?: readonly { readonly mimeType: string; readonly base64: string }[];
-  /** For programs: what the MCP server gives as `_meta["dev.lookfirst/outcome"]`. */
+  /** The outcome for programs, which the MCP server sends as `_meta["dev.lookfirst/outcome"]`. */
   readonly outcome: SuccessOutcome | RefusalOutcome | FaultOutcome;
 }
 
 /**
- * The tools of a dialect over a session, without a transport: what the MCP server offers, for a program's own agent. With a
- * function such as `currentSession`, every call uses the session that the function returns then.
+ * The tools of a dialect for a session, without a transport: the tools of the MCP server, for a
+ * program's own agent. If `session` is a function, such as `currentSession`, each call uses the
+ * session it returns.
  */
 export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
   return toolsetBeside(session, options);
 }
 
-/** The same for a model that also has tools of its framework: if `names` are given, sentences name those. */
+/**
+ * Like `toolset`, for a model that also has its framework's tools. If `names` is given, texts use
+ * those tool names.
+ */
 export function toolsetBeside(
   session: Session | (() => Session),
   options: ToolsetOptions,
@@ -187,7 +192,7 @@ const KNOWN_OPTIONS: readonly (keyof ToolsetOptions)[] = [
   'virtualRoot',
 ];
 
-/** A misspelt option that is ignored could offer tools that were meant to be left out: it is a Fault. */
+/** Throws a Fault for an unknown option: ignoring a misspelt one could offer tools that should be left out. */
 function checkOptions(options: ToolsetOptions): void {
   if (!isRecord(options)) throw new Fault('MISUSE', 'the options of toolset must be an object');
   for (const key of Object.keys(options)) known('option', key, KNOWN_OPTIONS);
@@ -209,7 +214,7 @@ function checkOptions(options: ToolsetOptions): void {
     throw new Fault('MISUSE', '"virtualRoot" must be an absolute path');
 }
 
-/** Models call tools by name, so each name is one that every framework takes, and is given once. */
+/** Checks that every tool name is unique and valid in all frameworks. */
 function checkNames(names: readonly string[]): void {
   const wrong = names.find((name) => typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name));
   if (wrong !== undefined) throw new Fault('MISUSE', `${JSON.stringify(wrong)} cannot be the name of a tool`);
@@ -235,7 +240,10 @@ function known(what: string, name: unknown, names: readonly string[]): void {
   throw new Fault('MISUSE', `there is no ${what} ${JSON.stringify(name)}${hint}`);
 }
 
-/** The session itself, or the one that a function such as `currentSession` returns now. Anything else is a Fault. */
+/**
+ * The session itself, or the one that a function such as `currentSession` returns. Throws a Fault
+ * for anything else.
+ */
 export function gatedSession(session: Session | (() => Session)): GatedSession {
   return gated(typeof session === 'function' ? session() : session);
 }

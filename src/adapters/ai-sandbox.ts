@@ -21,7 +21,7 @@ interface ProcessOptions {
   abortSignal?: AbortSignal;
 }
 
-/** A running command of a sandbox. */
+/** A running command in a sandbox. */
 export interface SandboxProcess {
   readonly pid?: number;
   readonly stdout: ReadableStream<Uint8Array>;
@@ -30,12 +30,12 @@ export interface SandboxProcess {
   kill(): PromiseLike<void>;
 }
 
-/** A running command that can be written to. */
+/** A running command with a writable stdin. */
 export interface WritableSandboxProcess extends SandboxProcess {
   readonly stdin: WritableStream<Uint8Array>;
 }
 
-/** The commands of a sandbox, which this one hands on. */
+/** The command methods of a sandbox, which `lookfirstSandbox` wraps. */
 export interface SandboxCommands {
   readonly spawn: {
     (options: ProcessOptions & { stdin: true }): PromiseLike<WritableSandboxProcess>;
@@ -67,7 +67,7 @@ export interface Sandbox extends SandboxCommands {
   readonly deleteFile: (options: PathOptions) => Promise<boolean>;
 }
 
-/** A refusal, thrown where an interface has no other way to say no. */
+/** A refusal, thrown by interfaces that have no other way to report one. */
 export class RefusedError extends Error {
   readonly code: Refusal['code'];
   readonly refusal: Refusal;
@@ -80,7 +80,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The methods of a sandbox, for sentences that name the next call. */
+/** The methods of a sandbox, for texts that suggest the next call. */
 const SANDBOX_METHODS: ToolNames = {
   read: 'readTextFile',
   write: 'writeTextFile',
@@ -90,13 +90,14 @@ const SANDBOX_METHODS: ToolNames = {
   arguments: { path: 'path', from: 'startLine', to: 'endLine' },
 };
 
-/** More lines than any file has. */
+/** More lines than any file can have. */
 const ALL_LINES = 2 ** 31;
 
 /**
- * A sandbox for `experimental_sandbox` whose files are gated: a tool that knows nothing of Lookfirst can overwrite only what was
- * read through it. A missing file is null; a refusal is thrown as a RefusedError. Commands run in `inner`, and what they change in
- * files that were seen can be undone; without `inner` they run in Lookfirst's own sandbox.
+ * A sandbox for `experimental_sandbox` with gated files: even a tool that does not know Lookfirst
+ * can overwrite only files read through it. A missing file is null; a refusal is thrown as a
+ * RefusedError. Commands run in `inner`, and their changes to files that were seen can be undone.
+ * Without `inner` they run in Lookfirst's own sandbox.
  */
 export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
   const current = (): GatedSession => gatedSession(session);
@@ -150,7 +151,7 @@ async function readLines(
   if (read === null) return null;
   const { text, to, totalLines, encoding } = read;
   const bytes = new Uint8Array(read.bytes ?? []);
-  // The interface cannot say that something is left out.
+  // The interface cannot report a partial result, so throw.
   if (encoding !== 'binary' && to < Math.min(endLine, totalLines ?? endLine))
     throw new Fault('IO_FAILED', `${path} is too large to be read at once; give startLine and endLine`);
   return { text: encoding === 'binary' ? new TextDecoder().decode(bytes) : text, bytes };
@@ -165,7 +166,7 @@ async function write(
   accepted(await session.write(path, content));
 }
 
-/** The result; null for a file that is not there. Any other refusal is thrown. */
+/** The result, or null if the file does not exist. Throws any other refusal. */
 function unlessMissing<T extends object>(outcome: Outcome<T>): T | null {
   return !outcome.ok && outcome.refusal.code === 'NOT_FOUND' ? null : accepted(outcome);
 }
@@ -203,7 +204,10 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
   return Buffer.concat(chunks);
 }
 
-/** Commands in another sandbox: the bytes they may destroy are kept before, and what they did is recorded after. */
+/**
+ * Wraps another sandbox's commands: keeps the bytes they may destroy before they run, and records
+ * their changes afterwards.
+ */
 function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
   const announced = async (command: string): Promise<() => Promise<void>> => {
     const session = current();
@@ -212,11 +216,11 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
   };
   const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
     const settle = await announced(options.command);
-    // Only a caller that asked for `stdin` gets a process that has it, from `inner` and so from here.
+    // The cast is safe: `inner` returns a process with `stdin` if the caller requested it.
     const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
     const started = await start(options);
     const ended = Promise.resolve(started.wait()).finally(settle);
-    // A caller that never waits still has what the command did recorded.
+    // Records the command's changes even if the caller never waits.
     ended.catch(() => undefined);
     const { pid, stdout, stderr, stdin } = started;
     const handle = { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill() };
@@ -235,7 +239,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
   };
 }
 
-/** Commands in the sandbox of this library; stderr is part of stdout there. */
+/** Runs commands in this library's own sandbox, which merges stderr into stdout. */
 function ownCommands(current: () => GatedSession): SandboxCommands {
   const run = async (options: ProcessOptions, signal: AbortSignal | undefined): Promise<RunResult> => {
     if (options.env !== undefined)
@@ -283,7 +287,7 @@ function textOf({ output: { head, tail, cutBytes } }: RunResult): string {
   return tail === undefined ? head : `${head}\n[${cutBytes} bytes are left out]\n${tail}`;
 }
 
-/** As shells report a command that was ended. */
+/** The exit code that shells report for a killed command. */
 const ENDED = 137;
 
 function exitCodeOf({ exitCode = ENDED }: RunResult): number {

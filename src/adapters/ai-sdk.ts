@@ -9,7 +9,7 @@ import { ContextWatch, type ShownResult } from './context-watch.ts';
 export interface AiTool {
   readonly description: string;
   readonly inputSchema: AiSchema;
-  /** Tools that look around give preliminary answers while a long listing or search goes on. */
+  /** Read-only tools yield preliminary answers during a long listing or search. */
   execute(
     input: JsonRecord,
     options: { readonly abortSignal?: AbortSignal | undefined; readonly experimental_sandbox?: unknown },
@@ -17,7 +17,10 @@ export interface AiTool {
   toModelOutput(options: { readonly output: ToolsetAnswer }): AiOutput;
 }
 
-/** A Standard Schema with its JSON Schema. The tools check arguments themselves, so this accepts anything. */
+/**
+ * A Standard Schema with its JSON Schema. It accepts anything, because the tools validate their
+ * arguments themselves.
+ */
 export interface AiSchema {
   readonly '~standard': {
     readonly version: 1;
@@ -28,13 +31,13 @@ export interface AiSchema {
   };
 }
 
-/** What the model gets: `error-text` for a refusal or a fault, `content` if the file is an image or another medium. */
+/** The model's output: `error-text` for a refusal or a fault, `content` for an image or another medium. */
 export type AiOutput =
   | { type: 'text'; value: string }
   | { type: 'error-text'; value: string }
   | { type: 'content'; value: ({ type: 'text'; text: string } | AiFile)[] };
 
-/** A file in the form that both versions know. */
+/** A file in the form that both versions accept. */
 interface AiFile {
   type: 'file-data';
   data: string;
@@ -51,7 +54,8 @@ export function lookfirstTools(
 }
 
 function aiTool(tool: ToolsetTool): AiTool {
-  // Version 7 accepts the files of version 6 with a warning; it is known by what it hands to a tool.
+  // Version 7 accepts version 6 files only with a warning. It is recognised by the options it
+  // passes to a tool.
   let version: 6 | 7 = 6;
   return {
     description: tool.description,
@@ -71,7 +75,7 @@ function schemaOf(schema: JsonRecord): AiSchema {
     '~standard': {
       version: 1,
       vendor: 'lookfirst',
-      // A model that sends no object is told so by the tool, in words it can act on.
+      // If the model sends no object, the tool refuses it with a text that the model can act on.
       validate: (value) => ({ value: value as JsonRecord }),
       jsonSchema: { input: json, output: json },
     },
@@ -87,12 +91,12 @@ function modelOutput({ ok, text, media = [] }: ToolsetAnswer, version: 6 | 7): A
   return { type: 'content', value: [{ type: 'text', text }, ...files] };
 }
 
-/** The form of version 7, which has no name among the types that both versions share. */
+/** The file form of version 7, which the types shared by both versions do not include. */
 function newerFile(mediaType: string, data: string): AiFile {
   return { type: 'file', data: { type: 'data', data }, mediaType } as unknown as AiFile;
 }
 
-/** The answers of a tool that reports progress: preliminary ones, then the answer itself. */
+/** Yields preliminary answers on progress, then the final answer. */
 async function* watched(
   tool: ToolsetTool,
   input: JsonRecord,
@@ -121,14 +125,15 @@ async function* watched(
   yield await answer;
 }
 
-/** The part of a step that is looked at. */
+/** The part of a step that is read. */
 export interface AiStep {
   readonly messages: readonly unknown[];
 }
 
 /**
- * A `prepareStep` that lets a session forget what the model no longer gets: when tool results were pruned or shortened, only
- * what the remaining messages show still counts as seen. `prepare` is a `prepareStep` of your own, such as one that prunes.
+ * A `prepareStep` that makes a session forget results the model no longer gets. After tool results
+ * were pruned or shortened, only the contents of the remaining messages count as seen. `prepare`:
+ * your own `prepareStep`, such as one that prunes.
  */
 export function seenFrom(session: Session | (() => Session)): (step: AiStep) => Promise<undefined>;
 export function seenFrom<Step extends AiStep, Prepared>(

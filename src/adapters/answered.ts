@@ -3,8 +3,9 @@ import { failureAnswer } from '../tools/failure.ts';
 import type { ToolCallOptions, ToolsetAnswer, ToolsetTool } from '../tools/toolset.ts';
 
 /**
- * Runs a tool for a framework. A refusal and a Fault are answers with `ok: false`, which the adapter flags as its framework flags
- * errors. An abort is thrown, so that the framework sees its own signal.
+ * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
+ * adapter flags as its framework flags errors. An abort is thrown, so that the framework sees its
+ * own signal.
  */
 export async function answered(
   tool: ToolsetTool,
@@ -19,7 +20,7 @@ export async function answered(
   }
 }
 
-/** A Fault as an answer: the model reads what failed and whether anything changed. */
+/** Converts a Fault to an answer, which tells the model what failed and whether anything changed. */
 export function flaggedFault(tool: string, fault: Fault): ToolsetAnswer {
   const answer = failureAnswer(tool, fault);
   if (answer.ok) throw new TypeError('a failure is not an answer of success');

@@ -21,7 +21,10 @@ export type AnthropicBlock =
 type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
 const IMAGE_TYPES: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
-/** The functions of a `BetaRunnableTool`. A refusal or a fault is thrown as a `ToolError`: `is_error: true` for the model. */
+/**
+ * The functions of a `BetaRunnableTool`. A refusal or a fault is thrown as a `ToolError`, which the
+ * model gets as `is_error: true`.
+ */
 export interface AnthropicRun {
   run(
     args: JsonRecord,
@@ -52,13 +55,13 @@ export function lookfirstTools(
   }));
 }
 
-/** The text editor tool that Claude is trained on, gated. */
+/** A gated version of the text editor tool that Claude is trained on. */
 export interface AnthropicTextEditor extends AnthropicRun {
   type: 'text_editor_20250728';
   name: 'str_replace_based_edit_tool';
 }
 
-/** Anthropic's text editor tool over a session. */
+/** Anthropic's text editor tool for a session. */
 export function lookfirstTextEditor(
   session: Session | (() => Session),
   options: Pick<ToolsetOptions, 'virtualRoot'> = {},
@@ -83,10 +86,10 @@ export type AnthropicMemory = {
   [Command in MemoryCommand]: (command: object) => Promise<string | AnthropicBlock[]>;
 };
 
-/** The folder that the memory tool calls its own. */
+/** The folder in which the memory tool expects its files. */
 const MEMORIES = '/memories';
 
-/** The commands of the memory tool, for sentences that name the next call. */
+/** The commands of the memory tool, for texts that suggest the next call. */
 const MEMORY_TOOLS: ToolNames = {
   read: 'view',
   write: 'create',
@@ -99,8 +102,9 @@ const MEMORY_TOOLS: ToolNames = {
 };
 
 /**
- * Handlers for the memory tool over a session whose root is the folder of the memories; the model sees it as `/memories`. Agents
- * that share the folder do not overwrite each other's memories. The SDK hands no signal to these handlers: give the runner's here.
+ * Handlers for the memory tool. The session's root is the folder of the memories, which the model
+ * sees as `/memories`. Agents that share the folder do not overwrite each other's memories. The SDK
+ * passes no signal to these handlers, so pass the runner's signal here.
  */
 export function lookfirstMemory(
   session: Session | (() => Session),
@@ -135,7 +139,7 @@ function toolNamed({ tools }: Toolset, name: string): ToolsetTool {
 
 function running(tool: ToolsetTool): AnthropicRun {
   return {
-    // The tool checks its arguments itself and says what is wrong with them.
+    // The tool validates its arguments itself and explains errors.
     parse: (content) => content as JsonRecord,
     run: (args, context) => shown(answered(tool, args, { signal: context?.signal ?? undefined })),
   };
@@ -144,7 +148,7 @@ function running(tool: ToolsetTool): AnthropicRun {
 async function shown(answering: Promise<ToolsetAnswer>): Promise<string | AnthropicBlock[]> {
   const { ok, text, media = [] } = await answering;
   if (!ok) {
-    // Loaded by the program already: it is the SDK that runs this tool.
+    // The SDK runs this tool, so the module is already loaded.
     const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
     throw new ToolError(text);
   }
@@ -152,7 +156,7 @@ async function shown(answering: Promise<ToolsetAnswer>): Promise<string | Anthro
   return blocks.length === 0 ? text : [{ type: 'text', text }, ...blocks];
 }
 
-/** Other media cannot be sent; the text describes them. */
+/** Converts a medium to a block. Types that cannot be sent are omitted; the text describes them. */
 function blockOf({ mimeType, base64: data }: { mimeType: string; base64: string }): AnthropicBlock[] {
   if (isImage(mimeType)) return [{ type: 'image', source: { type: 'base64', media_type: mimeType, data } }];
   if (mimeType !== 'application/pdf') return [];
@@ -163,15 +167,16 @@ function isImage(mimeType: string): mimeType is ImageType {
   return IMAGE_TYPES.includes(mimeType);
 }
 
-/** The part of a request that is looked at: `runner.params`. */
+/** The part of a request that is read: `runner.params`. */
 export interface AnthropicRequest {
   readonly messages: readonly unknown[];
   readonly context_management?: unknown;
 }
 
 /**
- * Lets a session forget what the model no longer gets, because tool results were cleared, summarised or left out. Call it with
- * each message before its tools run: `for await (const message of runner) await seen(message, runner.params)`.
+ * Makes a session forget results the model no longer gets, because they were cleared, summarised or
+ * left out. Call it with each message before its tools run: `for await (const message of runner)
+ * await seen(message, runner.params)`.
  */
 export function seenFrom(
   session: Session | (() => Session),
@@ -184,7 +189,7 @@ export function seenFrom(
   };
 }
 
-/** What comes before the last summary no longer reaches the model. */
+/** Drops the messages before the last summary, because they no longer reach the model. */
 function afterCompaction(messages: readonly unknown[]): readonly unknown[] {
   const isSummary = (message: unknown): boolean =>
     isRecord(message) && objectsIn(message, 'content').some(({ type }) => type === 'compaction');
@@ -192,7 +197,7 @@ function afterCompaction(messages: readonly unknown[]): readonly unknown[] {
   return last < 0 ? messages : messages.slice(last);
 }
 
-/** How many tool uses the server has cleared, the oldest first. */
+/** The number of tool uses that the server has cleared, oldest first. */
 function clearedUses(message: object): number {
   const management = isRecord(message) ? objectIn(message, 'context_management') : undefined;
   const edits = management === undefined ? [] : objectsIn(management, 'applied_edits');

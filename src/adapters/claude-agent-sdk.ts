@@ -17,7 +17,7 @@ import { answered } from './answered.ts';
 /** The name of the server; Claude Code calls its tools `mcp__lookfirst__read_file` and so on. */
 const SERVER = 'lookfirst';
 
-/** The tools of a session, for a server of your own made with `createSdkMcpServer`. */
+/** The tools of a session, for your own server made with `createSdkMcpServer`. */
 export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
@@ -25,7 +25,7 @@ export function lookfirstTools(
   return toolset(session, options).tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
-    // The schema of a tool is always an object.
+    // The cast is safe: a tool's schema is always an object.
     inputSchema: (fromJSONSchema(tool.inputSchema) as ZodObject).shape,
     annotations: annotationsOf(tool),
     handler: async (args) => resultOf(await answered(tool, args)),
@@ -33,13 +33,16 @@ export function lookfirstTools(
 }
 
 export interface ServerOptions extends ToolsetOptions {
-  /** The signal of the query's `abortController`: Claude Code may still send calls for a moment after an abort. */
+  /**
+   * The signal of the query's `abortController`: Claude Code may still send calls for a moment
+   * after an abort.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * An MCP server in this process, for `mcpServers: { lookfirst: lookfirstServer(session) }`. Give it under the name `lookfirst`:
- * refusals name its tools as Claude Code calls them.
+ * An MCP server in this process, for `mcpServers: { lookfirst: lookfirstServer(session) }`.
+ * Register it under the name `lookfirst`, because refusals use Claude Code's names for its tools.
  */
 export function lookfirstServer(
   session: Session | (() => Session),
@@ -56,7 +59,7 @@ function prefixed(names: ToolNames): ToolNames {
     use,
     typeof name === 'string' ? `mcp__${SERVER}__${name}` : name,
   ]);
-  // The same members with other texts.
+  // The cast is safe: the members are the same, with other strings.
   return Object.fromEntries(entries) as unknown as ToolNames;
 }
 
@@ -85,7 +88,7 @@ function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult 
   };
 }
 
-/** The part of an MCP transport that is used here. */
+/** The part of an MCP transport that this server uses. */
 interface Transport {
   onmessage?: ((message: unknown) => void) | undefined;
   start(): Promise<void>;
@@ -96,7 +99,10 @@ interface Transport {
 const UNKNOWN_METHOD = -32601;
 const INTERNAL_ERROR = -32603;
 
-/** Just enough of an MCP server for a client in the same process: no SDK to load, and arguments reach the tools as they are. */
+/**
+ * A minimal MCP server for a client in the same process. It loads no SDK, and passes arguments to
+ * the tools unchanged.
+ */
 class InProcessServer {
   readonly #tools: readonly ToolsetTool[];
   readonly #instructions: string;
@@ -174,7 +180,7 @@ class InProcessServer {
 
 function definitionOf(tool: ToolsetTool): JsonRecord {
   const { name, title, description, inputSchema } = tool;
-  // Clients with tool search offer such tools at once.
+  // Clients with tool search load tools with this mark immediately.
   const _meta = { 'anthropic/alwaysLoad': true };
   return { name, title, description, inputSchema, annotations: annotationsOf(tool), _meta };
 }

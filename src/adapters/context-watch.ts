@@ -3,12 +3,12 @@ import type { Session } from '../model/session.ts';
 import type { ResumeOptions } from '../model/transcript.ts';
 import { gatedSession } from '../tools/toolset.ts';
 
-/** One tool result that the model is about to get again: the id of its call, and what it shows. */
+/** One tool result that the model is about to get again: the id of its call, and its content. */
 export type ShownResult = readonly [call: string, shown: unknown];
 
 /**
- * Compares what the model gets with what it got before. If a tool result was removed or shortened, the session forgets what it has
- * seen, and learns again what the remaining messages still show.
+ * Compares the model's messages with the previous ones. If a tool result was removed or shortened,
+ * the session forgets what it has seen, then learns again from the remaining messages.
  */
 export class ContextWatch {
   readonly #session: Session | (() => Session);
@@ -20,7 +20,7 @@ export class ContextWatch {
     this.#format = format;
   }
 
-  /** Call this before the model gets `messages`, and before any tool call that its answer makes. */
+  /** Call this before the model gets `messages`, and before any tool call in its answer. */
   async look(messages: readonly unknown[], results: Iterable<ShownResult>): Promise<void> {
     const shown = new Map<string, string>();
     for (const [call, result] of results) shown.set(call, digest(result));

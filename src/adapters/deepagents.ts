@@ -9,7 +9,7 @@ import { type PathNames, pathNames } from '../session/path-names.ts';
 import { gatedSession } from '../tools/toolset.ts';
 import { flaggedFault } from './answered.ts';
 
-/** The tools that deepagents makes of a backend. */
+/** The tools that deepagents builds from a backend. */
 const DEEPAGENTS_TOOLS: ToolNames = {
   read: 'read_file',
   write: 'write_file',
@@ -20,7 +20,10 @@ const DEEPAGENTS_TOOLS: ToolNames = {
   arguments: { path: 'file_path', fromZero: 'offset', count: 'limit', replaceAll: 'replace_all' },
 };
 
-/** deepagents cuts a read that is longer than 80,000 characters, line numbers included; what it cuts was not shown. */
+/**
+ * deepagents truncates reads over 80,000 characters, including line numbers. The truncated part was
+ * not shown.
+ */
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
@@ -40,9 +43,10 @@ interface Changed {
 }
 
 /**
- * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are absolute, and `/` stands for the
- * session's root. deepagents writes its own sentence about an edit, so the model would not see that an outside change was merged:
- * such an edit is refused with the difference, and passes after a new read.
+ * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are
+ * absolute, and `/` is the session's root. deepagents writes its own sentence about an edit, so the
+ * model would not see that an outside change was merged. Such an edit is refused with the
+ * difference, and succeeds after a new read.
  */
 export class LookfirstBackend {
   readonly #session: Session | (() => Session);
@@ -86,7 +90,7 @@ export class LookfirstBackend {
     };
   }
 
-  /** Shows nothing to the model: the framework asks for itself. */
+  /** A read for the framework itself: the model does not see it, so it does not count as seen. */
   async readRaw(path: string): Promise<{
     error?: string;
     data?: { content: string | Uint8Array; mimeType: string; created_at: string; modified_at: string };
@@ -104,7 +108,7 @@ export class LookfirstBackend {
     return { data: { content, mimeType: media?.mimeType ?? 'text/plain', ...times } };
   }
 
-  /** The pattern is a text. */
+  /** Searches for `pattern` as literal text. */
   async grep(
     pattern: string,
     path?: string | null,
@@ -165,7 +169,10 @@ export class LookfirstBackend {
     return this.#change('delete', path, (session, real) => session.delete(real, { recursive: true }));
   }
 
-  /** A fault is an error for the model too: what the framework makes of thrown errors is not its own words. */
+  /**
+   * Performs a change. A fault is returned as an error, because the framework would replace the
+   * text of a thrown one.
+   */
   async #change(
     tool: string,
     path: string,
@@ -201,7 +208,7 @@ interface Page {
   readonly limit: number;
 }
 
-/** As many of the lines as deepagents shows whole: only these count as seen. */
+/** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
 async function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
   const whole = await session.read(path, { ...page, credit: false });
   if (!whole.ok || whole.media !== undefined) return session.read(path, page);

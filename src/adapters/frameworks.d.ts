@@ -1,6 +1,6 @@
 /**
- * The few values and types that adapters take from frameworks, so that this project compiles without the frameworks.
- * `test/adapters` checks the adapters against the real types.
+ * The values and types that adapters use from frameworks, so that this project compiles without the
+ * frameworks. `test/adapters` checks the adapters against the real types.
  */
 declare module '@anthropic-ai/sdk/lib/tools/ToolError' {
   export class ToolError extends Error {

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 
 /** A command that the host program runs itself. */
 export interface HostCommand {
-  /** One name for both calls of the judge. */
+  /** An id shared by the `before` and `after` calls. */
   readonly call: string;
   readonly command: string;
-  /** Where the command starts; default: the first root. */
+  /** The folder in which the command starts; default: the first root. */
   readonly folder?: string | undefined;
 }
 
 /**
- * Judges a command before the host program runs it, and records what it did. `before` returns why it must not run, or undefined.
- * `after` returns what the model should know, or undefined. `src/openai.ts` makes one from the hooks, which do the same for
- * programs of their own.
+ * Judges a command before the host program runs it, and records its changes. `before` returns the
+ * reason it must not run, or undefined. `after` returns a note for the model, or undefined.
+ * `src/openai.ts` creates one from the hooks, which do the same for other host programs.
  */
 export interface CommandJudge {
   before(command: HostCommand): Promise<string | undefined>;
   after(command: HostCommand, output: string): Promise<string | undefined>;
 }
 
-/** The parts of the Agents SDK's `Shell` that are used here. */
+/** The part of the Agents SDK's `Shell` that is used here. */
 export interface OpenAiShell<
   Action extends OpenAiShellAction = OpenAiShellAction,
   Result extends OpenAiShellResult = OpenAiShellResult,
@@ -39,10 +39,10 @@ export interface OpenAiShellResult {
   }[];
 }
 
-/** As a shell reports a command that it may not run. */
+/** The exit code that shells report for a command they may not run. */
 const NOT_PERMITTED = 126;
 
-/** A shell whose commands are judged before and recorded after. */
+/** Wraps a shell: judges each command before it runs and records its changes afterwards. */
 export function guardedShell(shell: OpenAiShell, judge: CommandJudge): OpenAiShell {
   return {
     async run(action) {
@@ -90,7 +90,10 @@ export interface OpenAiExecResult {
   exitCode?: number | null;
 }
 
-/** A sandbox whose editor is `editor`, and whose commands are judged before and recorded after. */
+/**
+ * Wraps a sandbox: replaces its editor by `editor`, judges each command before it runs and records
+ * its changes afterwards.
+ */
 export function guardedSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,
   editor: unknown,
@@ -134,7 +137,7 @@ export function guardedSandbox<Sandbox extends OpenAiSandbox>(
   });
 }
 
-/** A method of the sandbox; its proxy offers only those that it has. */
+/** A method of the sandbox. The proxy exposes only methods that the sandbox has. */
 function method<Name extends 'exec' | 'execCommand' | 'writeStdin'>(
   sandbox: OpenAiSandbox,
   name: Name,

@@ -7,7 +7,7 @@ import { type ToolsetAnswer, type ToolsetOptions, type ToolsetTool, toolset } fr
 import { answered } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
-/** What LangChain hands to a tool beside its arguments. */
+/** The options that LangChain passes to a tool besides its arguments. */
 interface ToolConfig {
   readonly signal?: AbortSignal;
   readonly toolCallId?: string;
@@ -17,8 +17,8 @@ interface ToolConfig {
 type Content = string | ({ type: 'text'; text: string } | { type: string; mimeType: string; data: string })[];
 
 /**
- * The tools of a session, for `createAgent`, `ToolNode` and `bindTools`. A refusal or a fault is a ToolMessage with
- * `status: "error"`; `artifact` holds the outcome for programs.
+ * The tools of a session, for `createAgent`, `ToolNode` and `bindTools`. A refusal or a fault is a
+ * ToolMessage with `status: "error"`; `artifact` holds the outcome for programs.
  */
 export function lookfirstTools(
   session: Session | (() => Session),
@@ -37,7 +37,7 @@ async function called(tool: ToolsetTool, args: unknown, config: ToolConfig): Pro
   const answer = await answered(tool, args, { signal: config.signal });
   const content = contentOf(answer);
   const call = config.toolCall?.id ?? config.toolCallId;
-  // A program that calls the tool without a tool call wants the text.
+  // A program that calls the tool directly, without a tool call, gets the plain content.
   if (call === undefined) return content;
   const status = answer.ok ? 'success' : 'error';
   return new ToolMessage({ content, tool_call_id: call, name: tool.name, status, artifact: answer.outcome });
@@ -55,9 +55,10 @@ function blockType(mimeType: string): string {
 }
 
 /**
- * A middleware for `createAgent` with the tools of a session. Put it last: it looks at the messages that the model really gets, and
- * when tool messages were removed or shortened (`summarizationMiddleware`, `contextEditingMiddleware`), only what the remaining
- * messages show still counts as seen.
+ * A middleware for `createAgent` with the tools of a session. Put it last, so that it sees the
+ * messages the model really gets. After tool messages were removed or shortened
+ * (`summarizationMiddleware`, `contextEditingMiddleware`), only the contents of the remaining
+ * messages count as seen.
  */
 export function lookfirstMiddleware(
   session: Session | (() => Session),
@@ -65,7 +66,7 @@ export function lookfirstMiddleware(
 ): AgentMiddleware {
   const watch = new ContextWatch(session, 'langchain');
   return {
-    // What `createMiddleware` adds; it does nothing else.
+    // The mark that `createMiddleware` adds; it does nothing else.
     [Symbol.for('AgentMiddleware')]: true,
     name: 'lookfirst',
     tools: lookfirstTools(session, options),

@@ -13,7 +13,10 @@ import {
 import { answered } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
-/** A function tool for an `Agent`. This framework has no flag for errors: the text of a refusal is the result. */
+/**
+ * A function tool for an `Agent`. The framework has no flag for errors, so the text of a refusal is
+ * the result.
+ */
 export interface OpenAiTool {
   type: 'function';
   name: string;
@@ -36,7 +39,7 @@ interface OpenAiParameters {
   additionalProperties: false;
 }
 
-/** A part of a result that is more than text. */
+/** One part of a result that contains media. */
 export type OpenAiOutput =
   | { type: 'text'; text: string }
   | { type: 'image'; image: { data: string; mediaType: string } }
@@ -51,11 +54,13 @@ export function lookfirstTools(
     type: 'function',
     name: tool.name,
     description: tool.description,
-    // The strict schema of a toolset has these fields, and every property is required.
+    // The cast is safe: the strict schema of a toolset has these fields, and every property is
+    // required.
     parameters: tool.strictSchema as unknown as OpenAiParameters,
     strict: true,
     invoke: async (_context, input, details) => {
-      // Input that is not JSON is refused by the tool, in words that the model can act on.
+      // Input that is not JSON is passed on: the tool refuses it with a text that the model can act
+      // on.
       const args = parseJson(input) ?? input;
       return outputOf(await answered(tool, args, { signal: details?.signal }), args);
     },
@@ -77,7 +82,7 @@ function outputOf({ text, media = [] }: ToolsetAnswer, args: unknown): string | 
   return [{ type: 'text', text }, ...files];
 }
 
-/** What an `Editor` answers. */
+/** The answer of an `Editor`. */
 export interface OpenAiPatched {
   status: 'completed' | 'failed';
   output: string;
@@ -95,8 +100,9 @@ export interface OpenAiEditor {
 }
 
 /**
- * An editor whose patches are gated: a file that the model has not read is not updated, moved over or deleted. Give the agent the
- * tools of the dialect `apply-patch` with `readOnly: true` beside it, so that it can read.
+ * An editor with gated patches: it does not update, delete or move over a file that the model has
+ * not read. Also give the agent the tools of the dialect `apply-patch` with `readOnly: true`, so
+ * that it can read.
  */
 export function lookfirstEditor(
   session: Session | (() => Session),
@@ -105,7 +111,7 @@ export function lookfirstEditor(
   return editorOf(session, toolset(session, { ...options, dialect: 'apply-patch' }));
 }
 
-/** The same for a sandbox, where the model reads files with the shell. */
+/** Like `lookfirstEditor`, for a sandbox in which the model reads files with the shell. */
 export function sandboxEditor(
   session: Session | (() => Session),
   options: Pick<ToolsetOptions, 'virtualRoot'>,
@@ -128,7 +134,7 @@ function editorOf(session: Session | (() => Session), { tools }: Toolset): OpenA
       if (updated?.ok === false) return resultOf(updated);
       const moved = await patched(tool, [header, `*** Move to: ${moveTo}`], '');
       const change = updated?.outcome.ok === true ? updated.outcome.change : undefined;
-      // All or nothing: a file that cannot be moved keeps its old text.
+      // All or nothing: if the file cannot be moved, restore its old text.
       if (!moved.ok && change !== undefined) await gatedSession(session).undo({ change });
       return resultOf(moved);
     },
@@ -140,7 +146,7 @@ function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
   return { status: ok ? 'completed' : 'failed', output: text };
 }
 
-/** A line that begins another file: the host approved an operation on one. */
+/** A line that begins another file. It is refused, because the host approved an operation on one file. */
 const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 
 async function patched(tool: ToolsetTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
@@ -154,16 +160,16 @@ async function patched(tool: ToolsetTool, header: readonly string[], diff: strin
   return answered(tool, { patch });
 }
 
-/** What a model is about to get, as `callModelInputFilter` hands it over. */
+/** The model's next input, as `callModelInputFilter` passes it. */
 export interface OpenAiModelData<Item> {
   input: Item[];
   instructions?: string;
 }
 
 /**
- * A `callModelInputFilter` that lets a session forget what the model no longer gets: when tool results were left out, shortened or
- * compacted, only what the remaining items show still counts as seen. Not for runs with `conversationId` or `previousResponseId`:
- * they send only what is new.
+ * A `callModelInputFilter` that makes a session forget results the model no longer gets. After tool
+ * results were left out, shortened or compacted, only the contents of the remaining items count as
+ * seen. Not for runs with `conversationId` or `previousResponseId`, which send only new items.
  */
 export function seenFrom(
   session: Session | (() => Session),

@@ -29,9 +29,9 @@ export class ServerProcess {
   #lastId = 0;
   #errors = '';
 
-  private constructor(command: readonly string[], env: NodeJS.ProcessEnv) {
+  private constructor(command: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
     const [program = '', ...args] = command;
-    this.#child = spawn(program, args, { env, stdio: 'pipe' });
+    this.#child = spawn(program, args, { env, cwd, stdio: 'pipe' });
     this.#child.stdin.on('error', () => {});
     this.#child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       this.#errors = (this.#errors + chunk).slice(-2000);
@@ -42,12 +42,22 @@ export class ServerProcess {
   }
 
   /** Starts a server and shakes hands with it. */
-  static async start(command: readonly string[], env: NodeJS.ProcessEnv): Promise<ServerProcess> {
-    const server = new ServerProcess(command, env);
+  static async start(
+    command: readonly string[],
+    env: NodeJS.ProcessEnv,
+    cwd: string = process.cwd(),
+  ): Promise<ServerProcess> {
+    const server = new ServerProcess(command, env, cwd);
     const clientInfo = { name: 'lookfirst', version: '1' };
     await server.#request('initialize', { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });
     server.#send({ method: 'notifications/initialized' });
     return server;
+  }
+
+  /** The names of its tools. */
+  async toolNames(): Promise<readonly string[]> {
+    const { tools } = await this.#request('tools/list', {});
+    return (Array.isArray(tools) ? (tools as readonly Json[]) : []).map((tool) => String(tool['name']));
   }
 
   async call(name: string, args: Json): Promise<ToolAnswer> {

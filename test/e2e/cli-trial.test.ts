@@ -95,6 +95,67 @@ describe('lookfirst doctor', () => {
     );
   });
 
+  it('starts the command that is configured, and fails on one that cannot start', async () => {
+    const places = scratch();
+    await lookfirst(places, ['init', 'cursor']);
+    const file = join(places.root, '.cursor', 'mcp.json');
+    const found = async () =>
+      objects(await lookfirst(places, ['doctor', '--json'])).find(({ name }) => name === 'cursor');
+    expect(await found()).toMatchObject({
+      status: 'ok',
+      message: `Lookfirst is in ${file}, and its command refused a blind write`,
+    });
+    const [, program = ''] = PROGRAM;
+    writeFileSync(file, readFileSync(file, 'utf8').replace(program, '/gone/lookfirst.js'));
+    expect(await found()).toMatchObject({
+      status: 'fail',
+      message: expect.stringMatching(/it cannot start/),
+    });
+    expect(readdirSync(places.root)).toEqual(['.cursor']);
+  });
+
+  it('reports a server that waits for approval, and folders that are not trusted', async () => {
+    const places = scratch();
+    for (const args of [['claude-code'], ['codex', '--scope', 'project'], ['gemini']])
+      expect((await lookfirst(places, ['init', ...args])).code).toBe(0);
+    const doubts = async () =>
+      objects(await lookfirst(places, ['doctor', '--json']))
+        .map(({ name, message }) => `${name}: ${message}`)
+        .filter((line) => /approval|does not trust/.test(line));
+    expect(await doubts()).toEqual([
+      expect.stringMatching(/^claude-code: the server waits for approval/),
+      expect.stringMatching(/^codex: Codex does not trust this folder/),
+      expect.stringMatching(/^gemini: Gemini CLI does not trust this folder/),
+    ]);
+    const projects = { [places.root]: { enabledMcpjsonServers: ['lookfirst'] } };
+    writeFileSync(join(places.base, '.claude.json'), JSON.stringify({ projects }));
+    mkdirSync(join(places.base, '.codex'));
+    const trust = `[projects.${JSON.stringify(places.root)}]\ntrust_level = "trusted"\n`;
+    writeFileSync(join(places.base, '.codex', 'config.toml'), trust);
+    mkdirSync(join(places.base, '.gemini'));
+    const folders = { [places.root]: 'TRUST_FOLDER' };
+    writeFileSync(join(places.base, '.gemini', 'trustedFolders.json'), JSON.stringify(folders));
+    expect(await doubts()).toEqual([]);
+  });
+
+  it('reports a state folder that differs from the server’s; init writes it for Codex', async () => {
+    const places = scratch();
+    const file = join(places.base, '.codex', 'config.toml');
+    const differs = async () =>
+      objects(await lookfirst(places, ['doctor', '--json'])).filter(({ message }) =>
+        String(message).includes(`this command line in ${places.home}`),
+      );
+    expect((await lookfirst(places, ['init', 'codex'])).code).toBe(0);
+    const written = readFileSync(file, 'utf8');
+    expect(written).toContain('"serve", "."');
+    expect(written).toContain(`env = { LOOKFIRST_HOME = "${places.home}" }`);
+    expect(await differs()).toEqual([]);
+    writeFileSync(file, written.replace(/^env = .*\n/m, ''));
+    expect(await differs()).toMatchObject([{ name: 'codex', status: 'warn' }]);
+    expect((await lookfirst(places, ['init', 'codex'])).code).toBe(0);
+    expect(await differs()).toEqual([]);
+  });
+
   it('goes on after a state folder that cannot be one', async () => {
     const ran = await lookfirst(scratch(), ['doctor', '--json'], { env: { LOOKFIRST_HOME: 'state' } });
     expect(ran).toMatchObject({ code: 1, stderr: '' });
@@ -149,11 +210,37 @@ describe('lookfirst init and remove', () => {
     expect(done).toMatchObject({ dryRun: false, ok: true, file, did: 'change' });
     const entry = () => JSON.parse(readFileSync(file, 'utf8')).mcpServers.lookfirst;
     const [node, program] = PROGRAM;
-    expect(entry()).toEqual({ command: node, args: [program, 'serve', '.'] });
+    expect(entry()).toEqual({ command: node, args: [program, 'serve', '.'], alwaysLoad: true });
     expect((await lookfirst(places, ['remove', 'claude-code'])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(before);
     await lookfirst(places, ['init', 'claude-code', '--command', 'npx']);
     expect(entry().args).toEqual(['-y', 'lookfirst', 'serve', '.']);
+  });
+
+  it('deny the client’s own edit tools and approve ours with --only, and take both back', async () => {
+    const places = scratch();
+    const settings = join(places.root, '.claude', 'settings.local.json');
+    expect((await lookfirst(places, ['init', 'claude-code', '--only'])).code).toBe(0);
+    const { permissions, enabledMcpjsonServers, hooks } = JSON.parse(readFileSync(settings, 'utf8'));
+    expect(permissions).toEqual({
+      allow: ['mcp__lookfirst'],
+      deny: expect.arrayContaining(['Edit', 'MultiEdit', 'NotebookEdit', 'Write']),
+    });
+    expect(enabledMcpjsonServers).toEqual(['lookfirst']);
+    expect(hooks).toBeUndefined();
+    expect((await lookfirst(places, ['init', 'opencode', '--only'])).code).toBe(0);
+    expect(JSON.parse(readFileSync(join(places.root, 'opencode.json'), 'utf8')).permission).toEqual({
+      edit: 'deny',
+    });
+    for (const client of ['claude-code', 'opencode'])
+      expect((await lookfirst(places, ['remove', client])).code).toBe(0);
+    expect(readdirSync(places.root)).toEqual(['.claude']);
+    expect(readdirSync(join(places.root, '.claude'))).toEqual([]);
+    expect(await lookfirst(places, ['init', 'codex', '--only'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Codex has no setting that denies its own edit tools'),
+    });
+    expect(readdirSync(places.base)).not.toContain('.codex');
   });
 
   it('refuse a file they cannot understand, and leave it alone', async () => {

@@ -1,4 +1,5 @@
 import { posix, win32 } from 'node:path';
+import { stateFolder } from '../../config/home.ts';
 import type { JsonEntry } from './json-entry.ts';
 import type { Launch } from './launch.ts';
 
@@ -49,12 +50,44 @@ export interface Client {
   readonly projectDir: string | undefined;
   /** How the user-wide file names the project in which the client starts its servers; absent: by its full path. */
   readonly userDir?: string;
-  /** The entry that starts our server; values of a TOML client are strings and lists of strings. */
+  /** The environment variables that its servers inherit; absent: all of them. */
+  readonly inherits?: readonly string[];
+  /** The entry that starts our server; values of a TOML client are strings, lists of strings and flat tables. */
   entry(launch: Launch): JsonEntry;
   /** The entry that connects to our server over HTTP; undefined if the file cannot say that. */
   remote(remote: Remote): JsonEntry | undefined;
   /** What the person does next. */
   readonly next: string;
+}
+
+/** The environment of a server that the client starts, before its entry adds anything. */
+export function inheritedBy(client: Client, env: Places['env']): Places['env'] {
+  const { inherits } = client;
+  if (inherits === undefined) return env;
+  return Object.fromEntries(Object.entries(env).filter(([key]) => inherits.includes(key)));
+}
+
+/** A URL with a password does not belong into a configuration file. */
+const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
+
+/**
+ * The settings of ours that the client would keep from its servers: with their values, or, for a secret, by name only.
+ * Without them the server would use another state folder than the command line.
+ */
+export function withheldBy(client: Client, places: Places): Pick<Launch, 'env' | 'forwards'> {
+  const { platform, home: homeFolder, env } = places;
+  if (client.inherits === undefined) return {};
+  const home = stateFolder({ platform, homeFolder, env });
+  const theirs = stateFolder({ platform, homeFolder, env: inheritedBy(client, env) });
+  const store = env['LOOKFIRST_STORE'] || undefined;
+  const isSecret = store !== undefined && WITH_PASSWORD.test(store);
+  return {
+    env: {
+      ...(home === theirs ? {} : { LOOKFIRST_HOME: home }),
+      ...(store === undefined || isSecret ? {} : { LOOKFIRST_STORE: store }),
+    },
+    forwards: isSecret ? ['LOOKFIRST_STORE'] : [],
+  };
 }
 
 /** Joins with the platform's own separator. */

@@ -1,4 +1,26 @@
 import { bearer, type Client, type ClientName, joined, settingsDir, xdgDir } from './client.ts';
+import type { Launch } from './launch.ts';
+
+/** What Codex, and the programs built on the MCP library's own client, pass on to servers. */
+const FEW_VARIABLES = [
+  ...['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'],
+  ...[
+    'APPDATA',
+    'HOMEDRIVE',
+    'HOMEPATH',
+    'LOCALAPPDATA',
+    'PATHEXT',
+    'SYSTEMDRIVE',
+    'SYSTEMROOT',
+    'TEMP',
+    'TMP',
+  ],
+  ...['USERNAME', 'USERPROFILE'],
+];
+
+function environmentOf({ env = {} }: Launch): { readonly env?: Readonly<Record<string, string>> } {
+  return Object.keys(env).length === 0 ? {} : { env };
+}
 
 /** Every client that `init` can configure. */
 export const CLIENTS: { readonly [name in ClientName]: Client } = {
@@ -15,9 +37,13 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
         : [joined(places, places.project, '.mcp.json')],
     // Claude Code starts servers in its own working directory.
     projectDir: '.',
-    entry: ({ command, args }) => ({ command, args }),
-    remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
-    next: 'Start Claude Code in the project and allow the server; /mcp shows it.',
+    // Without `alwaysLoad` the tools are hidden behind a tool search.
+    entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
+    remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
+    next:
+      'Start Claude Code in the project and allow the server; /mcp shows it. Runs without a terminal approve nothing: ' +
+      'for them put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
+      '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
   },
   // Claude Desktop has one file per user. It starts local servers and connects to none.
   'claude-desktop': {
@@ -29,7 +55,8 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     files: (scope, places) =>
       scope === 'user' ? [joined(places, settingsDir(places), 'Claude', 'claude_desktop_config.json')] : [],
     projectDir: undefined,
-    entry: ({ command, args }) => ({ command, args }),
+    inherits: FEW_VARIABLES,
+    entry: (launch) => ({ command: launch.command, args: launch.args, ...environmentOf(launch) }),
     remote: () => undefined,
     next: 'Quit Claude Desktop and start it again.',
   },
@@ -51,7 +78,13 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     },
     projectDir: '.',
     userDir: '.',
-    entry: ({ command, args }) => ({ command, args }),
+    inherits: FEW_VARIABLES,
+    entry: (launch) => ({
+      command: launch.command,
+      args: launch.args,
+      ...environmentOf(launch),
+      ...(launch.forwards?.length ? { env_vars: launch.forwards } : {}),
+    }),
     remote: ({ url }) => ({ url, bearer_token_env_var: 'LOOKFIRST_TOKEN' }),
     next: 'Start Codex again; /mcp shows the server.',
   },

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 import { cannotEdit, type Edited, edited, type Splice, spliced } from './edit.ts';
-import { jsonCommand, jsonCommandOf } from './json-command.ts';
+import { type EntryEnvironment, jsonCommand, jsonCommandOf, jsonEnvironment } from './json-command.ts';
 import {
   type EntryPlace,
   type JsonEntry,
@@ -9,6 +9,7 @@ import {
   removeJsonEntry,
   withDocument,
 } from './json-entry.ts';
+import { isRecord } from './json-style.ts';
 import type { Launch } from './launch.ts';
 import { memberOf } from './node.ts';
 import { needsNoProxy } from './ownership.ts';
@@ -18,6 +19,7 @@ import {
   removeTomlEntry,
   type TomlEntry,
   tomlCommand,
+  tomlEnvironment,
   unwrapTomlEntries,
   wrapTomlEntry,
 } from './toml-entry.ts';
@@ -50,6 +52,12 @@ export function ownCommand(client: Client, text: string): readonly string[] | un
   return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
 }
 
+/** The variables of our entry in a text that can be understood. */
+export function ownEnvironment(client: Client, text: string): EntryEnvironment {
+  const place = { servers: client.servers, name: SERVER_NAME };
+  return client.format === 'json' ? jsonEnvironment(text, place) : tomlEnvironment(text, place);
+}
+
 /** Puts our proxy before the command of a server that the file has. */
 export function wrapServer(client: Client, text: string, wrap: { name: string; prefix: Launch }): Edited {
   const place = { servers: client.servers, name: wrap.name };
@@ -70,13 +78,15 @@ export function newFile(client: Client, entry: JsonEntry): string {
   return client.format === 'json' ? newJsonFile(place, entry) : newTomlFile(place, tomlEntry(entry));
 }
 
-/** What a TOML client's data may hold: strings and lists of strings; anything else is a mistake in that data. */
+/** What a TOML client's data may hold: strings, lists of strings and flat tables; anything else is a mistake in that data. */
 function tomlEntry(entry: JsonEntry): TomlEntry {
   return Object.fromEntries(
     Object.entries(entry).map(([key, value]) => {
       if (typeof value === 'string') return [key, value];
       if (Array.isArray(value)) return [key, value.map(String)];
-      throw new TypeError(`${key}: not a string or a list of strings`);
+      if (isRecord(value))
+        return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)]))];
+      throw new TypeError(`${key}: not a string, a list of strings or a flat table`);
     }),
   );
 }

@@ -1,10 +1,10 @@
 import { unifiedDiff } from '../../text/unified.ts';
-import type { Client, Places, Scope } from './client.ts';
+import { type Client, type Places, type Scope, withheldBy } from './client.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
 import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
 import type { Edited } from './edit.ts';
 import type { FormerFiles } from './former.ts';
-import { HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
+import { HOOK_SETTINGS, type HookFiles, type HookPiece, type HookSettings } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
 import { proxyLaunch, type Starter, serveLaunch } from './launch.ts';
 
@@ -27,9 +27,11 @@ export interface ConfigureRequest {
   readonly former?: FormerFiles;
 }
 
-/** The hook files, and whether the client's own edit tools are denied as well. */
+/** What to add to the client's settings beside our server. */
 export interface HookRequest {
   readonly files: HookFiles;
+  /** Gate the client's own tools. */
+  readonly gate: boolean;
   /** Also deny the client's own edit tools. */
   readonly only: boolean;
   /** Whether the client's shell runs on a layer, if the client has a place for it. */
@@ -85,21 +87,24 @@ export function configureHooks(
     const reason = `${client.title} has no hooks`;
     return action === 'remove' ? [] : [{ ok: false, file: client.title, reason }];
   }
-  const pieces = settings.pieces(hooks.files);
-  const denials = settings.only ?? [];
-  const layered = settings.shell === undefined ? [] : [settings.shell(hooks.files)];
   if (action === 'init') {
     const file = settings.file(scope ?? settings.defaultScope, places);
-    const all = [...pieces, ...(hooks.shell === 'layer' ? layered : []), ...(hooks.only ? denials : [])];
-    return [changeFile(request, file, (text) => addPieces(text, all, settings.header), settings.next)];
+    const pieces = piecesOf(settings, hooks);
+    const next = hooks.gate ? settings.next : `Start ${client.title} again.`;
+    return [changeFile(request, file, (text) => addPieces(text, pieces, settings.header), next)];
   }
+  const pieces = piecesOf(settings, { ...hooks, gate: true, only: true, shell: 'layer' });
   const scopes: readonly Scope[] = scope === undefined ? ['project', 'user'] : [scope];
   return scopes
     .map((each) => settings.file(each, places))
-    .map((file) =>
-      changeFile(request, file, (text) => removedHooks(text, [...pieces, ...layered, ...denials]), ''),
-    )
+    .map((file) => changeFile(request, file, (text) => removedHooks(text, pieces), ''))
     .filter((report) => !report.ok || report.did !== 'nothing');
+}
+
+function piecesOf(settings: HookSettings, { files, gate, only, shell }: HookRequest): readonly HookPiece[] {
+  const layered = shell === 'layer' && settings.shell !== undefined ? [settings.shell(files)] : [];
+  const gates = gate ? [...settings.pieces(files), ...layered] : [];
+  return [...gates, ...(only ? (settings.only ?? []) : [])];
 }
 
 /** A file of which nothing is left was ours. */
@@ -181,7 +186,11 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
   const { action, client, places, proxy, starter } = request;
   const dir = dirOf(request, candidate.scope);
   if (action === 'init' && proxy === undefined)
-    return addServer(client, text, client.entry(serveLaunch(dir, places.platform, starter)));
+    return addServer(
+      client,
+      text,
+      client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldBy(client, places) }),
+    );
   if (text === undefined)
     return action === 'remove' ? { ok: true, text } : { ok: false, reason: 'there is no such file' };
   if (action === 'init' && proxy !== undefined)

@@ -85,10 +85,15 @@ const CLAUDE_CODE: HookSettings = {
     ];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
-  only: ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
-    at: ['permissions', 'deny'],
-    item: tool,
-  })),
+  // Runs without a terminal approve nothing, so our server and its tools are approved here.
+  only: [
+    ...['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
+      at: ['permissions', 'deny'],
+      item: tool,
+    })),
+    { at: ['permissions', 'allow'], item: 'mcp__lookfirst' },
+    { at: ['enabledMcpjsonServers'], item: 'lookfirst' },
+  ],
   next: 'Start Claude Code again in the project and trust the folder; /hooks shows the entries.',
 };
 
@@ -160,6 +165,7 @@ const GEMINI: HookSettings = {
       })),
     ];
   },
+  only: ['write_file', 'replace'].map((tool) => ({ at: ['tools', 'exclude'], item: tool })),
   next: 'Start Gemini CLI again and trust the folder; /hooks shows the entries.',
 };
 
@@ -217,6 +223,8 @@ const OPENCODE: HookSettings = {
       ? joined(places, xdgDir(places), 'opencode', 'opencode.json')
       : joined(places, places.project, 'opencode.json'),
   pieces: ({ plugin }) => [{ at: ['plugin'], item: `file://${plugin}` }],
+  // Covers its edit, write and patch tools.
+  only: [{ at: ['permission', 'edit'], kind: 'member', item: 'deny' }],
   next: 'Start opencode again.',
 };
 

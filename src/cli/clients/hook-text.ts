@@ -100,7 +100,7 @@ function newItem(text: string, list: ArrayNode, item: JsonValue): Splice {
 function withoutOurs(text: string, at: readonly string[], pieces: readonly HookPiece[]): string {
   const root = rootOf(text);
   const list = root === undefined ? undefined : nodeAt(root, at);
-  if (list?.kind === 'string') return OURS.test(list.value) ? withoutMember(text, at) : text;
+  if (list?.kind === 'string') return isOurs(text, list, { at, pieces }) ? withoutMember(text, at) : text;
   if (list?.kind !== 'array') return text;
   const ours = list.items.filter((item) => isOurs(text, item, { at, pieces }));
   const [first] = ours;

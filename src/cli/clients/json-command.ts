@@ -1,5 +1,5 @@
 import { scanJson } from './json-scan.ts';
-import { type MemberNode, memberOf } from './node.ts';
+import { type ConfigNode, type MemberNode, memberOf } from './node.ts';
 import type { CommandNodes } from './wrap.ts';
 
 /** The command of the entry of that name, if it is there and has one. */
@@ -7,9 +7,7 @@ export function jsonCommand(
   text: string,
   place: { readonly servers: string; readonly name: string },
 ): CommandNodes | undefined {
-  const root = scanJson(text);
-  const servers = root?.kind === 'object' ? memberOf(root, place.servers)?.value : undefined;
-  const entry = servers?.kind === 'object' ? memberOf(servers, place.name) : undefined;
+  const entry = entryOf(text, place);
   return entry === undefined ? undefined : jsonCommandOf(entry);
 }
 
@@ -21,4 +19,39 @@ export function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   if (command?.kind === 'array' && command.items.length > 0) return { kind: 'list', list: command };
   if (command?.kind !== 'string' || (args !== undefined && args.kind !== 'array')) return undefined;
   return { kind: 'split', command, args, missing: { at: command.to, lead: ', "args": ' } };
+}
+
+/** Variables of an entry: those it sets, and those it passes on by name. */
+export interface EntryEnvironment {
+  readonly env: Readonly<Record<string, string>>;
+  readonly forwards: readonly string[];
+}
+
+/** The variables that an entry in a JSON file sets; opencode calls them `environment`. */
+export function jsonEnvironment(
+  text: string,
+  place: { readonly servers: string; readonly name: string },
+): EntryEnvironment {
+  const entry = entryOf(text, place)?.value;
+  const node =
+    entry?.kind === 'object' ? (memberOf(entry, 'env') ?? memberOf(entry, 'environment'))?.value : undefined;
+  return { env: node?.kind === 'object' ? stringMembers(node.members) : {}, forwards: [] };
+}
+
+/** The members that are strings. */
+export function stringMembers(
+  members: readonly { readonly key: string; readonly value: ConfigNode }[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    members.flatMap(({ key, value }) => (value.kind === 'string' ? [[key, value.value]] : [])),
+  );
+}
+
+function entryOf(
+  text: string,
+  place: { readonly servers: string; readonly name: string },
+): MemberNode | undefined {
+  const root = scanJson(text);
+  const servers = root?.kind === 'object' ? memberOf(root, place.servers)?.value : undefined;
+  return servers?.kind === 'object' ? memberOf(servers, place.name) : undefined;
 }

@@ -2,7 +2,7 @@ import { cannotEdit, type Edited, edited, spliced } from './edit.ts';
 import { jsonCommandOf } from './json-command.ts';
 import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson } from './json-scan.ts';
-import { compact, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
+import { compact, isRecord, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 import { startsAnother, whyLeftAlone } from './ownership.ts';
 import { wordsOf } from './wrap.ts';
@@ -141,13 +141,26 @@ function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
     if (member === undefined)
       return spliced(current, [insertFirst(current, node, newMember(key, value, styleOf(current)))]);
     const { from, to } = member.value;
-    if (sameJson(current, member.value, value)) return current;
-    return spliced(current, [{ from, to, put: compact(value) }]);
+    const wanted = mergedWith(current, member.value, value);
+    if (sameJson(current, member.value, wanted)) return current;
+    return spliced(current, [{ from, to, put: compact(wanted) }]);
   }, text);
+}
+
+/** An object keeps the members that the user has added to it. */
+function mergedWith(text: string, node: ConfigNode, value: JsonValue): JsonValue {
+  if (node.kind !== 'object' || !isRecord(value)) return value;
+  return Object.assign({}, plain(text, node), value);
 }
 
 function sameJson(text: string, node: ConfigNode, value: JsonValue): boolean {
   return compact(plain(text, node)) === compact(value);
+}
+
+/** The value of a JSON text that may have comments; undefined for a blank text. Throws a ScanProblem. */
+export function jsonValue(text: string): JsonValue | undefined {
+  const root = scanJson(text);
+  return root === undefined ? undefined : plain(text, root);
 }
 
 function plain(text: string, node: ConfigNode): JsonValue {

@@ -43,6 +43,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+/** Whether a value is an object. */
+export function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !isList(value);
 }

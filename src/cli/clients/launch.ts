@@ -2,6 +2,10 @@
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
+  /** Variables that the entry sets. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Variables that the entry passes on by name, so that their values are not in the file. */
+  readonly forwards?: readonly string[];
 }
 
 const PACKAGE = 'lookfirst';
@@ -35,6 +39,17 @@ export function servedFolder(words: readonly string[]): string | undefined {
   const own = withoutShell(words);
   const at = starterWords(own);
   return own[at] === 'serve' && own.length === at + 2 ? own.at(-1) : undefined;
+}
+
+/** The command line of our server, on another folder: every folder it serves is replaced, its flags stay. */
+export function servedOn(words: readonly string[], folder: string): readonly string[] {
+  const serve = words.indexOf('serve');
+  if (serve < 0) return words;
+  const flagged = (index: number) =>
+    /^--[\w-]+$/.test(words[index - 1] ?? '') && words[index - 1] !== '--read-only';
+  const rest = words.slice(serve + 1);
+  const flags = rest.filter((word, index) => word.startsWith('-') || flagged(serve + 1 + index));
+  return [...words.slice(0, serve + 1), folder, ...flags];
 }
 
 /** How many words of a command line start this program, as `init` writes them; -1 if it starts another one. */

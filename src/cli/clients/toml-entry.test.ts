@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Edited } from './edit.ts';
-import { putTomlEntry, removeTomlEntry } from './toml-entry.ts';
+import { putTomlEntry, removeTomlEntry, tomlEnvironment } from './toml-entry.ts';
 import { scanToml } from './toml-scan.ts';
 
 const PLACE = { servers: 'mcp_servers', name: 'lookfirst' };
@@ -43,6 +43,29 @@ describe('putTomlEntry', () => {
       const text = `${header}\nargs = [\n  '-y', # yes\n  "lookfirst", "serve",\n  "/repo",\n]\ncommand = 'npx'\n`;
       expect(textOf(putTomlEntry(text, PLACE, ENTRY))).toBe(text);
     }
+  });
+
+  it.each<[string, string, string]>([
+    ['nothing', '', 'env = { LOOKFIRST_HOME = "/s" }\n'],
+    [
+      'a table on one line',
+      'env = { A = "1", LOOKFIRST_HOME = "/old" }\n',
+      'env = { A = "1", LOOKFIRST_HOME = "/s" }\n',
+    ],
+    [
+      'a table of its own',
+      '\n[mcp_servers.lookfirst.env]\nA = "1"\n',
+      '\n[mcp_servers.lookfirst.env]\nLOOKFIRST_HOME = "/s"\nA = "1"\n',
+    ],
+  ])('sets variables beside those of the user: %s', (_what, before, after) => {
+    const entry = { ...ENTRY, env: { LOOKFIRST_HOME: '/s' } };
+    const [header, ...rest] = BLOCK.split('\n');
+    const lines = rest.join('\n');
+    const put = textOf(putTomlEntry(`${header}\n${lines}\n${before}`, PLACE, entry)) ?? '';
+    const expected = before === '' ? `${header}\n${after}${lines}\n` : `${header}\n${lines}\n${after}`;
+    expect(put).toBe(expected);
+    expect(textOf(putTomlEntry(put, PLACE, entry))).toBe(put);
+    expect(tomlEnvironment(put, PLACE).env['LOOKFIRST_HOME']).toBe('/s');
   });
 
   it('updates its own keys and leaves the others', () => {

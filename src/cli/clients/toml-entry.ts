@@ -1,6 +1,7 @@
 import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
+import { type EntryEnvironment, stringMembers } from './json-command.ts';
 import type { Launch } from './launch.ts';
-import { type ConfigNode, ScanProblem, stringsOf } from './node.ts';
+import { type ConfigNode, memberOf, ScanProblem, stringsOf } from './node.ts';
 import { needsNoProxy, startsAnother, whyLeftAlone } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
@@ -11,8 +12,10 @@ export interface TomlPlace {
   readonly name: string;
 }
 
-/** An entry's lines: keys with a string or a list of strings. */
-export type TomlEntry = { readonly [key: string]: string | readonly string[] };
+/** A value of an entry: a string, a list of strings, or a flat table of strings. */
+type TomlValue = string | readonly string[] | Readonly<Record<string, string>>;
+/** An entry's lines. */
+export type TomlEntry = { readonly [key: string]: TomlValue };
 
 /**
  * Appends the entry as a table of its own, or brings the keys of our own up to date; another server of that name is not
@@ -28,7 +31,7 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
       const words = wordsOf(commandOf(text, table));
       const reason = whyLeftAlone(place.name, { text: linesOf(text, table), words });
       return reason === undefined
-        ? edited(updated(text, table, entry))
+        ? edited(spliced(text, updates(text, tables, { table, entry })))
         : cannotEdit(reason, text, table.from);
     }
     const elsewhere = elsewhereIn(tables, place);
@@ -126,29 +129,73 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
   return keys.find(({ path }) => path[0] === servers && (path.length === 1 || path[1] === name))?.from;
 }
 
-function updated(text: string, table: TomlTable, entry: TomlEntry): string {
+/** Brings the keys of a table up to date. A flat table may stand in its own table or on one line. */
+function updates(
+  text: string,
+  tables: readonly TomlTable[],
+  { table, entry }: { readonly table: TomlTable; readonly entry: TomlEntry },
+): Splice[] {
   const missing: string[] = [];
   const splices: Splice[] = [];
   for (const [name, value] of Object.entries(entry)) {
+    const inner = isFlatTable(value) ? tableOf(tables, [...table.path, name]) : undefined;
     const key = table.keys.find(({ path }) => path.length === 1 && path[0] === name);
-    if (key === undefined) missing.push(`${eolOf(text)}${name} = ${valueText(value)}`);
+    if (inner !== undefined && isFlatTable(value))
+      splices.push(...updates(text, tables, { table: inner, entry: value }));
+    else if (key === undefined) missing.push(`${eolOf(text)}${name} = ${valueText(value)}`);
     else if (!sameValue(key.value, value))
-      splices.push({ from: key.value.from, to: key.value.to, put: valueText(value) });
+      splices.push({ from: key.value.from, to: key.value.to, put: changedText(text, key.value, value) });
   }
   splices.push({ from: table.headerEnd, to: table.headerEnd, put: missing.join('') });
-  return spliced(text, splices);
+  return splices;
 }
 
-function sameValue(node: ConfigNode, value: string | readonly string[]): boolean {
+function isFlatTable(value: TomlValue): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+function sameValue(node: ConfigNode, value: TomlValue): boolean {
   if (typeof value === 'string') return node.kind === 'string' && node.value === value;
+  if (isFlatTable(value))
+    return (
+      node.kind === 'object' &&
+      Object.entries(value).every(([key, wanted]) => {
+        const member = memberOf(node, key)?.value;
+        return member?.kind === 'string' && member.value === wanted;
+      })
+    );
   const strings = node.kind === 'array' ? stringsOf(node) : undefined;
   return strings?.length === value.length && strings.every((string, i) => string.value === value[i]);
+}
+
+/** The new text of a value; a table on one line keeps what the user has added to it. */
+function changedText(text: string, node: ConfigNode, value: TomlValue): string {
+  if (!isFlatTable(value) || node.kind !== 'object') return valueText(value);
+  const others = node.members.filter(({ key }) => !(key in value));
+  const kept = others.map((member) => text.slice(member.from, member.value.to));
+  return `{ ${[...kept, ...pairsOf(value)].join(', ')} }`;
 }
 
 /** The command of the entry, if it is there and has one. */
 export function tomlCommand(text: string, { servers, name }: TomlPlace): CommandNodes | undefined {
   const table = tableOf(scanToml(text), [servers, name]);
   return table === undefined ? undefined : commandOf(text, table);
+}
+
+/** The variables that the entry sets, and those it passes on by name. */
+export function tomlEnvironment(text: string, { servers, name }: TomlPlace): EntryEnvironment {
+  const tables = scanToml(text);
+  const table = tableOf(tables, [servers, name]);
+  const nodeOf = (key: string) => table?.keys.find(({ path }) => path.length === 1 && path[0] === key)?.value;
+  const inline = nodeOf('env');
+  const own = tableOf(tables, [servers, name, 'env'])?.keys ?? [];
+  const members = [
+    ...(inline?.kind === 'object' ? inline.members : []),
+    ...own.map(({ path, value }) => ({ key: path.join('.'), value })),
+  ];
+  const forwards = nodeOf('env_vars');
+  const names = forwards?.kind === 'array' ? (stringsOf(forwards) ?? []) : [];
+  return { env: stringMembers(members), forwards: names.map(({ value }) => value) };
 }
 
 function commandOf(text: string, table: TomlTable): CommandNodes | undefined {
@@ -187,8 +234,13 @@ function blockOf({ servers, name }: TomlPlace, entry: TomlEntry, eol: string): s
   return [`[${servers}.${name}]`, ...lines].join(eol);
 }
 
-function valueText(value: string | readonly string[]): string {
-  return typeof value === 'string' ? tomlString(value) : `[${value.map(tomlString).join(', ')}]`;
+function valueText(value: TomlValue): string {
+  if (typeof value === 'string') return tomlString(value);
+  return isFlatTable(value) ? `{ ${pairsOf(value).join(', ')} }` : `[${value.map(tomlString).join(', ')}]`;
+}
+
+function pairsOf(table: Readonly<Record<string, string>>): string[] {
+  return Object.entries(table).map(([key, value]) => `${key} = ${tomlString(value)}`);
 }
 
 /** A basic string: JSON's escapes, and one more for the character JSON leaves alone. */

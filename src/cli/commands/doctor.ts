@@ -7,13 +7,12 @@ import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { type Check, fail, ok, reasonOf, warn } from '../doctor/check.ts';
-import { checkClients } from '../doctor/clients.ts';
+import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
 import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import { checkFleet, checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
-import { ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 
 interface DoctorFlags extends StateFlags {
@@ -21,8 +20,6 @@ interface DoctorFlags extends StateFlags {
 }
 
 const run = promisify(execFile);
-
-const PRECIOUS = 'nobody has read this\n';
 
 /** `lookfirst doctor`: what works here, proved by trying it. */
 export function defineDoctor(cli: Cli): Command {
@@ -67,10 +64,10 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
     yield await checkRefusedWrite(cli, stage);
     yield* checkHooks(cli, stage);
     yield* checkUnjudged(cli);
+    yield* checkClients(cli, stage);
   } finally {
     stage.close();
   }
-  yield* checkClients(cli);
 }
 
 function lineOf(cli: Cli, { name, status, message }: Check): string {
@@ -103,20 +100,8 @@ async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise
 async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<Check> {
   const name = 'refused write';
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
-  stage.put('precious.txt', PRECIOUS);
-  try {
-    const server = await ServerProcess.start([...cli.self, 'serve', stage.workspace], env);
-    try {
-      const answer = await server.call('write_file', { path: 'precious.txt', content: 'overwritten\n' });
-      if (stage.text('precious.txt') !== PRECIOUS)
-        return fail(name, 'a file that was never read was overwritten');
-      if (answer.ok || answer.code !== 'NOT_READ')
-        return fail(name, `a blind write was answered with ${answer.code ?? 'success'} instead of NOT_READ`);
-      return ok(name, 'a blind write was refused with NOT_READ, and the file is as it was');
-    } finally {
-      await server.stop();
-    }
-  } catch (error) {
-    return fail(name, reasonOf(error));
-  }
+  const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], { env, stage });
+  return problem === undefined
+    ? ok(name, 'a blind write was refused with NOT_READ, and the file is as it was')
+    : fail(name, problem);
 }

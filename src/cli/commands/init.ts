@@ -16,6 +16,7 @@ import {
 } from '../clients/configure.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
+import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Starter } from '../clients/launch.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { refuseAgent } from '../operator.ts';
@@ -40,7 +41,7 @@ export function defineInit(cli: Cli): Command {
     )
     .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
     .option('--hooks', "also gate the client's own file and shell tools")
-    .option('--only', "with --hooks: also deny the client's own edit tools")
+    .option('--only', "also deny the client's own edit tools, so that ours are the only way")
     .addOption(
       new Option(
         '--command <how>',
@@ -73,6 +74,7 @@ Examples:
   lookfirst init claude-code --dry-run            show what would change
   lookfirst init claude-desktop --root ~/project
   lookfirst init claude-code --hooks              gate its own Edit, Write and Bash as well
+  lookfirst init claude-code --only               deny its own edit tools, approve ours
   lookfirst init cursor --scope user
   lookfirst init vscode --proxy filesystem        keep that server, with the gate in front`;
 
@@ -123,15 +125,24 @@ async function configure(
     starter: starterOf(cli, flags),
     former: new FormerFiles(home),
   };
-  const wantsHooks = action === 'remove' || flags.hooks === true;
-  const addsHooks = action === 'init' && wantsHooks;
+  if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
+    const reason = `${CLIENTS[name].title} has no setting that denies its own edit tools`;
+    const report = { ok: false, file: CLIENTS[name].title, reason } as const;
+    await print(cli, { report, request, json: flags.json });
+    return EXIT.refused;
+  }
+  const addsHooks = action === 'init' && flags.hooks === true;
+  const wantsSettings = action === 'remove' || addsHooks || flags.only === true;
   const shell = addsHooks ? await shellOf(cli, home) : 'images';
-  const hooks = { files: hookFiles(home), only: flags.only === true, shell };
+  const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
   if (addsHooks && !request.dryRun) {
     const [node = '', program = ''] = cli.self;
     writeHookFiles({ home, node, program });
   }
-  const reports = [...configureClient(request), ...(wantsHooks ? configureHooks({ ...request, hooks }) : [])];
+  const reports = [
+    ...configureClient(request),
+    ...(wantsSettings ? configureHooks({ ...request, hooks }) : []),
+  ];
   for (const report of reports) await print(cli, { report, request, json: flags.json });
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
 }

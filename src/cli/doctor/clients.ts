@@ -1,13 +1,17 @@
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
+import { stateFolder } from '../../config/home.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import type { Cli } from '../cli.ts';
-import type { Client, ClientName, Places, Scope } from '../clients/client.ts';
+import { type Client, type ClientName, inheritedBy, type Places, type Scope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { readConfig } from '../clients/config-file.ts';
-import { ownCommand, removeServer, unwrapServer } from '../clients/config-text.ts';
-import { servedFolder } from '../clients/launch.ts';
+import { ownCommand, ownEnvironment, removeServer, unwrapServer } from '../clients/config-text.ts';
+import { servedFolder, servedOn } from '../clients/launch.ts';
+import { ServerProcess } from '../server-process.ts';
+import type { Stage } from '../stage.ts';
 import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { checkTrust } from './trust.ts';
 
 /** What a client can still do to files without asking us. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
@@ -23,22 +27,31 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
 const PROXY_RACE =
   'between our check and the write of the server behind the proxy lies an instant that only that server could close';
 
-/** For every client whether it is told of us, and what is not enforced there. */
-export function checkClients(cli: Cli): Check[] {
+/** For every client whether it is told of us, whether the command that it starts refuses a blind write, and what is not enforced there. */
+export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Check> {
   const { platform, env, cwd } = cli;
   const places: Places = { platform, env, home: homedir(), project: cwd };
-  const checks = Object.values(CLIENTS).flatMap((client) => checkClient(client, places));
-  if (checks.length > 0) return checks;
-  return [warn('clients', 'none is configured for Lookfirst; lookfirst init CLIENT adds it')];
+  let count = 0;
+  for (const client of Object.values(CLIENTS))
+    for (const scope of ['project', 'user'] as const)
+      for (const file of client.files(scope, places))
+        for (const check of await checkFile(client, { file, scope, places, stage })) {
+          count += 1;
+          yield check;
+        }
+  if (count === 0) yield warn('clients', 'none is configured for Lookfirst; lookfirst init CLIENT adds it');
 }
 
-function checkClient(client: Client, places: Places): Check[] {
-  const scopes: readonly Scope[] = ['project', 'user'];
-  return scopes.flatMap((scope) => client.files(scope, places)).flatMap((file) => checkFile(client, file));
+interface Configured {
+  readonly file: string;
+  readonly scope: Scope;
+  readonly places: Places;
+  readonly stage: Stage;
 }
 
-function checkFile(client: Client, file: string): Check[] {
+async function checkFile(client: Client, configured: Configured): Promise<Check[]> {
   const { name } = client;
+  const { file, scope, places } = configured;
   try {
     const config = readConfig(file);
     if ('reason' in config) return [warn(name, `${file}: ${config.reason}`)];
@@ -50,10 +63,124 @@ function checkFile(client: Client, file: string): Check[] {
     const gone = missingFolder(client, text);
     if (gone !== undefined)
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
-    return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text)];
+    const words = ownCommand(client, text);
+    if (words === undefined) return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text)];
+    return [
+      await checkCommand(client, { ...configured, text, words }),
+      ...checkTrust(name, scope, places),
+      ...checkSameState(client, { places, text }),
+      ...notEnforced(client, text),
+    ];
   } catch (error) {
     return [warn(name, reasonOf(error))];
   }
+}
+
+/** Starts the command of our entry on a folder of its own, as the client would, and tries a blind write. */
+async function checkCommand(
+  client: Client,
+  {
+    file,
+    places,
+    stage,
+    text,
+    words,
+  }: Configured & { readonly text: string; readonly words: readonly string[] },
+): Promise<Check> {
+  const env = {
+    ...serverEnvironment(client, text, places),
+    ...{ LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' },
+  };
+  const command = servedOn(words, stage.workspace);
+  const problem = await blindWriteProblem(command, { env, stage });
+  return problem === undefined
+    ? ok(client.name, `Lookfirst is in ${file}, and its command refused a blind write`)
+    : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
+}
+
+/** What the server started by a command did wrong when asked for a blind write; undefined if it refused. */
+export async function blindWriteProblem(
+  command: readonly string[],
+  { env, stage }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage },
+): Promise<string | undefined> {
+  const path = 'precious.txt';
+  stage.put(path, PRECIOUS);
+  let server: ServerProcess;
+  try {
+    server = await ServerProcess.start(command, env, stage.workspace);
+  } catch (error) {
+    return `it cannot start: ${reasonOf(error)}`;
+  }
+  try {
+    const content = 'overwritten\n';
+    const names = await server.toolNames();
+    const write = BLIND_WRITES.find(({ tool }) => names.includes(tool));
+    if (write === undefined) return 'it has no tool that could be tried';
+    const answer = await server.call(write.tool, write.args(path, content));
+    if (stage.text(path) !== PRECIOUS) return 'a file that was never read was overwritten';
+    if (answer.ok || answer.code !== 'NOT_READ')
+      return `a blind write was answered with ${answer.code ?? 'success'} instead of NOT_READ`;
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await server.stop();
+  }
+}
+
+const PRECIOUS = 'nobody has read this\n';
+
+/** The writing tool of each dialect. */
+const BLIND_WRITES: readonly {
+  readonly tool: string;
+  args(path: string, content: string): Readonly<Record<string, string>>;
+}[] = [
+  { tool: 'write_file', args: (path, content) => ({ path, content }) },
+  { tool: 'Write', args: (path, content) => ({ file_path: path, content }) },
+  { tool: 'write', args: (path, content) => ({ file_path: path, content }) },
+  { tool: 'file_write', args: (path, content) => ({ path, content }) },
+  {
+    tool: 'str_replace_based_edit_tool',
+    args: (path, content) => ({ command: 'create', path, file_text: content }),
+  },
+  {
+    tool: 'apply_patch',
+    args: (path, content) => ({
+      patch: `*** Begin Patch\n*** Add File: ${path}\n+${content}*** End Patch\n`,
+    }),
+  },
+];
+
+/** The environment that the client gives to the server of our entry. */
+function serverEnvironment(client: Client, text: string, { env }: Places): Places['env'] {
+  const own = ownEnvironment(client, text);
+  const forwarded = own.forwards.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]));
+  return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
+}
+
+/** Reports a server whose state is not the one that this command line shows. */
+function checkSameState(
+  client: Client,
+  { places, text }: { readonly places: Places; readonly text: string },
+): Check[] {
+  const theirs = stateOf(places, serverEnvironment(client, text, places));
+  const ours = stateOf(places, places.env);
+  if (theirs === ours) return [];
+  const cure =
+    client.inherits === undefined ? 'change it in the entry' : `lookfirst init ${client.name} writes it`;
+  return [
+    warn(
+      client.name,
+      `its server keeps its state in ${theirs}, this command line in ${ours}: log, undo and status do not show its work (${cure})`,
+    ),
+  ];
+}
+
+/** The store, without a password; or the state folder. */
+function stateOf({ platform, home }: Places, env: Places['env']): string {
+  const store = env['LOOKFIRST_STORE'];
+  if (store !== undefined && store !== '') return store.replace(/:[^:/@]*@/, ':***@');
+  return stateFolder({ platform, env, homeFolder: home });
 }
 
 /** The folder our entry serves, if it is written in full and is not there; what others mean only the client knows. */

@@ -91,9 +91,9 @@ const MAX_LATENCY_MS = 20;
 
 /** A fleet store: connection, latency, schema, clock and size. */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<Check> {
-  const { store } = placesOf(cli, flags);
-  if (!isFleetUrl(store)) return;
   try {
+    const { store } = placesOf(cli, flags);
+    if (!isFleetUrl(store)) return;
     const { inspectFleet } = await import('../../store/postgres/inspect.ts');
     yield* fleetChecks(await inspectFleet(store));
   } catch (error) {

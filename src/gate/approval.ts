@@ -15,8 +15,11 @@ export interface ApprovalRequest {
   readonly diff?: string;
 }
 
-/** Asks the user. Undefined: nobody can be asked here. */
-export type Approver = (request: ApprovalRequest) => Promise<'approved' | 'declined' | undefined>;
+/** The user's answer. Undefined: no user can be asked here, or the question was not answered. */
+export type Approval = 'approved' | 'declined' | undefined;
+
+/** Asks the user. */
+export type Approver = (request: ApprovalRequest) => Promise<Approval>;
 
 const asking = new AsyncLocalStorage<Approver>();
 
@@ -95,20 +98,20 @@ function missingApproval(world: World, ledger: Ledger, change: ApprovedChange): 
   return { mark: markOf(effect), request, entry: entryOf(world, ledger, change) };
 }
 
-/** Asks the user, outside of any lock. True: approved, and remembered for this call. */
+/** Asks the user, outside of any lock. An approval is remembered for this call. */
 export async function askUser(
   { mark, request, entry }: MissingApproval,
   approved: Approved,
-): Promise<boolean> {
+): Promise<Approval> {
   const answer = approved.size < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
-  if (answer !== 'approved') return false;
-  approved.set(mark, { ...entry, text: 'approved by the user' });
-  return true;
+  if (answer === 'approved') approved.set(mark, { ...entry, text: 'approved by the user' });
+  return answer;
 }
 
 /** What the agent is told. How to approve is for people: the journal and the server's own output say it. */
-export function approvalRefusal({ request: { path, action } }: MissingApproval): Refusal {
-  return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason: 'approval' } };
+export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
+  const reason = answer === 'declined' ? answer : 'approval';
+  return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason } };
 }
 
 function entryOf(world: World, ledger: Ledger, { step, effect }: ApprovedChange): NewEntry {

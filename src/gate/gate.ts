@@ -141,8 +141,8 @@ export class Gate {
   ): Promise<Outcome<ApplyResult> | undefined> {
     if ('needs' in attempt) return undefined;
     if ('missing' in attempt) {
-      const isApproved = await askUser(attempt.missing, approved);
-      return isApproved ? undefined : this.#refuse(approvalRefusal(attempt.missing));
+      const answer = await askUser(attempt.missing, approved);
+      return answer === 'approved' ? undefined : this.#refuse(approvalRefusal(attempt.missing, answer));
     }
     await this.#noteMet(attempt.conflict, met);
     return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;

@@ -86,6 +86,7 @@ function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
 
 /** What the journal says of it besides the code. */
 function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
+  if (reason === 'declined') return { text: 'the user declined it' };
   // For people: agents are not told how to approve.
   if (reason === 'approval')
     return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };

@@ -7,9 +7,10 @@ import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
 import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
+import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
 import { metaOf } from './envelope.ts';
 import { isRequestId, type Request, type RequestId } from './message.ts';
-import { notificationMessage, type Parts, toolMessage } from './outgoing.ts';
+import { inputRequiredMessage, notificationMessage, type Parts, toolMessage } from './outgoing.ts';
 import type { Era, Implementation } from './protocol.ts';
 import { invalidParams } from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
@@ -18,6 +19,8 @@ import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 export interface Caller {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
+  /** The client can show a form to its user. */
+  readonly canElicit: boolean;
 }
 
 /** The running tool calls of one connection. Each can be cancelled, and all can be awaited. */
@@ -29,6 +32,8 @@ export class Calls {
   /** When the bytes of the current messages arrived, as a `performance.now()` time; undefined: now. */
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
+  readonly #questions: Questions;
+  readonly #held = new HeldCalls();
   #count = 0;
   #waiting: (() => void)[] = [];
 
@@ -36,6 +41,7 @@ export class Calls {
     this.#host = io.host;
     this.#send = io.send;
     this.#log = io.log;
+    this.#questions = new Questions(io.send);
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
@@ -45,23 +51,30 @@ export class Calls {
     const call = new RunningCall(request, caller, {
       tell: (parts) => this.#tell(request.id, parts),
       arrivedAt: this.arrivedAt ?? performance.now(),
+      questions: caller.canElicit && caller.era === 'legacy' ? this.#questions : undefined,
     });
     this.#running.set(request.id, call);
     this.#count += 1;
-    let answer: Awaitable<ToolAnswer>;
+    let answer: Awaitable<ToolAnswer | InputRequired>;
     try {
-      answer = this.#host.call(name, args, call);
+      answer =
+        caller.canElicit && caller.era === 'modern'
+          ? this.#held.run(this.#host, askingCall(request.params, { name, args, context: call }))
+          : this.#host.call(name, args, call);
     } catch (error) {
       answer = this.#failed(name, call, error);
     }
     if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
-    return andThen(answer, (done) => this.#answer(call, toolResult(done, formOf(tool))));
+    return andThen(answer, (done) =>
+      this.#answer(call, 'inputRequests' in done ? done : toolResult(done, formOf(tool))),
+    );
   }
 
-  #answer(call: RunningCall, result: ToolResult): Parts | undefined {
+  #answer(call: RunningCall, result: ToolResult | InputRequired): Parts | undefined {
     const { id } = call.request;
     try {
       if (call.cancelled) return undefined;
+      if ('inputRequests' in result) return inputRequiredMessage(id, { ...result }, this.#host.info);
       call.times.answeredAt = performance.now();
       return toolMessage(id, result, { era: call.era, info: this.#host.info });
     } finally {
@@ -84,8 +97,14 @@ export class Calls {
     if (isRequestId(id)) this.#running.get(id)?.cancel(new Error(reason));
   }
 
+  /** Takes the client's answer to a request of ours; answers to other requests are ignored. */
+  answered(id: unknown, result: unknown): void {
+    this.#questions.answered(id, result);
+  }
+
   /** Cancels every call. */
   cancelAll(reason: string): void {
+    this.#held.close();
     for (const call of this.#running.values()) call.cancel(new Error(reason));
   }
 
@@ -118,6 +137,13 @@ export class Calls {
   }
 }
 
+interface CallOptions {
+  readonly tell: (parts: Parts) => void;
+  readonly arrivedAt: number;
+  /** For a client whose user can be asked by a request of ours. */
+  readonly questions: Questions | undefined;
+}
+
 /** The context of one call. Creates its signal on first access, which short calls never need. */
 class RunningCall implements ToolContext {
   readonly request: Request;
@@ -126,21 +152,19 @@ class RunningCall implements ToolContext {
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint = undefined;
   readonly times: CallTimes;
+  readonly approve: ToolContext['approve'];
   readonly #tell: (parts: Parts) => void;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #done = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    request: Request,
-    { era, clientInfo }: Caller,
-    { tell, arrivedAt }: { readonly tell: (parts: Parts) => void; readonly arrivedAt: number },
-  ) {
+  constructor(request: Request, { era, clientInfo }: Caller, { tell, arrivedAt, questions }: CallOptions) {
     this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
     this.clientInfo = clientInfo;
     this.#tell = tell;
+    if (questions !== undefined) this.approve = (question) => questions.ask(question, this.signal);
     this.times = { arrivedAt, answeredAt: Number.POSITIVE_INFINITY };
   }
 

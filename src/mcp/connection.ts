@@ -3,6 +3,7 @@ import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
+import { canElicit } from './approval.ts';
 import { type Caller, Calls } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
@@ -15,7 +16,14 @@ import {
   readLine,
   readMessage,
 } from './message.ts';
-import { complete, errorMessage, notificationMessage, type Parts, resultMessage } from './outgoing.ts';
+import {
+  complete,
+  errorMessage,
+  inputRequiredMessage,
+  notificationMessage,
+  type Parts,
+  resultMessage,
+} from './outgoing.ts';
 import type { Implementation } from './protocol.ts';
 import {
   BATCH_VERSION,
@@ -68,6 +76,7 @@ export class Connection {
   #era: 'open' | 'legacy' | 'modern' = 'open';
   #version: LegacyVersion | undefined;
   #clientInfo: Implementation | undefined;
+  #canElicit = false;
   readonly #subscriptions = new Set<RequestId>();
   readonly #roots: RootsDialogue | undefined;
 
@@ -147,8 +156,10 @@ export class Connection {
       // The official server logs the same words, so existing log searches find them.
       this.#log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
-    } else if (message.kind === 'response') this.#roots?.answered(message.id, message.result);
-    else return this.#notified(message);
+    } else if (message.kind === 'response') {
+      this.#roots?.answered(message.id, message.result);
+      this.#calls.answered(message.id, message.result);
+    } else return this.#notified(message);
   }
 
   #notified({ method, params }: Notification): Awaitable<void> {
@@ -182,16 +193,17 @@ export class Connection {
 
   /** Determines the caller and its era; fixes the connection's era if it is still open. */
   #caller(request: Request): Caller {
-    if (this.#era === 'legacy') return { era: 'legacy', clientInfo: this.#clientInfo };
+    if (this.#era === 'legacy')
+      return { era: 'legacy', clientInfo: this.#clientInfo, canElicit: this.#canElicit };
     const envelope = envelopeOf(request.params);
     if (envelope.kind === 'modern') {
       if (request.method !== 'server/discover') this.#era = 'modern';
-      return { era: 'modern', clientInfo: envelope.clientInfo };
+      return { era: 'modern', clientInfo: envelope.clientInfo, canElicit: envelope.canElicit };
     }
     if (this.#era === 'modern') throw withoutEnvelope(request, envelope);
     if (envelope.kind === 'invalid' && request.method !== 'initialize') throw envelope.error;
     this.#era = 'legacy';
-    return { era: 'legacy', clientInfo: undefined };
+    return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
   /** Applies session events in the `_meta` of requests other than tool calls, which apply them themselves. */
@@ -229,6 +241,7 @@ export class Connection {
     const version = LEGACY_VERSIONS.find((known) => known === requested) ?? LEGACY_VERSIONS[0];
     this.#version = version;
     this.#clientInfo = implementationOf(params['clientInfo']);
+    this.#canElicit = canElicit(params['capabilities']);
     this.#roots?.initialize(params['capabilities']);
     const { info, instructions } = this.#host;
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
@@ -274,7 +287,7 @@ export class Connection {
   #askingForRoots({ id, params }: Request): Parts | undefined {
     const inputRequests = this.#roots?.modernCall(params);
     if (inputRequests === undefined) return undefined;
-    return resultMessage(id, { ...this.#modernResult({ inputRequests }), resultType: 'input_required' });
+    return inputRequiredMessage(id, { inputRequests }, this.#host.info);
   }
 
   #modernResult(result: JsonRecord): JsonRecord {

@@ -1,5 +1,6 @@
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
+import { canElicit } from './approval.ts';
 import type { Implementation } from './protocol.ts';
 import {
   CLIENT_CAPABILITIES_KEY,
@@ -15,7 +16,12 @@ import {
 export type Envelope =
   /** The request names no revision: a legacy message. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'modern'; readonly clientInfo: Implementation | undefined }
+  | {
+      readonly kind: 'modern';
+      readonly clientInfo: Implementation | undefined;
+      /** The client can show a form to its user. */
+      readonly canElicit: boolean;
+    }
   | { readonly kind: 'invalid'; readonly error: RpcError };
 
 /** Parses the envelope. An invalid envelope is an error, never a legacy message. */
@@ -35,7 +41,7 @@ export function envelopeOf(params: JsonRecord): Envelope {
     return broken(CLIENT_INFO_KEY, 'expected a name and a version');
   if (!MODERN_VERSIONS.some((known) => known === version))
     return { kind: 'invalid', error: unsupportedVersion(version) };
-  return { kind: 'modern', clientInfo };
+  return { kind: 'modern', clientInfo, canElicit: canElicit(meta[CLIENT_CAPABILITIES_KEY]) };
 }
 
 /** The `_meta` of a request, `{}` if it has none. */

@@ -23,9 +23,10 @@ import { isSessionId } from '../model/session-id.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
+import { HeldCalls } from './approval.ts';
 import { metaOf } from './envelope.ts';
 import { checkToken, type Rejection, readJson, reject } from './http-answer.ts';
-import { sdkServer } from './sdk-server.ts';
+import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 const MAX_BODY_BYTES = 64 << 20;
@@ -139,6 +140,7 @@ class Endpoint {
   readonly #maxBodyBytes: number;
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
+  readonly #held = new HeldCalls();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
@@ -154,8 +156,9 @@ class Endpoint {
       now: () => performance.now(),
       ...options.sessions,
     };
-    this.#sessions = new HttpSessions({ host, limits, log });
-    this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, log), {
+    this.#sessions = new HttpSessions({ host, limits, log, held: this.#held });
+    const held = this.#held;
+    this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, { log, held }), {
       legacy: 'reject',
       maxRequestBodySize: maxBodyBytes,
     });
@@ -195,6 +198,7 @@ class Endpoint {
 
   async close(): Promise<void> {
     clearInterval(this.#expiry);
+    this.#held.close();
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }
 
@@ -283,13 +287,13 @@ function eventMeta({ method, params }: JsonRecord): JsonRecord | undefined {
 class HttpSessions {
   readonly #host: ToolHost;
   readonly #limits: SessionLimits;
-  readonly #log: (line: string) => void;
+  readonly #server: SdkServerOptions;
   readonly #sessions = new Map<string, Session>();
 
-  constructor(options: { host: ToolHost; limits: SessionLimits; log: (line: string) => void }) {
+  constructor(options: SdkServerOptions & { readonly host: ToolHost; readonly limits: SessionLimits }) {
     this.#host = options.host;
     this.#limits = options.limits;
-    this.#log = options.log;
+    this.#server = options;
   }
 
   has(id: string): boolean {
@@ -320,7 +324,7 @@ class HttpSessions {
       const id = transport.sessionId;
       if (id !== undefined && this.#sessions.delete(id)) this.#host.sessionEnded?.(id);
     };
-    await sdkServer(this.#host, 'legacy', this.#log).connect(transport);
+    await sdkServer(this.#host, 'legacy', this.#server).connect(transport);
     await this.#handle(session, exchange);
   }
 

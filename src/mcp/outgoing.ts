@@ -25,12 +25,18 @@ export function errorMessage(id: RequestId | null, error: RpcError): Parts {
   return [`${head(id)}"error":${JSON.stringify({ code, message, data })}}`];
 }
 
-export function requestMessage(id: RequestId, method: string): Parts {
-  return [JSON.stringify({ jsonrpc: '2.0', id, method })];
+export function requestMessage(id: RequestId, method: string, params?: JsonRecord): Parts {
+  return [JSON.stringify({ jsonrpc: '2.0', id, method, params })];
 }
 
 export function notificationMessage(method: string, params: JsonRecord): Parts {
   return [JSON.stringify({ jsonrpc: '2.0', method, params })];
+}
+
+/** The answer to a modern call that needs something of the client first. */
+export function inputRequiredMessage(id: RequestId, input: JsonRecord, info: Implementation): Parts {
+  const result = complete(input, { era: 'modern', info });
+  return resultMessage(id, { ...result, resultType: 'input_required' });
 }
 
 /** The answer to `tools/call`. In the modern era it also contains the completion mark and the server info. */

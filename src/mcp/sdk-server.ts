@@ -1,4 +1,10 @@
-import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import type { JsonRecord } from '../model/record.ts';
 import { isRecord } from '../model/record.ts';
 import { unknownTool } from '../tools/call-tool.ts';
@@ -6,20 +12,28 @@ import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { JsonText } from '../wire/json-text.ts';
+import { approvalForm, approvalOf, canElicit, type HeldCalls, QUESTION_MS } from './approval.ts';
 import { implementationOf, metaOf } from './envelope.ts';
 import { isRequestId } from './message.ts';
 import type { Era } from './protocol.ts';
-import { CAPABILITIES, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
+import { CAPABILITIES, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
 /** A tool result in the SDK's form, always an object. */
 type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
 
+export interface SdkServerOptions {
+  /** For people. */
+  readonly log: (line: string) => void;
+  /** Calls of modern clients that wait for their user; one for all requests. */
+  readonly held: HeldCalls;
+}
+
 /**
  * An SDK server for a host: one per legacy session, one per modern request. It keeps no state.
  * Importing this loads the SDK and zod, so the stdio loop must not import it.
  */
-export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void): Server {
+export function sdkServer(host: ToolHost, era: Era, { log, held }: SdkServerOptions): Server {
   const server = new Server(
     { ...host.info },
     {
@@ -38,7 +52,12 @@ export function sdkServer(host: ToolHost, era: Era, log: (line: string) => void)
     if (tool === undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name, [...tools.keys()]));
     try {
-      const answer = await host.call(name, args, toolContext(server, context));
+      const called = { name, args, context: toolContext(server, context) };
+      const { inputResponses, requestState, envelope } = context.mcpReq;
+      const answer = await (isRecord(envelope) && canElicit(envelope[CLIENT_CAPABILITIES_KEY])
+        ? held.run(host, { ...called, inputResponses, requestState: requestState() })
+        : host.call(name, args, called.context));
+      if ('inputRequests' in answer) return inputRequired({ ...answer });
       return objectOf(toolResult(answer, formOf(tool))) as never;
     } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
@@ -62,6 +81,19 @@ function objectOf(result: ToolResult): CallResult {
   };
 }
 
+/** Asks the user of a legacy client, on the stream of the call. */
+function approver({ mcpReq }: ServerContext): NonNullable<ToolContext['approve']> {
+  const options = { signal: mcpReq.signal, timeout: QUESTION_MS };
+  return async (request) => {
+    try {
+      return approvalOf(await mcpReq.elicitInput(approvalForm(request), options));
+    } catch {
+      // Cancelled, too late, or a client that cannot ask after all: not approved.
+      return undefined;
+    }
+  };
+}
+
 function toolContext(server: Server, context: ServerContext): ToolContext {
   const { signal, envelope, _meta, notify } = context.mcpReq;
   const meta: JsonRecord = metaOf({ _meta });
@@ -73,6 +105,8 @@ function toolContext(server: Server, context: ServerContext): ToolContext {
     meta,
     clientInfo: implementationOf(claimed),
     sessionHint: context.sessionId,
+    approve:
+      envelope === undefined && canElicit(server.getClientCapabilities()) ? approver(context) : undefined,
     progress: (done, total, message) => {
       if (!isRequestId(token) || done <= last || signal.aborted) return;
       last = done;

@@ -62,7 +62,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
       ? [`It was deleted by this session, ${when ?? 'earlier'}.`]
       : seen(when),
   PROTECTED: ({ detail }) => {
-    if (detail.reason === undefined || detail.reason === 'root' || detail.reason === 'approval') return [];
+    if (detail.reason === undefined || ['root', 'approval', 'declined'].includes(detail.reason)) return [];
     // Of a folder it is told what in it has to stay.
     return [
       detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,

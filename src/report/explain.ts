@@ -343,6 +343,8 @@ function askHuman({ code, detail }: Refusal): string {
   if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
   if (code === 'PROTECTED' && detail?.reason === 'approval')
     return 'Next: ask the user to approve it, then repeat the call.';
+  if (code === 'PROTECTED' && detail?.reason === 'declined')
+    return 'Next: ask the user what to do instead; do not repeat the call.';
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
   return `${none}.`;

@@ -47,6 +47,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   OUTSIDE_WORKSPACE: () => 'it is outside the workspace',
   PROTECTED: ({ detail }) => {
     if (detail?.reason === 'root') return 'it is the workspace itself';
+    if (detail?.reason === 'declined') return 'the user declined this change';
     if (detail?.reason === 'approval') return "a change of it needs the user's approval";
     return detail?.kind === 'directory' ? 'something in it is protected' : 'it is protected';
   },

@@ -1,3 +1,4 @@
+import type { Approver } from '../gate/approval.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 
@@ -13,6 +14,8 @@ export interface ToolContext {
   readonly sessionHint: string | undefined;
   /** When the call arrived and was answered; absent if calls never overlap. */
   readonly times?: CallTimes | undefined;
+  /** Asks the user to approve a change; absent if the client cannot ask. */
+  readonly approve?: Approver | undefined;
   /** Reports progress. Does nothing if the client did not request it, or if `done` did not grow. */
   progress(done: number, total?: number, message?: string): void;
 }

@@ -1,5 +1,6 @@
 import type { RenderContext } from '../dialect/render.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
+import { runWithApprover } from '../gate/approval.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
@@ -116,7 +117,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
-      const answer = andThen(served, ({ pool, context, store }) => {
+      const answer = andThen(served, ({ pool, context, store, hasApprovals }) => {
         const chosen = chooseSession(surroundings, options);
         if (chosen.kind === 'invalid') return refuseArguments(name, chosen.reason, context);
         const events = eventsIn(surroundings.meta);
@@ -124,12 +125,16 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         const run = (choice: Chosen): Awaitable<ToolAnswer> => {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
-          const answered = pool.use(
-            choice,
-            (session) =>
-              callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
-            surroundings.clientInfo?.name,
-          );
+          const perform = (): Awaitable<ToolAnswer> =>
+            pool.use(
+              choice,
+              (session) =>
+                callTool(call, dialect, { session, tool: name, context, watch: surroundings, form: 'bytes' }),
+              surroundings.clientInfo?.name,
+            );
+          const { approve } = surroundings;
+          const answered =
+            hasApprovals && approve !== undefined ? runWithApprover(approve, perform) : perform();
           return andThen(answered, (each) => {
             logApproval(each, log);
             return each;
@@ -168,6 +173,8 @@ interface Served {
   readonly pool: SessionPool;
   readonly store: Store;
   readonly context: RenderContext;
+  /** True if some changes need the user's approval. */
+  readonly hasApprovals: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -175,7 +182,8 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const sessions = await open();
   const { policy, workspace, store, now } = sessions.world;
   const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
-  return { pool: new SessionPool(sessions), store, context, warnings: store.warnings };
+  const hasApprovals = policy.approve.length > 0;
+  return { pool: new SessionPool(sessions), store, context, hasApprovals, warnings: store.warnings };
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {

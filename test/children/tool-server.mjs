@@ -87,7 +87,9 @@ if (mode === 'stdio') {
 } else if (mode === 'sdk') {
   const { serveStdio: serveSdk } = await import('@modelcontextprotocol/server/stdio');
   const { sdkServer } = await import('../../build/mcp/sdk-server.js');
-  serveSdk(({ era }) => sdkServer(host, era, log));
+  const { HeldCalls } = await import('../../build/mcp/approval.js');
+  const held = new HeldCalls();
+  serveSdk(({ era }) => sdkServer(host, era, { log, held }));
 } else {
   const { serveHttp } = await import('../../build/mcp/http.js');
   const server = await serveHttp({ host, token, log, maxBodyBytes: 16 << 20 });

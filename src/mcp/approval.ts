@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonRecord } from '../model/record.ts';
+import { isRecord } from '../model/record.ts';
+import type { ToolAnswer } from '../tools/tool-answer.ts';
+import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolHost } from '../tools/tool-host.ts';
+import { notificationMessage, type Parts, requestMessage } from './outgoing.ts';
+
+type Approve = NonNullable<ToolContext['approve']>;
+type ApprovalRequest = Parameters<Approve>[0];
+type Approval = Awaited<ReturnType<Approve>>;
+
+/** A question that no user answers in this time counts as not answered. */
+export const QUESTION_MS: number = 30 * 60_000;
+/** A client that leaves more questions open than this loses the oldest. */
+const MAX_HELD = 64;
+/** The ids of our questions begin with this. */
+const QUESTION_ID = 'lookfirst-approval-';
+/** The name of the question in a result that asks the client for input. */
+const APPROVAL_INPUT = 'approval';
+
+/** True if a client can show a form to its user. An empty capability means forms; `url` alone does not. */
+export function canElicit(capabilities: unknown): boolean {
+  const elicitation = isRecord(capabilities) ? capabilities['elicitation'] : undefined;
+  if (!isRecord(elicitation)) return false;
+  return 'form' in elicitation || !('url' in elicitation);
+}
+
+type ApprovalForm = {
+  readonly mode: 'form';
+  readonly message: string;
+  readonly requestedSchema: { readonly type: 'object'; readonly properties: Record<string, never> };
+};
+
+/** The parameters of `elicitation/create`. The form is empty: accepting it is the approval. */
+export function approvalForm({ path, action, diff }: ApprovalRequest): ApprovalForm {
+  const question = `Allow the agent to ${action} ${JSON.stringify(path)}? This file needs your approval.`;
+  return {
+    mode: 'form',
+    message: diff === undefined ? question : `${question}\n\n${diff}`,
+    requestedSchema: { type: 'object', properties: {} },
+  };
+}
+
+/** Reads the result of `elicitation/create`. Only `accept` approves; an error or an unknown answer does not. */
+export function approvalOf(result: unknown): Approval {
+  const action = isRecord(result) ? result['action'] : undefined;
+  if (action === 'accept') return 'approved';
+  return action === 'decline' || action === 'cancel' ? 'declined' : undefined;
+}
+
+/** Questions to the user of one legacy client over stdio, as requests of the server. */
+export class Questions {
+  readonly #send: (parts: Parts) => void;
+  readonly #open = new Map<unknown, (answer: Approval) => void>();
+  #count = 0;
+
+  constructor(send: (parts: Parts) => void) {
+    this.#send = send;
+  }
+
+  /** Asks, and takes the question back if the call is cancelled first. */
+  ask(request: ApprovalRequest, signal: AbortSignal): Promise<Approval> {
+    this.#count += 1;
+    const id = `${QUESTION_ID}${this.#count}`;
+    return new Promise((resolve) => {
+      const settle = (answer: Approval): void => {
+        this.#open.delete(id);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', withdraw);
+        resolve(answer);
+      };
+      const withdraw = (): void => {
+        this.#send(notificationMessage('notifications/cancelled', { requestId: id }));
+        settle(undefined);
+      };
+      const timer = setTimeout(withdraw, QUESTION_MS).unref();
+      signal.addEventListener('abort', withdraw, { once: true });
+      this.#open.set(id, settle);
+      this.#send(requestMessage(id, 'elicitation/create', approvalForm(request)));
+    });
+  }
+
+  /** Takes an answer of the client; answers to other requests are ignored. */
+  answered(id: unknown, result: unknown): void {
+    this.#open.get(id)?.(approvalOf(result));
+  }
+}
+
+/** What a modern client gets instead of an answer: ask the user, then repeat the call with this state. */
+export interface InputRequired {
+  readonly inputRequests: {
+    readonly [APPROVAL_INPUT]: {
+      readonly method: 'elicitation/create';
+      readonly params: ApprovalForm;
+    };
+  };
+  readonly requestState: string;
+}
+
+/** One modern tool call, as its request carries it. */
+export interface AskingCall {
+  readonly name: string;
+  readonly args: JsonRecord;
+  readonly inputResponses: unknown;
+  readonly requestState: unknown;
+  readonly context: ToolContext;
+}
+
+/** A call with what its parameters say about earlier rounds. */
+export function askingCall(
+  { inputResponses, requestState }: JsonRecord,
+  call: Pick<AskingCall, 'name' | 'args' | 'context'>,
+): AskingCall {
+  return { ...call, inputResponses, requestState };
+}
+
+/**
+ * Tool calls of clients of revision 2026-07-28 that wait for their user. The server cannot send requests in that
+ * revision: it answers a call with the question, and the client repeats the call with the user's answer. The first call
+ * stays in progress meanwhile, so the answer is for exactly the change that was shown. A repeated call that does not
+ * belong to one in progress is a new call.
+ */
+export class HeldCalls {
+  readonly #held = new Map<string, HeldCall>();
+
+  /** Begins or continues a call; the result is the host's answer, or the next question. */
+  run(host: ToolHost, call: AskingCall): ToolAnswer | Promise<ToolAnswer | InputRequired> {
+    const known = this.#taken(call);
+    if (known !== undefined) return this.#round(known, call.context);
+    const held = new HeldCall(call);
+    const answer = host.call(call.name, call.args, held);
+    if (!(answer instanceof Promise)) return answer;
+    held.answer = answer;
+    return this.#round(held, call.context);
+  }
+
+  /** Ends every call that waits for its user; nothing is changed by them. */
+  close(): void {
+    for (const held of this.#held.values()) held.end();
+    this.#held.clear();
+  }
+
+  /** The call in progress that a request continues, with the user's answer. */
+  #taken({ name, args, inputResponses, requestState }: AskingCall): HeldCall | undefined {
+    if (typeof requestState !== 'string') return undefined;
+    const held = this.#held.get(requestState);
+    if (held === undefined) return undefined;
+    this.#held.delete(requestState);
+    if (held.text !== callText(name, args)) {
+      held.end();
+      return undefined;
+    }
+    held.reply(approvalOf(isRecord(inputResponses) ? inputResponses[APPROVAL_INPUT] : undefined));
+    return held;
+  }
+
+  /** Waits for the answer or the next question, whichever comes first. */
+  async #round(held: HeldCall, context: ToolContext): Promise<ToolAnswer | InputRequired> {
+    held.context = context;
+    const asked = new Promise<ApprovalRequest>((resolve) => {
+      held.onQuestion = resolve;
+    });
+    const first = await Promise.race([held.answer, asked]);
+    if (!('action' in first)) {
+      if (held.times !== undefined) held.times.answeredAt = performance.now();
+      return first;
+    }
+    return this.#hold(held, first);
+  }
+
+  #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
+    // Its failure after this is nobody's: the next round, if any, takes it up.
+    held.answer.catch(() => {});
+    held.pause();
+    const requestState = randomUUID();
+    const [oldest] = this.#held.keys();
+    if (this.#held.size >= MAX_HELD && oldest !== undefined) this.#forget(oldest);
+    this.#held.set(requestState, held);
+    setTimeout(() => this.#forget(requestState), QUESTION_MS).unref();
+    const params = approvalForm(request);
+    return { inputRequests: { [APPROVAL_INPUT]: { method: 'elicitation/create', params } }, requestState };
+  }
+
+  #forget(requestState: string): void {
+    this.#held.get(requestState)?.end();
+    this.#held.delete(requestState);
+  }
+}
+
+/** A call over several rounds; each round has a request, and so a signal, of its own. */
+class HeldCall implements ToolContext {
+  readonly #call: AskingCall;
+  readonly meta: JsonRecord;
+  readonly clientInfo: ToolContext['clientInfo'];
+  readonly sessionHint: string | undefined;
+  readonly times: ToolContext['times'];
+  answer: Promise<ToolAnswer> = new Promise(() => {});
+  onQuestion: (request: ApprovalRequest) => void = () => {};
+  /** Undefined between two rounds. */
+  #context: ToolContext | undefined;
+  #controller: AbortController | undefined;
+  #resolve: (answer: Approval) => void = () => {};
+
+  constructor(call: AskingCall) {
+    const { context } = call;
+    this.#call = call;
+    this.#context = context;
+    this.meta = context.meta;
+    this.clientInfo = context.clientInfo;
+    this.sessionHint = context.sessionHint;
+    this.times = context.times;
+  }
+
+  /** The call as text, to compare it with a repeated one. */
+  get text(): string {
+    return callText(this.#call.name, this.#call.args);
+  }
+
+  /** The round in progress: its cancellation cancels the call. */
+  set context(context: ToolContext) {
+    this.#context = context;
+    if (this.#controller !== undefined) this.#follow(context, this.#controller);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#context !== undefined) this.#follow(this.#context, this.#controller);
+    }
+    return this.#controller.signal;
+  }
+
+  /** A round ends with a question: the end of its request is not the end of the call. */
+  pause(): void {
+    this.#context = undefined;
+  }
+
+  readonly approve = (request: ApprovalRequest): Promise<Approval> =>
+    new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.onQuestion(request);
+    });
+
+  readonly progress = (done: number, total?: number, message?: string): void =>
+    this.#context?.progress(done, total, message);
+
+  /** The user's answer to the open question. */
+  reply(answer: Approval): void {
+    this.#resolve(answer);
+  }
+
+  /** Leaves the open question unanswered: the call is refused. */
+  end(): void {
+    this.#resolve(undefined);
+  }
+
+  #follow(context: ToolContext, controller: AbortController): void {
+    const { signal } = context;
+    const abort = (): void => {
+      if (this.#context === context) controller.abort(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  }
+}
+
+function callText(name: string, args: JsonRecord): string {
+  return JSON.stringify([name, args]);
+}

@@ -45,7 +45,12 @@ export interface Operations {
   readonly write: WriteOptions & { readonly path: string; readonly content: string };
   readonly edit: EditOptions & { readonly path: string; readonly edits: readonly Edit[] };
   readonly insert: InsertOptions & { readonly path: string; readonly content: string };
-  readonly apply: { readonly changes: readonly FileIntent[]; readonly dryRun: boolean };
+  readonly apply: {
+    readonly changes: readonly FileIntent[];
+    readonly dryRun: boolean;
+    /** Of a dry run: files that were not read may be shown, and the lines that the diff shows count as read. */
+    readonly unread?: 'show';
+  };
   readonly patch: Patch;
   readonly delete: { readonly path: string; readonly recursive?: boolean };
   readonly move: MoveOptions & { readonly source: string; readonly destination: string };

@@ -111,7 +111,8 @@ export class Gate {
     {
       arrivedAt = Number.POSITIVE_INFINITY,
       signal,
-    }: { readonly arrivedAt?: number; readonly signal?: AbortSignal | undefined } = {},
+      unread,
+    }: { readonly arrivedAt?: number } & Partial<Pick<Trying, 'signal' | 'unread'>> = {},
   ): Promise<Outcome<ApplyResult>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -122,7 +123,7 @@ export class Gate {
     const met: Refusal[] = [];
     const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, { locked, signal, approved, arrivedAt });
+      const outcome = await this.#attempt(intent, changes, { locked, signal, unread, approved, arrivedAt });
       if (outcome === undefined) break;
       if ('ok' in outcome) return this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
@@ -236,9 +237,9 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal, approved }: Trying,
+    { locked, signal, unread, approved }: Trying,
   ): Promise<Attempt> {
-    const world = await worldFor(this.#world, changes.length);
+    const world = await worldFor(unread === 'show' ? shownUnread(this.#world) : this.#world, changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
@@ -271,8 +272,14 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
 interface Trying {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
+  /** Only for a dry run: files that were not read are judged as if reading were optional. */
+  readonly unread?: 'show' | undefined;
   /** What the user has approved so far; asked outside of any lock, because the answer may take minutes. */
   readonly approved: Approved;
+}
+
+function shownUnread(world: World): World {
+  return { ...world, policy: { ...world.policy, seen: 'optional' } };
 }
 
 /** What one try came to: an answer, locks that are missing, or another program in the moment of writing. */

@@ -26,11 +26,13 @@ import type {
   Patch,
   RunOptions,
   Session,
+  SignalOption,
   UndoSelection,
   WriteOptions,
 } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
+import { shownBefore } from '../text/shown-before.ts';
 import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { copyIntent } from './copy.ts';
 import { LookingSession, partsOf } from './looking-session.ts';
@@ -65,6 +67,24 @@ export class GatedSession extends LookingSession implements Session {
   apply(changes: readonly FileIntent[], options: ApplyOptions = {}): Promise<Outcome<ApplyResult>> {
     const { call, own } = partsOf(options);
     return this.perform({ ...own, kind: 'apply', changes }, call);
+  }
+
+  /** A dry run that also shows files that were not read. The lines that its diffs show count as read. */
+  async preview(
+    changes: readonly FileIntent[],
+    { signal }: SignalOption = {},
+  ): Promise<Outcome<ApplyResult>> {
+    const arrivedAt = this.#arrivedAt;
+    return this.called({ signal }, async (names) => {
+      const intent: Intent = { kind: 'apply', changes, dryRun: true };
+      const meant = names === undefined ? intent : withRealPaths(intent, names);
+      const outcome = await this.gate.perform(meant, { arrivedAt, signal, unread: 'show' });
+      for (const { path, diff = '' } of outcome.ok ? outcome.results : []) {
+        const shown = shownBefore(diff);
+        if (shown.ranges.length > 0) await this.gate.witness({ kind: 'read', path, ...shown });
+      }
+      return outcome;
+    });
   }
 
   /** `names`: how the paths in the text are written, if not as the session takes them. */

@@ -40,8 +40,10 @@ export async function performChange(
       });
     }
     case 'apply': {
-      const { changes, dryRun } = call.operation;
-      const outcome = await session.apply(changes, { dryRun, signal });
+      const { changes, dryRun, unread } = call.operation;
+      const outcome = await (unread === 'show'
+        ? session.preview(changes, { signal })
+        : session.apply(changes, { dryRun, signal }));
       return rendered(outcome, audience, { render: call.render, summary: applyOutcome });
     }
     case 'patch':

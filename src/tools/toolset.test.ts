@@ -40,6 +40,41 @@ describe('a toolset', () => {
     expect(written).toMatchObject({ ok: true, outcome: { ok: true, changed: true } });
   });
 
+  it('shows a dry run of an unread file in the dialect filesystem; its diff counts as read, and nothing else', async () => {
+    const { tool, put } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', Array.from({ length: 30 }, (_, i) => `line ${i + 1}\n`).join(''));
+    const edits = [{ oldText: 'line 15\n', newText: 'x\n' }];
+    const dry = await tool('edit_file').call({ path: 'a.txt', edits, dryRun: true });
+    expect(dry).toMatchObject({ ok: true, outcome: { ok: true, changed: false } });
+    expect(dry.text).toMatch(/ line 11\n.*-line 15\n\+x\n/s);
+    const write = await tool('write_file').call({ path: 'a.txt', content: 'x\n' });
+    expect(write.outcome).toMatchObject({
+      code: 'PARTIALLY_READ',
+      detail: {
+        missing: [
+          { from: 1, to: 10 },
+          { from: 20, to: 30 },
+        ],
+      },
+    });
+    expect(await tool('edit_file').call({ path: 'a.txt', edits })).toMatchObject({ ok: true });
+  });
+
+  it('says what a patch did to each file, and that a patch cannot be read', async () => {
+    const { tool, put } = await setUp({ dialect: 'apply-patch' });
+    put('a.txt', 'one\n');
+    put('b.txt', 'two\n');
+    await tool('read_file').call({ paths: ['a.txt', 'b.txt'] });
+    const rows = ['Update File: a.txt', 'Move to: c.txt', '@@\n-one\n+uno', 'Delete File: b.txt'];
+    const text = rows.map((row) => (row.startsWith('@@') ? row : `*** ${row}`)).join('\n');
+    const done = await tool('apply_patch').call({ patch: `*** Begin Patch\n${text}\n*** End Patch` });
+    expect(done.text).toMatch(/^changed 2 files:\n- changed c\.txt, moved from a\.txt.*\n- deleted b\.txt\n/);
+    const bad = await tool('apply_patch').call({ patch: 'nonsense' });
+    expect(bad.text).toMatch(
+      /^refusing to apply the patch: the patch cannot be read: .* \[INVALID_ARGUMENT\]/,
+    );
+  });
+
   it('shows images as media', async () => {
     const { tool, put } = await setUp();
     put('a.png', PNG);

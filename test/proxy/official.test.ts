@@ -57,6 +57,16 @@ describe('the official server behind the gate', () => {
     ]);
   });
 
+  it('counts the lines that the diff of a dry run shows as read, and no others', async () => {
+    const { client, path } = open(Array.from({ length: 30 }, (_, i) => `line ${i + 1}\n`).join(''));
+    const edits = [{ oldText: 'line 15', newText: 'x' }];
+    expect((await client.call('edit_file', { path, edits, dryRun: true })).ok).toBe(true);
+    const write = await client.call('write_file', { path, content: 'x\n' });
+    expect(write).toMatchObject({ ok: false, code: 'PARTIALLY_READ' });
+    expect(write.text).toContain('Not read: lines 1-10, 20-30 of 30.');
+    expect((await client.call('edit_file', { path, edits })).ok).toBe(true);
+  });
+
   it('lets a read license only what was sent after its answer', async () => {
     const { client, path } = open();
     const [shown, early] = await Promise.all([
@@ -195,14 +205,12 @@ describe('the official server behind the gate', () => {
     }
   });
 
-  it('takes a dry run for no write: it needs no read, and keeps nothing', async () => {
-    const { client, path, log } = open();
+  it('takes a dry run for a read of what its diff shows, and not for a write', async () => {
+    const { client, path } = open();
     const edits = [{ oldText: 'one', newText: 'ONE' }];
     expect((await client.call('edit_file', { path, edits, dryRun: true })).text).toContain('+ONE');
-    expect(await log()).toEqual([]);
-    expect(await client.call('edit_file', { path, edits, dryRun: false })).toMatchObject({
-      code: 'NOT_READ',
-    });
+    expect(read(path)).toContain('one');
+    expect(await client.call('edit_file', { path, edits, dryRun: false })).toMatchObject({ ok: true });
   });
 
   it('counts the files of read_multiple_files one by one', async () => {

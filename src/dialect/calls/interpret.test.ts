@@ -47,7 +47,7 @@ describe('the official server', () => {
     ],
     ['write_file', { path: 'a', content: 'x' }, [{ kind: 'write', path: 'a', content: 'x' }]],
     ['edit_file', { path: 'a', edits: [{ oldText: 'x', newText: 'y' }] }, [edit('a', ['x', 'y'])]],
-    ['edit_file', { path: 'a', edits: [{ oldText: 'x', newText: 'y' }], dryRun: true }, [['look', 'a']]],
+    ['edit_file', { path: 'a', edits: [{ oldText: 'x', newText: 'y' }], dryRun: true }, [['read', 'a']]],
     [
       'move_file',
       { source: 'a', destination: 'b' },

@@ -49,6 +49,7 @@ const SHOWN: Readonly<Record<string, Shape>> = {
     { items: text, path: text, from: text, firstLine: zeroOrOne, more: textOrStrings, zero: text },
   ),
   described: shape({ as: text }, {}),
+  diff: shape({ as: text }, {}),
 };
 const shown: Check = (value) => {
   const wanted = isRecord(value) && typeof value['as'] === 'string' ? SHOWN[value['as']] : undefined;

@@ -170,6 +170,8 @@ export type Shown =
   | ({ readonly as: 'json' } & JsonShape)
   /** In some other form: only the arguments tell which lines were shown. */
   | { readonly as: 'described' }
+  /** A unified diff: the lines of the file that it shows. */
+  | { readonly as: 'diff' }
   /**
    * The text is the lines asked for, perhaps with their numbers (`N<TAB>text`). `always`: a text without numbers is a
    * message and no view of the file.

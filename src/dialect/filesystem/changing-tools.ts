@@ -75,7 +75,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
       if (dryRun)
         return {
           kind: 'apply',
-          operation: { changes: [{ kind: 'edit', path, edits, withDiff: true }], dryRun },
+          operation: { changes: [{ kind: 'edit', path, edits, withDiff: true }], dryRun, unread: 'show' },
           render: ({ results: [first] }, context) =>
             told(diffText(path, first?.diff ?? '', context), {
               notices: first?.notices ?? [],

@@ -37,7 +37,7 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
     read_multiple_files: [{ does: 'read', each: 'paths', path: '.', shown: SECTIONS }],
     write_file: [{ does: 'write', path: 'path', content: 'content' }],
     edit_file: [
-      { does: 'look', path: 'path', when: { argument: 'dryRun', is: [true] } },
+      { does: 'read', path: 'path', shown: { as: 'diff' }, when: { argument: 'dryRun', is: [true] } },
       {
         does: 'edit',
         path: 'path',

@@ -1,5 +1,6 @@
 import type { LineRange } from '../../../model/coverage.ts';
 import { fieldOf } from '../../../model/record.ts';
+import { shownBefore } from '../../../text/shown-before.ts';
 import type { Answer } from '../answer.ts';
 import type { Decoration, JsonShape, SectionMarks, Shown } from '../table.ts';
 import type { AskedLines, ReadTouch, Touch } from '../touch.ts';
@@ -33,6 +34,10 @@ function shownOf(read: ReadTouch, answer: Answer, texts: readonly string[]): Sho
       return jsonShown(form, path, texts[0] ?? '');
     case 'described':
       return [asked === undefined ? { path } : { path, ranges: asked.map(rangeOf) }];
+    case 'diff': {
+      const { ranges, content } = shownBefore(texts[0] ?? '');
+      return ranges.length === 0 ? [] : [{ path, ranges, content }];
+    }
     case 'lines':
     case 'output':
     case 'receipts':

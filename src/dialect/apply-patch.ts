@@ -22,7 +22,7 @@ const PATCH_TOOL = tool({
   call: ({ patch }) => ({
     kind: 'patch',
     operation: { format: 'v4a', text: patch },
-    render: patchText,
+    render: (result, context) => patchText(patch, result, context),
   }),
 });
 

@@ -161,6 +161,8 @@ describe('the tools people and programs rely on', () => {
         'move_path(source, destination)',
         'undo_change(change?, path?, merge?)',
         'run_command(command, timeout_ms?)',
+        'claim_path(path, reason?, minutes?)',
+        'release_path(path?)',
       ],
     ],
     [

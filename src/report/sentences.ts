@@ -8,9 +8,10 @@ export function firstSentence(refusal: Refusal): string {
   return `refusing to ${what(refusal)}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
 }
 
-/** An undo may be of no file in particular. A command is refused as a whole, or for what it did to one file. */
-function what({ action, path, code }: Refusal): string {
+/** An undo may be of no file in particular, and so may a patch that cannot be read. A command is refused as a whole, or for what it did to one file. */
+function what({ action, path, code, detail }: Refusal): string {
   if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
+  if (path === '' && detail?.reason?.startsWith('the patch ') === true) return 'apply the patch';
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 

@@ -145,7 +145,7 @@ describe('the tools of the default dialect', () => {
             { path: 'n.txt', content: 'n\n' },
           ],
         },
-        /^changed 2 files, all of them:\n- changed d\/b\.txt/,
+        /^changed 2 files:\n- changed d\/b\.txt/,
       ],
       ['delete_path', { path: 'n.txt' }, /^deleted n\.txt\n\[change \w+\]$/],
     ];

@@ -3,6 +3,7 @@ import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../mo
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { lineWords } from '../../report/ranges.ts';
+import { parsePatch } from '../../text/patch/parse.ts';
 import type { RenderContext } from '../render.ts';
 
 /** What was done, the proof of it, and what else there is to know. */
@@ -31,9 +32,11 @@ export function insertText(result: ChangeResult, context: RenderContext): string
   return changeText(`inserted ${what} into ${pathText(path)}`, result, context);
 }
 
-/** One row per file of a patch. */
-export function patchText(result: ApplyResult, context: RenderContext): string {
-  return applyText([], result, context);
+/** One row per file of a patch in the V4A format. */
+export function patchText(patch: string, result: ApplyResult, context: RenderContext): string {
+  const parsed = parsePatch('v4a', patch);
+  const results = result.results.map(({ replaced: _, ...one }) => one);
+  return applyText(parsed.ok ? parsed.changes : [], { ...result, results }, context);
 }
 
 /** One row per file, in the order they were asked for. */
@@ -49,7 +52,7 @@ export function applyText(
   });
   const head = result.dryRun
     ? `dry run, nothing was changed; ${files(rows.length)} would be`
-    : `changed ${files(rows.length)}, all of them`;
+    : `changed ${files(rows.length)}`;
   const change = result.change === undefined ? [] : [`[change ${result.change}]`];
   return [`${head}:`, ...rows, ...change].join('\n');
 }
@@ -85,11 +88,11 @@ function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
   if (intent?.kind === 'move') return `moved ${pathText(intent.source)} to ${pathText(intent.destination)}`;
   if (intent?.kind === 'delete') return `deleted ${path}`;
   if (!result.changed) return `unchanged ${path}${revision}`;
-  if (intent?.kind === 'edit' && result.replaced !== undefined) {
-    const moved = intent.moveTo === undefined ? '' : `, moved from ${pathText(intent.path)}`;
+  const isMoved = intent?.kind === 'edit' && intent.moveTo !== undefined;
+  const moved = isMoved ? `, moved from ${pathText(intent.path)}` : '';
+  if (intent?.kind === 'edit' && result.replaced !== undefined)
     return `replaced ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
-  }
-  return `${result.created ? 'created' : 'changed'} ${path}${revision}`;
+  return `${result.created ? 'created' : 'changed'} ${path}${moved}${revision}`;
 }
 
 function files(count: number): string {

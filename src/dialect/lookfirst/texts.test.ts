@@ -123,7 +123,7 @@ describe('a change', () => {
     ];
     expect(applyText(changes, { change: 'c9', dryRun: false, results }, W)).toBe(
       [
-        'changed 5 files, all of them:',
+        'changed 5 files:',
         '- created n.txt, revision r2',
         '- replaced 2 occurrence(s) in a.txt, revision r2',
         '- deleted b.txt',

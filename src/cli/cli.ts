@@ -3,7 +3,7 @@ import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What every command works with; nothing in here reaches for `process` on its own. */
+/** The context of every command. Commands do not use `process` directly. */
 export interface Cli {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -13,7 +13,7 @@ export interface Cli {
   readonly nowMs: number;
   /** This very program, for commands that start it once more. */
   readonly self: readonly string[];
-  /** Says what the process ends with. */
+  /** Sets the exit code of the process. */
   end(code: number): void;
   /** Another entry point, which the command line only prepares. */
   readonly runProxy: RunProxy;

@@ -8,8 +8,8 @@ export interface CommandEntry {
   readonly usage: string;
   readonly summary: string;
   readonly load?: () => Promise<(cli: Cli) => Command>;
-  /** Its stdout belongs to a protocol, and it notices by itself when nobody reads it any more. */
+  /** Its stdout belongs to a protocol, and it notices a closed stdout by itself. */
   readonly ownsStdout?: true;
-  /** Of a command that another entry point answers to: what `help` says about it. */
+  /** The help of a command that another entry point runs. */
   readonly help?: () => Promise<string>;
 }

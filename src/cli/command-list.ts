@@ -1,6 +1,6 @@
 import type { CommandEntry } from './command-entry.ts';
 
-/** Every command, in the order of the help. A command's code is loaded only when it is asked for. */
+/** Every command, in the order of the help. A command's code is loaded only when it runs. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'serve',

@@ -27,7 +27,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** Where the state is, and how to answer. The flags every command takes; those that mean nothing to it are not shown. */
+/** The flags of every command: the state's location and the form of the answer. A command's help hides those it does not use. */
 export function addCommonFlags(command: Command): Command {
   return command
     .option('--json', 'answer in JSON, one object a line')
@@ -65,20 +65,20 @@ export interface FilterFlags extends ScopeFlags {
   readonly limit?: number;
 }
 
-/** The entries that flags ask for, seen from the current folder. */
+/** The entries that the flags select, seen from the current folder. */
 export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
   const { root, all, path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
   return { cwd: cli.cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
 }
 
-/** Which workspaces. */
+/** The flags that select workspaces. */
 export function addScopeFlags(command: Command): Command {
   return command
     .option('--root <dir>', 'look from this folder instead of the current one (repeatable)', gather)
     .option('--all', 'every workspace on this machine');
 }
 
-/** Which entries. */
+/** The flags that select entries. */
 export function addFilterFlags(command: Command, cli: Cli): Command {
   return addScopeFlags(command)
     .option('--path <path>', 'only this file, or everything in this folder')

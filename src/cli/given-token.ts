@@ -8,7 +8,7 @@ export function givenToken(env: Readonly<Record<string, string | undefined>>): s
   return token;
 }
 
-/** What is told of a token: whoever gave it knows it, and logs are kept where secrets should not be. */
+/** The line about a given token. It does not contain the token: the user knows it, and logs are no place for secrets. */
 export function tokenLine(token: string, given: string | undefined): string {
   return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
 }

@@ -1,4 +1,4 @@
-/** What `lookfirst hook --help` prints; the hook process itself loads no help. */
+/** The text of `lookfirst hook --help`. The hook process itself loads no help. */
 export const HOOK_HELP: string = `Usage: lookfirst hook CLIENT [options] < EVENT
 
 Answers one hook call: reads the event of an agent program as JSON from stdin and prints the answer that program obeys.

@@ -2,12 +2,12 @@ import type { ServerTable } from '../dialect/calls/table.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
 
-/** What `lookfirst proxy` was asked to do; `main.ts` hands it to the proxy. */
+/** The parsed request of `lookfirst proxy`; `main.ts` passes it to the proxy. */
 export interface ProxyPlan {
   readonly workspace: WorkspaceOptions;
   /** Called with the open workspace before the server is started. */
   readonly opened: (sessions: Sessions) => void;
-  /** The server to stand before: a command line, or an address. */
+  /** The server behind the proxy: a command line or an address. */
   readonly command: readonly string[];
   readonly url?: string;
   /** Sent with every request to `url`. */

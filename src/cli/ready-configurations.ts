@@ -6,13 +6,13 @@ import { serveLaunch } from './clients/launch.ts';
 /** Text that a person can paste into a client's configuration. */
 interface ReadyConfiguration {
   readonly title: string;
-  /** Where it goes, with `~` or `%APPDATA%` for the person's own folders. */
+  /** The file, with `~` or `%APPDATA%` for the user's own folders. */
   readonly file: string;
   readonly language: 'json' | 'toml';
   readonly text: string;
 }
 
-/** What to paste into each client's configuration: to connect to a running server, or to start one of its own. */
+/** The text to paste into each client's configuration, to connect to a running server or to start one. */
 export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
   const connect = CLIENT_NAMES.map((name) => {
     // A name per client: calls of nameless clients share no memory.

@@ -5,7 +5,7 @@ import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
 import type { Cli } from './cli.ts';
 
-/** Says a refusal to a person, or to a program as one line of JSON. */
+/** Prints a refusal for users, or as one line of JSON for programs. */
 export async function tellRefusal(
   cli: Cli,
   refusal: Refusal,

@@ -15,13 +15,13 @@ export interface CliOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  /** How this program is started: an executable and its first arguments. */
+  /** The start of this program: an executable and its first arguments. */
   readonly self: readonly string[];
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }
 
-/** Runs one command to its end and returns the exit code. Throws nothing: whatever goes wrong is told on stderr. */
+/** Runs one command to its end and returns the exit code. Throws nothing: errors are printed on stderr. */
 export async function runCli(options: CliOptions): Promise<number> {
   const { args, streams, ...rest } = options;
   const terminal = new Terminal(streams, options.env, colourChoice(args));
@@ -42,7 +42,7 @@ export async function runCli(options: CliOptions): Promise<number> {
   } catch (error) {
     return tellFailure(terminal, error);
   } finally {
-    // Whoever called us ends the process next, and a pipe may still be waiting for its reader.
+    // The caller exits next, while a pipe may still hold output that was not read.
     await terminal.flushed();
   }
 }
@@ -112,7 +112,7 @@ function usageCode(error: unknown): ExitCode | undefined {
   return 'exitCode' in error && error.exitCode === 0 ? EXIT.done : EXIT.usage;
 }
 
-/** What `lookfirst --help` says. */
+/** The text of `lookfirst --help`. */
 function generalHelp(): string {
   const width = Math.max(...COMMANDS.map(({ usage }) => usage.length));
   const commands = COMMANDS.map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`);

@@ -16,7 +16,7 @@ import { keepOutOfReach } from './policy-place.ts';
 import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
 import { version } from './version.ts';
 
-/** What a server process has. */
+/** The parts of a process that a server uses. */
 export interface ServeProcess {
   readonly args: readonly string[];
   readonly process: NodeJS.Process;
@@ -24,11 +24,11 @@ export interface ServeProcess {
   readonly viewer: ViewerBeside;
 }
 
-/** Nothing happens in a terminal where `lookfirst` alone was typed, and nobody knows why. */
+/** A user who types `lookfirst` alone in a terminal would see nothing happen. */
 const FOR_A_PERSON =
   'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
 
-/** A workspace and how to serve it, in the words of whoever serves; `main.ts` brings the two together. */
+/** A workspace and the options to serve it; `main.ts` passes them to the server. */
 interface ServePlan {
   readonly workspace: WorkspaceOptions;
   readonly rootsFrom: 'workspace' | 'client';
@@ -130,7 +130,7 @@ async function serve(
   });
 }
 
-/** Why nothing may be taken back through the viewer; undefined if it may. */
+/** The reason why the viewer may not undo; undefined if it may. */
 function whyReadOnly(
   { world: { policy, store } }: Sessions,
   allowUndo: ServeRequest['allowUndo'],
@@ -192,7 +192,7 @@ async function planOf(
   };
 }
 
-/** Only the official server goes on without folders that are not there. */
+/** Only the official server continues when folders are missing. */
 async function rootsOf(
   dialect: ServeRequest['dialect'],
   folders: readonly string[],
@@ -203,14 +203,14 @@ async function rootsOf(
   return accessibleFolders(folders, log);
 }
 
-/** No shell stands between a client's configuration and us. */
+/** A client starts us without a shell, so we expand `~` ourselves. */
 function expandHome(folder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homedir() + folder.slice(1) : folder;
 }
 
 const ready = (roots: readonly string[]): string => `serving ${roots.join(', ')} over stdio`;
 
-/** What is said once the server is ready; the official server's own words where its users may wait for them. */
+/** The message of a ready server; it is the official server's own where programs may wait for it. */
 const OPENED: Readonly<Record<ServeRequest['dialect'], (roots: readonly string[]) => string>> = {
   lookfirst: ready,
   sandbox: ready,

@@ -3,7 +3,7 @@ import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { isSessionId } from '../model/session-id.ts';
 
-/** What `lookfirst serve` was asked for. */
+/** The parsed request of `lookfirst serve`. */
 export interface ServeRequest {
   /** As typed; none: the roots of the client, else the current folder. */
   readonly folders: readonly string[];
@@ -26,7 +26,7 @@ export interface ServeRequest {
   readonly showConfig: boolean;
 }
 
-/** A command line that makes no sense, or only asks about us. */
+/** A usage error, or a request for help or the version. */
 export type ServeProblem =
   | { readonly help: true }
   | { readonly version: true }
@@ -57,7 +57,7 @@ Example, in a client's configuration: npx -y lookfirst /path/to/project`;
 type Values = { -readonly [K in keyof Omit<ServeRequest, 'folders'>]?: ServeRequest[K] | undefined };
 type Take = (values: Values, value: string) => string | undefined;
 
-/** Each takes its value, or says why it cannot. */
+/** Each parses its value or returns the problem. */
 const VALUED: Readonly<Record<string, Take>> = {
   '--dialect': (values, value) => {
     values.dialect = DIALECT_NAMES.find((name) => name === value);
@@ -99,10 +99,10 @@ const SWITCHES: Readonly<
   '--shared-workspace': 'sharedWorkspace',
 };
 
-// What people look for first comes first: it wins where two names are as near.
+// The most frequent flags come first: they win when two names are equally near.
 const FLAGS = ['--help', '--version', '--http', ...Object.keys(VALUED), ...Object.keys(SWITCHES)];
 
-/** Reads the arguments after `serve`. By hand: a parser would be most of the time it takes to start. */
+/** Reads the arguments after `serve` without a library: loading one would take most of the start-up time. */
 export function parseServe(args: readonly string[]): ServeRequest | ServeProblem {
   const values: Values = {};
   const folders: string[] = [];
@@ -129,7 +129,7 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     showConfig = false,
     ...more
   } = values;
-  // Only values that were set are members at all.
+  // Absent values are no members, because the types tell absent from undefined.
   const given = more as Omit<
     ServeRequest,
     'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'allowUndo' | 'showConfig'

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Fault } from '../model/fault.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface ToolAnswer {
   readonly ok: boolean;
   readonly code?: string;
@@ -22,7 +22,7 @@ type Json = Readonly<Record<string, unknown>>;
 const TIMEOUT_MS = 20_000;
 const PROTOCOL_VERSION = '2025-11-25';
 
-/** Our own server in a process of its own, spoken to line by line as any client would. */
+/** Our own server as a child process, driven over stdio as any client does. */
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
@@ -122,7 +122,7 @@ function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    // Not a message: nobody waits for it.
+    // Not a protocol message, so no request waits for it.
     return undefined;
   }
 }

@@ -128,7 +128,7 @@ function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): str
   return `lookfirst: nothing that this command wrote was committed.\n${text}`;
 }
 
-/** What a shell ends with when it was interrupted. */
+/** The exit code of an interrupted shell. */
 const INTERRUPTED = 130;
 
 function exitCodeOf({ terminal }: Cli, { ended, exitCode }: RunResult): number {

@@ -16,7 +16,7 @@ export interface TerminalStreams {
 /** When an answer is coloured; `auto`: on a terminal. */
 type ColourChoice = 'auto' | 'always' | 'never';
 
-/** Where a command's words go: answers to stdout, everything else to stderr. */
+/** The output of a command: answers go to stdout, everything else to stderr. */
 export class Terminal {
   readonly colours: Colours;
   readonly #streams: TerminalStreams;
@@ -31,7 +31,7 @@ export class Terminal {
     this.colours = isColoured ? picocolors.createColors(true) : PLAIN;
   }
 
-  /** Of the terminal; undefined when the answer goes to a file or another program. */
+  /** The width of the terminal; undefined if the answer goes to a file or another program. */
   get width(): number | undefined {
     const { isTTY, columns } = this.#streams.stdout;
     return isTTY === true && columns !== undefined && columns > 0 ? columns : undefined;
@@ -42,7 +42,7 @@ export class Terminal {
     return this.#streams.stdout.isTTY === true ? harmless(text) : text;
   }
 
-  /** True when a person can be asked. */
+  /** Whether a user at a terminal can answer questions. */
   get isInteractive(): boolean {
     return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
   }
@@ -95,7 +95,7 @@ export class Terminal {
     this.#streams.stderr.write(`\r\u001b[K${text}`);
   }
 
-  /** Asks a question that is answered by y or n; anything but y is no. */
+  /** Asks the user a question; any answer but y means no. */
   async confirm(question: string): Promise<boolean> {
     const { createInterface } = await import('node:readline/promises');
     const { stdin: input, stderr: output } = this.#streams;

@@ -17,17 +17,17 @@ export interface UndoFlags extends StateFlags {
   readonly yes?: boolean;
 }
 
-/** How one command differs from another. */
+/** The differences between the commands that undo. */
 export interface UndoManner {
-  /** From this number of changes on a person is asked. */
+  /** The number of changes from which the user must confirm. */
   readonly askFrom: number;
   /** More fields of the answer in JSON. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** What was done, for people. */
+  /** The result for users. */
   text(taken: TakenBack): string;
 }
 
-/** Previews, asks at a terminal, takes back and shows. */
+/** Shows the preview, asks at a terminal, undoes the changes and prints the result. */
 export async function runUndoJob(
   cli: Cli,
   job: UndoJob,

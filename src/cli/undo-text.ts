@@ -11,7 +11,7 @@ import { count } from './words.ts';
 
 const MAX_LISTED = 20;
 
-/** What an undo would do: which changes, which files, which lines. */
+/** The preview of an undo: its changes, files and lines. */
 export function previewText(cli: Cli, taken: TakenBack): string {
   const { result, changes } = taken;
   const lines = [`would take back ${count(result.undid.length, 'change')}:`];
@@ -23,14 +23,14 @@ export function previewText(cli: Cli, taken: TakenBack): string {
   return lines.join('\n');
 }
 
-/** What an undo did. */
+/** The result of an undo. */
 export function undoneText(cli: Cli, taken: TakenBack): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : [`lookfirst undo ${change} takes this back again`];
   return [`took back ${count(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
 }
 
-/** What a rewind did. */
+/** The result of a rewind. */
 export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : ['lookfirst undo takes the rewind back'];

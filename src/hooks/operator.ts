@@ -50,8 +50,8 @@ const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**
- * The reason to deny a shell command that is not known to only read: it names our own files, our entries in a client's configuration or our process, and is
- * not known to only read. A hurdle, not a wall: see LIMITS.md.
+ * The reason to deny a shell command that is not known to only read: it names our own files,
+ * our entries in a client's configuration, or our process. A hurdle, not a wall: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');

@@ -19,7 +19,7 @@ export type ClientName = (typeof CLIENT_NAMES)[number];
 /** A file for one person on this machine, or one that travels with a project. */
 export type Scope = 'user' | 'project';
 
-/** What decides where a client's files lie. */
+/** The facts that determine the location of a client's files. */
 export interface Places {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -34,21 +34,21 @@ export interface Remote {
   readonly token: string;
 }
 
-/** One client: where its configuration lies and what an entry looks like there. Data, and nothing that touches a disk. */
+/** One client: the location of its configuration and the form of an entry. Pure data, no I/O. */
 export interface Client {
   readonly name: ClientName;
   /** As its makers write it. */
   readonly title: string;
   readonly format: 'json' | 'toml';
-  /** The key under which entries stand. */
+  /** The key that holds the entries. */
   readonly servers: string;
-  /** What `init` uses when nobody chose. */
+  /** The scope that `init` uses by default. */
   readonly defaultScope: Scope;
   /** Candidates in order: the first that exists is edited, else the first is created. None: the scope does not exist. */
   files(scope: Scope, places: Places): readonly string[];
-  /** What a project file calls the project's own folder; undefined if only a full path is sure to mean it. */
+  /** The spelling of the project's folder in a project file; undefined if only a full path is reliable. */
   readonly projectDir: string | undefined;
-  /** How the user-wide file names the project in which the client starts its servers; absent: by its full path. */
+  /** The spelling of the current project in the user-wide file; absent means its full path. */
   readonly userDir?: string;
   /** The environment variables that its servers inherit; absent: all of them. */
   readonly inherits?: readonly string[];
@@ -56,7 +56,7 @@ export interface Client {
   entry(launch: Launch): JsonEntry;
   /** The entry that connects to our server over HTTP; undefined if the file cannot say that. */
   remote(remote: Remote): JsonEntry | undefined;
-  /** What the person does next. */
+  /** The next step for the user. */
   readonly next: string;
 }
 
@@ -95,7 +95,7 @@ export function joined(places: Pick<Places, 'platform'>, ...parts: readonly stri
   return (places.platform === 'win32' ? win32 : posix).join(...parts);
 }
 
-/** Where applications keep a person's settings: the platform's own folder. */
+/** The platform's folder for the settings of applications. */
 export function settingsDir(places: Places): string {
   const { platform, home, env } = places;
   if (platform === 'win32') return env['APPDATA'] || joined(places, home, 'AppData', 'Roaming');
@@ -103,7 +103,7 @@ export function settingsDir(places: Places): string {
   return xdgDir(places);
 }
 
-/** Where Unix programs keep settings, also on macOS. */
+/** The folder for the settings of Unix programs, also on macOS. */
 export function xdgDir(places: Places): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
 }

@@ -25,7 +25,7 @@ const MAX_BYTES = 32 << 20;
 
 /** A person's configuration file as it was read. */
 export interface ConfigFile {
-  /** Where the bytes are or will be, links followed. */
+  /** The path of the bytes after following links. */
   readonly path: string;
   /** Undefined if there is no file. A byte order mark is part of the text. */
   readonly text: string | undefined;
@@ -33,7 +33,7 @@ export interface ConfigFile {
   readonly isReadOnly: boolean;
 }
 
-/** Reads a file, or says in a few words why it is not one to be edited. Faults if the disk does. */
+/** Reads a file, or returns the reason why it cannot be edited. An I/O error is a fault. */
 export function readConfig(path: string): ConfigFile | { readonly reason: string } {
   try {
     const real = target(path);
@@ -71,7 +71,7 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
-/** Where a path leads; the last part may be missing, also behind a link. */
+/** The target of a path. Its last part may be missing, also behind a link. */
 function target(path: string): string {
   try {
     return realpathSync(path);
@@ -94,7 +94,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   const isPrivate = access === 'private';
   mkdirSync(dirname(path), { recursive: true, ...(isPrivate ? { mode: 0o700 } : {}) });
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  // What only its owner may read is nobody else's on the way either.
+  // The temporary file of a private file is private, too.
   const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
   let kept = false;
   try {

@@ -78,7 +78,7 @@ export function newFile(client: Client, entry: JsonEntry): string {
   return client.format === 'json' ? newJsonFile(place, entry) : newTomlFile(place, tomlEntry(entry));
 }
 
-/** What a TOML client's data may hold: strings, lists of strings and flat tables; anything else is a mistake in that data. */
+/** The data of a TOML client holds strings, lists of strings and flat tables. Anything else is a mistake in that data. */
 function tomlEntry(entry: JsonEntry): TomlEntry {
   return Object.fromEntries(
     Object.entries(entry).map(([key, value]) => {

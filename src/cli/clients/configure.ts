@@ -21,9 +21,9 @@ export interface ConfigureRequest {
   /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
-  /** How the client starts us; default npx. */
+  /** The command with which the client starts us; default npx. */
   readonly starter?: Starter;
-  /** Where former contents are kept; absent: they are not. */
+  /** The folder for former contents; absent if they are not kept. */
   readonly former?: FormerFiles;
 }
 
@@ -38,7 +38,7 @@ export interface HookRequest {
   readonly shell: 'layer' | 'images';
 }
 
-/** What was done to one file, or would be. */
+/** The result for one file, or its preview. */
 export type ConfigureReport =
   | {
       readonly ok: true;
@@ -163,7 +163,7 @@ function changeFile(
   };
 }
 
-/** The file as it was before any `init`, for a `remove` of everything, if nobody changed it since. */
+/** The file's content before any `init`, for a `remove` of everything, if the file is unchanged since. */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): Edited | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;
   const kept = former?.of(file.path, file.text);

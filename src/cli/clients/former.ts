@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isRecord } from '../../model/record.ts';
 import { readConfig, writeConfig } from './config-file.ts';
 
-/** What a configuration file held before `init` changed it first, and what `init` left there. */
+/** The content of a configuration file before its first `init`, and the hash of what `init` wrote. */
 interface Former {
   readonly path: string;
   /** Null: there was no file. */
@@ -27,7 +27,7 @@ export class FormerFiles {
     this.#write(path, { path, former, wrote: hashOf(next) });
   }
 
-  /** What the file held before `init`, if it still is as `init` left it; undefined otherwise. */
+  /** The content before `init`, if the file still is as `init` left it; undefined otherwise. */
   of(path: string, now: string | undefined): { readonly text: string | undefined } | undefined {
     const known = this.#read(path);
     if (known === undefined || now === undefined || known.wrote !== hashOf(now)) return undefined;

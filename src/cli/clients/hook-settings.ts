@@ -72,7 +72,7 @@ const CLAUDE_CODE: HookSettings = {
         at: ['hooks', 'PreToolUse'],
         item: { matcher: tools, hooks: [hook('PreToolUse', { onFailure: 'block' })] },
       },
-      // Names the sub-agent of a call to our own server. A failure must not block it, so it has an entry of its own.
+      // Names the sub-agent of a call to our own server. A separate entry, because its failure must not block the call.
       {
         at: ['hooks', 'PreToolUse'],
         item: { matcher: 'mcp__lookfirst__.*', hooks: [hook('PreToolUse', { args: OWN_CALL_ARGS })] },

@@ -59,7 +59,7 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** What a piece adds where nothing is yet. */
+/** The text that a piece adds to an empty place. */
 function contentOf({ kind, item }: HookPiece): JsonValue {
   return kind === 'member' ? item : [item];
 }

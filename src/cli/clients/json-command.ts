@@ -11,7 +11,7 @@ export function jsonCommand(
   return entry === undefined ? undefined : jsonCommandOf(entry);
 }
 
-/** The command of an entry in a JSON file; undefined if it has none, or none that can be told. */
+/** The command of an entry in a JSON file; undefined if it has none, or if it is not literal. */
 export function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   if (entry.value.kind !== 'object') return undefined;
   const command = memberOf(entry.value, 'command')?.value;

@@ -10,7 +10,7 @@ import { wordsOf } from './wrap.ts';
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
 
-/** Where entries stand: under which key of the document, and under which name there. */
+/** The location of an entry: the key of the document and the name below it. */
 export interface EntryPlace {
   readonly servers: string;
   readonly name: string;
@@ -189,7 +189,7 @@ function newServers(place: EntryPlace, entry: JsonEntry, style: JsonStyle): stri
   return `${JSON.stringify(place.servers)}: ${object}`;
 }
 
-/** An entry one step inside the object of servers, which stands at `indent`. */
+/** An entry one level inside the object of servers, which is indented by `indent`. */
 function entryText(entry: JsonEntry, style: JsonStyle, indent: string): string {
   return pretty(entry, style, indent + style.unit);
 }

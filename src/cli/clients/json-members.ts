@@ -6,7 +6,7 @@ import type { MemberNode, ObjectNode } from './node.ts';
 /** A member to be added. */
 interface NewMember {
   readonly key: string;
-  /** Its value as text; `indent` is that of its line, undefined if all stands on one line. */
+  /** Its value as text. `indent` is that of its line; undefined if everything is on one line. */
   readonly write: (indent: string | undefined) => string;
 }
 
@@ -76,14 +76,14 @@ function cutFrom(text: string, member: MemberNode, open: number): number {
   return isOnItsLine && endsInLineComment(text, open, lineBreak) ? indent : lineBreak;
 }
 
-/** By hand: a pattern that must end here tries every blank of the text as its beginning. */
+/** A loop instead of a pattern: a pattern anchored at its end would try every blank of the text as its start. */
 function blanksBefore(text: string, to: number): number {
   let from = to;
   while (text[from - 1] === ' ' || text[from - 1] === '\t') from -= 1;
   return from;
 }
 
-/** Behind the brace, or behind a comment that stands on the brace's line and so speaks of the object. */
+/** After the brace, or after a comment on the brace's line, which describes the object. */
 function afterOpening(text: string, object: ObjectNode): number {
   const comment = /[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/(?=[ \t]*[\r\n]))/y;
   comment.lastIndex = object.from + 1;

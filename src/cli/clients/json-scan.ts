@@ -10,7 +10,7 @@ import {
 const MAX_DEPTH = 200;
 
 /**
- * Reads JSON with comments and trailing commas, and remembers where everything stands. A text without any value gives
+ * Reads JSON with comments and trailing commas, with the position of every value. A text without any value gives
  * undefined. Throws a ScanProblem at the first thing that is wrong.
  */
 export function scanJson(text: string): ConfigNode | undefined {
@@ -31,7 +31,7 @@ export function skipJsonBlanks(text: string, from: number): number {
   return scanner.at;
 }
 
-/** Whether a comment that ends with its line lies between `from`, outside of any comment, and `to`, and reaches `to`. */
+/** Whether a line comment between `from` and `to` extends to `to`. `from` must be outside of any comment. */
 export function endsInLineComment(text: string, from: number, to: number): boolean {
   const token = /[^/]+|\/\/[^\r\n]*|\/\*.*?\*\/|\//sy;
   let last = '';
@@ -133,7 +133,7 @@ class JsonScanner {
   }
 }
 
-/** Whether an odd number of backslashes stands before this place. */
+/** Whether an odd number of backslashes precedes this position. */
 function isEscaped(text: string, at: number): boolean {
   let backslashes = 0;
   while (text[at - 1 - backslashes] === '\\') backslashes += 1;

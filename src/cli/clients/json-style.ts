@@ -9,7 +9,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** How a file is laid out, so that what is added looks like what is there. */
+/** The layout of a file, so that additions look like the rest. */
 export interface JsonStyle {
   readonly eol: string;
   /** One step to the right. */

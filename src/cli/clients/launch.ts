@@ -1,4 +1,4 @@
-/** How a client starts a server. */
+/** The command line with which a client starts a server. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
@@ -13,7 +13,7 @@ const PACKAGE = 'lookfirst';
 const SHELL = ['cmd', '/c'];
 const RUN = ['npx', '-y', PACKAGE];
 
-/** How this program is started: by npx from the registry, or an executable with its first arguments, all absolute. */
+/** The start of this program: npx with the published package, or an executable and its first arguments, all absolute. */
 export type Starter = 'npx' | readonly string[];
 
 /** Starts our server on a folder. */
@@ -21,12 +21,12 @@ export function serveLaunch(dir: string, platform: NodeJS.Platform, starter: Sta
   return launch(['serve', dir], platform, starter);
 }
 
-/** What stands before the command of a server that we are to watch. */
+/** The words that put our proxy in front of a server's command. */
 export function proxyLaunch(dir: string, platform: NodeJS.Platform, starter: Starter = 'npx'): Launch {
   return launch(['proxy', '--root', dir, '--'], platform, starter);
 }
 
-/** How many words of a command line are our proxy, up to and with `--`; 0 if it does not begin with it. */
+/** The number of words up to `--` that start our proxy; 0 if the command line does not begin with it. */
 export function proxyWords(words: readonly string[]): number {
   const own = withoutShell(words);
   const end = own[starterWords(own)] === 'proxy' ? words.indexOf('--') : -1;
@@ -34,7 +34,7 @@ export function proxyWords(words: readonly string[]): number {
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
 
-/** The folder, if a command line starts our server on one and says nothing else: what `serveLaunch` makes. */
+/** The folder of a command line made by `serveLaunch`; undefined for any other command line. */
 export function servedFolder(words: readonly string[]): string | undefined {
   const own = withoutShell(words);
   const at = starterWords(own);
@@ -52,7 +52,7 @@ export function servedOn(words: readonly string[], folder: string): readonly str
   return [...words.slice(0, serve + 1), folder, ...flags];
 }
 
-/** How many words of a command line start this program, as `init` writes them; -1 if it starts another one. */
+/** The number of words that start this program, as `init` writes them; -1 if another program is started. */
 function starterWords(own: readonly string[]): number {
   if (beginsWith(own, RUN)) return RUN.length;
   const [node = '', program = ''] = own;

@@ -1,4 +1,4 @@
-/** A value in a configuration file, JSON or TOML, and where it stands: `from` included, `to` not. */
+/** A value in a JSON or TOML file with its position: `from` is included, `to` is not. */
 export type ConfigNode = ObjectNode | ArrayNode | StringNode | OtherNode;
 
 interface Placed {
@@ -13,7 +13,7 @@ export interface ObjectNode extends Placed {
 
 export interface MemberNode {
   readonly key: string;
-  /** Where the key begins. */
+  /** The position of the key. */
   readonly from: number;
   readonly value: ConfigNode;
 }

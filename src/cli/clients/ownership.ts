@@ -18,7 +18,7 @@ export function whyLeftAlone(
 ): string | undefined {
   if (startsAnother(entryText))
     return `it has another server called "${name}"; rename or remove that one first`;
-  // With a command beside it nobody knows which of the two a client takes.
+  // If there is a command as well, it is unknown which of the two the client uses.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `it reaches "${name}" by an address; take that out first, with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)
@@ -26,7 +26,7 @@ export function whyLeftAlone(
   return undefined;
 }
 
-/** Why there is nothing to gain from a proxy. */
+/** The reason why a proxy is of no use for this entry. */
 export function needsNoProxy(name: string): string {
   return `"${name}" is Lookfirst itself, which needs no gate in front of it`;
 }

@@ -6,7 +6,7 @@ import { needsNoProxy, startsAnother, whyLeftAlone } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
-/** Where entries stand: `[servers.name]`. */
+/** The location of an entry: `[servers.name]`. */
 export interface TomlPlace {
   readonly servers: string;
   readonly name: string;
@@ -119,7 +119,7 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
   );
 }
 
-/** Where the entry, or the table it would go into, is written in a way that a table cannot be added to. */
+/** The position of an entry or table that is written in a form to which no table can be added. */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
   if (array !== undefined) return array.from;
@@ -207,12 +207,12 @@ function commandOf(text: string, table: TomlTable): CommandNodes | undefined {
   return { kind: 'split', command: command.value, args, missing };
 }
 
-/** Where a table's own lines end; comments below them belong to whatever follows. */
+/** The end of a table's own lines. Comments below them belong to the next table. */
 function endOf(table: TomlTable): number {
   return table.keys.at(-1)?.lineEnd ?? table.headerEnd;
 }
 
-/** What a table says, without its name. */
+/** The body of a table without its header. */
 function linesOf(text: string, table: TomlTable): string {
   return text.slice(table.headerEnd, endOf(table));
 }

@@ -15,14 +15,14 @@ const MAX_DEPTH = 200;
 export interface TomlTable {
   readonly path: readonly string[];
   readonly isArray: boolean;
-  /** Where its header's line begins. */
+  /** The start of its header's line. */
   readonly from: number;
   readonly headerEnd: number;
   readonly keys: readonly TomlKey[];
 }
 
 /**
- * Reads the tables and keys of a TOML text and remembers where they stand. It checks the structure (headers, keys,
+ * Reads the tables and keys of a TOML text with their positions. It checks the structure (headers, keys,
  * strings, brackets), not every date and number. Throws a ScanProblem at the first thing that is wrong.
  */
 export function scanToml(text: string): TomlTable[] {

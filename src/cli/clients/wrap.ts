@@ -2,13 +2,13 @@ import type { Splice } from './edit.ts';
 import { type Launch, proxyWords, startsUs } from './launch.ts';
 import { type ArrayNode, type ConfigNode, type StringNode, stringsOf } from './node.ts';
 
-/** The command of an entry as it stands in a file: a string and perhaps a list of arguments, or one list with both. */
+/** The command of an entry in a file: a string with an optional list of arguments, or one list with both. */
 export type CommandNodes =
   | {
       readonly kind: 'split';
       readonly command: StringNode;
       readonly args: ArrayNode | undefined;
-      /** Where a missing list of arguments goes, and what stands before its bracket there. */
+      /** The position of a missing list of arguments, and the text before its bracket. */
       readonly missing: { readonly at: number; readonly lead: string };
     }
   | { readonly kind: 'list'; readonly list: ArrayNode };
@@ -21,7 +21,7 @@ export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | un
   return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];
 }
 
-/** Whether it starts our server, which is a gate of its own. */
+/** Whether it starts our own server, which needs no proxy. */
 export function isOurs(nodes: CommandNodes): boolean {
   const words = wordsOf(nodes);
   return words !== undefined && proxyWords(words) === 0 && startsUs(words);

@@ -44,7 +44,7 @@ interface Audited extends FoundTranscript {
   readonly audit: Audit;
 }
 
-/** Longer transcripts are left out: they are read at once. */
+/** Longer transcripts are left out, because each one is loaded whole. */
 const MAX_BYTES = 256 << 20;
 
 async function auditAll(cli: Cli, root: string): Promise<readonly Audited[]> {

@@ -26,7 +26,7 @@ interface ClaimsFlags extends ScopeFlags, StateFlags {
 
 type Action = 'list' | 'claim' | 'release';
 
-/** `lookfirst claims`: who works on what; claiming and releasing by hand. */
+/** `lookfirst claims`: who works on what; adds and releases claims. */
 export function defineClaims(cli: Cli): Command {
   const command = new Command('lookfirst claims')
     .description(

@@ -97,7 +97,7 @@ ${commands.map(({ name, flags }) => `    '${name}' = @(${flags.map((flag) => `'$
 }`,
 };
 
-/** For a word in single quotes of zsh, before whose colon the command stands. */
+/** Escapes a word for zsh's single quotes, where the text before a colon is the command. */
 function quoted(text: string): string {
   return text.replace(/:/g, '\\:').replace(/'/g, "'\\''");
 }

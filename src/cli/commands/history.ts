@@ -59,7 +59,7 @@ async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<Exi
   return EXIT.done;
 }
 
-/** A smaller file is read before a bar could be looked at. */
+/** A smaller file is read before a progress bar would be visible. */
 const PROGRESS_FROM_BYTES = 32 << 20;
 
 async function* withProgress(cli: Cli, { size, chunks }: TranscriptFile): AsyncGenerator<Uint8Array> {

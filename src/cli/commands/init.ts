@@ -167,7 +167,7 @@ async function print(
 ): Promise<void> {
   const text = reportText(report, request).trimEnd();
   if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
-  // The difference shows lines of a file that may have come with somebody else's project.
+  // The file may come from a foreign project, so control characters in its lines must be made visible.
   else if (report.ok) await terminal.print(terminal.shown(text));
   else terminal.tell(text);
 }

@@ -26,7 +26,7 @@ interface LogFlags extends FilterFlags, StateFlags {
 
 const DEFAULT_LIMIT = 50;
 
-/** `lookfirst log`: what was read, changed and refused, newest first. */
+/** `lookfirst log`: reads, changes and refusals, newest first. */
 export function defineLog(cli: Cli): Command {
   const command = new Command('lookfirst log').description(
     'What was read, changed and refused in the workspaces around this folder, newest first.',

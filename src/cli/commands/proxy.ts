@@ -135,7 +135,7 @@ function frontOf(
   };
 }
 
-/** Of several folders, those that can be had: what lies in the others is then outside. */
+/** Keeps the folders that can be opened. Files in the others are then outside. */
 function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): readonly string[] {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);

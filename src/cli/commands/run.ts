@@ -29,7 +29,7 @@ interface Flags extends StateFlags {
 /** The session name of a user's command in the journal. */
 const WHO = 'command-line';
 
-/** What a shell ends with when it was interrupted, and what `timeout` ends with. */
+/** The exit codes of an interrupted shell and of `timeout`. */
 const INTERRUPTED = 130;
 const TIMED_OUT = 124;
 

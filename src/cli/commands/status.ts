@@ -53,7 +53,7 @@ const HOW: Readonly<Record<string, string>> = {
   witness: 'told of it',
 };
 
-/** `lookfirst status`: what was seen, and whether it is still true. */
+/** `lookfirst status`: the sightings, and whether they are still current. */
 export function defineStatus(cli: Cli): Command {
   const command = new Command('lookfirst status')
     .description(
@@ -171,7 +171,7 @@ async function sessionReport(
   return EXIT.done;
 }
 
-/** Columns that say what was seen of a file; each table puts its own first. */
+/** The columns about sightings; each table puts its own columns first. */
 function seenColumns(colours: Colours): readonly Column[] {
   return [
     { title: 'STATE', paint: (cell) => (/^(up|not)/.test(cell) ? cell : colours.yellow(cell)) },

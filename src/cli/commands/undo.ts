@@ -52,7 +52,7 @@ Examples:
 async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
   const jobs = await jobsFor(cli, change, flags);
   if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), flags);
-  // A single change was named, or is the newest: only of several is a person asked.
+  // Asks for confirmation only if several changes would be undone.
   const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
   let worst: ExitCode = EXIT.done;
   for (const job of jobs) {

@@ -7,13 +7,13 @@ export interface Line {
   readonly text: string;
 }
 
-/** What a scene has to play with. */
+/** The parts that a scene uses. */
 export interface Play {
   readonly stage: Stage;
   readonly agent: ServerProcess;
   readonly second: ServerProcess;
   tell(who: Line['who'], text: string): void;
-  /** Calls a tool as the agent, and tells what was asked and what came of it. */
+  /** Calls a tool as the agent and prints the call and its result. */
   act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
 }
 

@@ -1,4 +1,4 @@
-/** What a look at one thing found. `warn`: it works, with less than could be had. */
+/** The result of one check. `warn`: it works, but not at its best. */
 export interface Check {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
@@ -17,7 +17,7 @@ export function fail(name: string, message: string): Check {
   return { name, status: 'fail', message };
 }
 
-/** What went wrong, in one line. */
+/** The error in one line. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

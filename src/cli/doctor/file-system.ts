@@ -16,7 +16,7 @@ const SYNCED: readonly (readonly [RegExp, string])[] = [
   [/(^|[\\/])Google ?Drive([\\/]|$)/i, 'Google Drive'],
 ];
 
-/** What the file system of this folder lets us promise. */
+/** The guarantees that the file system of this folder allows. */
 export function checkFolder(cli: Cli): Check[] {
   try {
     const workspace = Workspace.open([cli.cwd]);

@@ -31,7 +31,15 @@ export function readStart(
 
 /** The first `size` bytes of a file in pieces. */
 export async function* startChunks(file: string, size: number): AsyncGenerator<Uint8Array> {
-  const handle = await open(file, READ);
+  yield* chunksOf(await openImage(file), size);
+}
+
+export function openImage(file: string): Promise<FileHandle> {
+  return open(file, READ);
+}
+
+/** The first `size` bytes of an open file in pieces. Closes the file at the end. */
+export async function* chunksOf(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
   try {
     for (let done = 0; done < size; ) {
       const chunk = await readChunk(handle, done, Math.min(CHUNK_BYTES, size - done));

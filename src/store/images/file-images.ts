@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
+import type { Awaitable } from '../../model/awaitable.ts';
 import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
@@ -16,7 +17,7 @@ import type {
   LateImage,
   PackRequest,
 } from '../images.ts';
-import { beginsWith, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
+import { beginsWith, chunksOf, openImage, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
 import {
   COPY_MODE,
   ImageFolder,
@@ -109,19 +110,15 @@ export class FileImages implements Images {
     return this.#attempt(
       'look for',
       sha256,
-      async () => (this.#find(sha256) ?? packedFile(this.#folder, sha256)) !== undefined,
+      async () => (await lookFor(() => this.#find(sha256) ?? packedFile(this.#folder, sha256))) !== undefined,
     );
   }
 
   read(fingerprint: Fingerprint): Promise<Uint8Array> {
     return this.#attempt('read', fingerprint.sha256, async () => {
       if (fingerprint.size > SMALL_BYTES) return gather(this.chunks(fingerprint), fingerprint.size);
-      const file = this.#find(fingerprint.sha256);
-      const packed = file === undefined ? readPacked(this.#folder, fingerprint) : undefined;
-      if (packed !== undefined) return packed;
-      if (file === undefined) throw missingImage(fingerprint.sha256);
-      const { bytes } = this.#start(file, fingerprint);
-      if (hash('sha256', bytes) !== fingerprint.sha256) throw damagedImage(fingerprint.sha256, file);
+      const bytes = await lookFor(() => this.#bytesOf(fingerprint));
+      if (bytes === undefined) throw missingImage(fingerprint.sha256);
       return bytes;
     });
   }
@@ -130,14 +127,17 @@ export class FileImages implements Images {
     const { sha256, size } = fingerprint;
     // Only small images are compressed.
     if (size <= SMALL_BYTES) return yield await this.read(fingerprint);
-    const file = this.#find(sha256);
-    if (file === undefined) throw missingImage(sha256);
+    const opened = await lookFor(async () => {
+      const file = this.#find(sha256);
+      return file === undefined ? undefined : { file, handle: await openImage(file) };
+    });
+    if (opened === undefined) throw missingImage(sha256);
     const digest = createHash('sha256');
-    for await (const chunk of startChunks(file, size)) {
+    for await (const chunk of chunksOf(opened.handle, size)) {
       digest.update(chunk);
       yield chunk;
     }
-    if (digest.digest('hex') !== sha256) throw damagedImage(sha256, file);
+    if (digest.digest('hex') !== sha256) throw damagedImage(sha256, opened.file);
   }
 
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void> {
@@ -150,7 +150,8 @@ export class FileImages implements Images {
     return this.#attempt('check', fingerprint.sha256, async () => {
       const file = this.#find(fingerprint.sha256);
       if (file === undefined) return this.#packedHealth(fingerprint);
-      if (!(await beginsWith(file, fingerprint))) return 'changed';
+      if (!(await beginsWith(file, fingerprint)))
+        return statsOf(file) === undefined ? this.#packedHealth(fingerprint) : 'changed';
       return statsOf(file)?.size === fingerprint.size ? 'intact' : 'appended';
     });
   }
@@ -262,15 +263,13 @@ export class FileImages implements Images {
     );
   }
 
-  /** Reads an image that may be compressed this very moment. */
-  #start(file: string, fingerprint: Fingerprint): { readonly bytes: Uint8Array } {
-    try {
-      return readStart(file, fingerprint.size);
-    } catch (error) {
-      const packed = isMissing(error) ? readPacked(this.#folder, fingerprint) : undefined;
-      if (packed === undefined) throw error;
-      return { bytes: packed };
-    }
+  /** The bytes of a small image, compressed or not; undefined if neither is there. */
+  #bytesOf(fingerprint: Fingerprint): Uint8Array | undefined {
+    const file = this.#find(fingerprint.sha256);
+    if (file === undefined) return readPacked(this.#folder, fingerprint);
+    const { bytes } = readStart(file, fingerprint.size);
+    if (hash('sha256', bytes) !== fingerprint.sha256) throw damagedImage(fingerprint.sha256, file);
+    return bytes;
   }
 
   /** A compressed image that is damaged is removed: the bytes can then be kept anew. */
@@ -296,6 +295,25 @@ export class FileImages implements Images {
       );
     }
   }
+}
+
+/** More looks than another process can rename an image meanwhile. */
+const MAX_LOOKS = 4;
+
+/**
+ * Looks for an image again if it is not there or its name is gone before it is opened: a clean-up takes images out of sight
+ * and puts them back, and compressing gives them another name.
+ */
+async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | undefined> {
+  for (let looks = 1; looks < MAX_LOOKS; looks += 1) {
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  return look();
 }
 
 /**

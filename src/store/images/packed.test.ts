@@ -4,12 +4,15 @@ import {
   existsSync,
   openSync,
   readFileSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { fingerprintOf, listed, NOTHING_NEEDED } from '../../../test/store/images-conformance.ts';
+import { startChild } from '../../../test/support/child.ts';
 import { desk, ok } from '../../../test/support/desk.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { openState } from '../open-state.ts';
@@ -125,3 +128,39 @@ it.skipIf(process.platform !== 'linux')('an undo brings a file back from a compr
   await ok(t.session.undo({}));
   expect(t.text('a.txt')).toBe(TEXT);
 });
+
+it('another process reads every image while they are compressed, removed and put back', async () => {
+  const { home } = scratch();
+  const images = new FileImages(home, { durability: 'none' });
+  const texts = Array.from({ length: 6 }, (_, index) => `${index}\n${TEXT}`);
+  const large = Buffer.alloc(1_200_000, 'more than is compressed\n');
+  const prints = [...texts, large].map(fingerprintOf);
+  const hashes = prints.map(({ sha256 }) => sha256);
+  const forms = new Set<string>();
+  for (const [index, bytes] of [...texts, large].entries())
+    await images.keepBytes(Buffer.from(bytes), prints[index] ?? PRINT);
+  const child = await startChild('image-reader', { home, prints });
+  expect(await child.message()).toBe('ready');
+  for (let round = 0; round < 150; round += 1) {
+    await images.pack({ nowMs: Date.now() });
+    await images.remove(hashes, async () => new Set(hashes));
+    forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');
+    // A file with the same bytes is displaced: it takes the name, and is compressed in the next round.
+    for (const [index, text] of texts.entries()) {
+      const file = join(home, `displaced-${round}-${index}`);
+      writeFileSync(file, text, { mode: 0o400 });
+      renameSync(file, imageFile(home, hashes[index] ?? ''));
+    }
+    forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');
+    await setImmediate();
+  }
+  child.send('stop');
+  const { reads, failures } = await child.message<{ reads: number; failures: string[] }>();
+  expect([...forms].sort()).toEqual(['compressed', 'plain']);
+  expect(reads).toBeGreaterThan(0);
+  expect(failures).toEqual([]);
+});
+
+function imageFile(home: string, sha256: string): string {
+  return join(home, 'images', sha256.slice(0, 1), sha256);
+}

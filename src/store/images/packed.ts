@@ -63,7 +63,7 @@ export async function packImages(
   for (const { sha256, paths } of folder.names()) {
     if (signal?.aborted === true) break;
     const image = folder.image(sha256);
-    const saved = paths.includes(image) ? pack(folder, sha256, { nowMs, durability, open }) : 0;
+    const saved = paths.includes(image) ? packUnlessGone(folder, sha256, { nowMs, durability, open }) : 0;
     if (saved <= 0) continue;
     count += 1;
     bytes += saved;
@@ -107,6 +107,16 @@ function unlessHidden<T>(look: () => T): T | undefined {
 
 function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
   return `${dev}:${ino}`;
+}
+
+/** Like `pack`; 0 as well if another process removes or compresses the image at the same time. */
+function packUnlessGone(folder: ImageFolder, sha256: string, packing: Packing): number {
+  try {
+    return pack(folder, sha256, packing);
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
 }
 
 /** The bytes saved; 0 if the image stays as it is. */

@@ -26,7 +26,8 @@ while (!stopped) {
     }
   }
   await setImmediate();
-  if (reads % 5 === 0) await images.pack({ nowMs: Date.now() }).catch((error) => failures.push(String(error)));
+  if (reads % 5 === 0)
+    await images.pack({ nowMs: Date.now() }).catch((error) => failures.push(String(error)));
 }
 process.send?.({ reads, failures });
 process.disconnect?.();

@@ -9,7 +9,7 @@ const answer = (text: string, more = {}, id = 7) => ({
   id,
 });
 
-/** The message in pieces of a size, as a pipe may cut it. */
+/** Splits a message into pieces of a given size, as a pipe may do. */
 function received(message: unknown, size = 1 << 20): Received {
   const line = Buffer.from(typeof message === 'string' ? message : JSON.stringify(message));
   const parts: Buffer[] = [];

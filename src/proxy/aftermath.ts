@@ -14,9 +14,9 @@ import type { Wire } from './wire.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** What follows a backslash in JSON, and the byte it stands for; 0: none. */
+/** Maps the character after a backslash in JSON to its byte; 0: none. */
 const ESCAPES: Uint8Array = escapes();
-/** The beginning of an answer that is one text, in the orders in which servers write it. */
+/** Matches the beginning of an answer with a single text, in the key orders that servers use. */
 const OPENING =
   /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"result"\s*:\s*\{\s*"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"/;
 const IS_ERROR = Buffer.from('"isError"');
@@ -24,9 +24,10 @@ const RESULT_TYPE = Buffer.from('"resultType"');
 const COMPLETE = Buffer.from('"resultType":"complete"');
 
 /**
- * What follows an answer. A read that shows the lines themselves goes out at once, untouched, and is noted a moment later
- * by what it showed; until then its turn is kept, so that no change can overtake the note. Anything else is noted by
- * what is on disk, and recorded before its answer goes out.
+ * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the
+ * client immediately and unchanged, and is recorded a moment later. Until then the call keeps its
+ * turn, so that no change can overtake the record. Any other answer is recorded first, by the state
+ * on disk.
  */
 export class Aftermath {
   readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>;
@@ -37,18 +38,18 @@ export class Aftermath {
     this.#wire = wire;
   }
 
-  /** Something is to be done when the answer comes. */
+  /** True if the answer must be processed. */
   awaits({ understanding }: Call): boolean {
     return changes(understanding) || isWorthNoting(understanding);
   }
 
-  /** The client must not have the answer before that is done. */
+  /** True if the client must not get the answer before it is processed. */
   holds({ understanding }: Call): boolean {
     if (this.#options.receipts && reads(understanding)) return true;
     return changes(understanding) || !showsItself(understanding);
   }
 
-  /** Undefined: done, as far as the client is concerned. */
+  /** Processes an answer. Undefined if the client already has it. */
   of(call: Call, received: Received): Promise<void> | undefined {
     const { understanding } = call;
     if (changes(understanding)) return this.#changed(call, received.line);
@@ -59,7 +60,7 @@ export class Aftermath {
     return undefined;
   }
 
-  /** No answer will come, or none that counts. */
+  /** Ends a call that gets no answer, or none that counts. */
   async unanswered(call: Call): Promise<void> {
     try {
       if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
@@ -86,7 +87,8 @@ export class Aftermath {
       const settled = await call.session?.settle(call.change ?? '', endingOf(response));
       notices = settled?.ok === true ? [...call.notices, ...settled.notices] : call.notices;
     } catch (error) {
-      // The upstream has already done it: the client must learn so, whatever became of our record.
+      // The upstream has already made the change, so the client must learn that, even if recording
+      // it failed.
       this.#options.log(`${call.tool} was done and could not be recorded: ${String(error)}`);
       notices = [{ kind: 'not-recorded' }];
     }
@@ -110,13 +112,13 @@ export class Aftermath {
     call.times.answeredAt = performance.now();
   }
 
-  /** Hands the answer on, unless the client has it already. */
+  /** Forwards the answer, unless the client already has it. */
   #answer(call: Call, received: Received): void {
     if (!received.forwarded) this.#wire.toClient(received.line);
     call.times.answeredAt = performance.now();
   }
 
-  /** The quick way for one whole file; anything else is parsed. */
+  /** Uses the fast path for a single whole file, otherwise parses the answer. */
   async #notedShown(call: Call, received: Received): Promise<void> {
     const path = wholeFileOf(call);
     const text = path === undefined ? undefined : EscapedText.in(received);
@@ -135,7 +137,10 @@ export class Aftermath {
     await this.#noted(call, received.parse());
   }
 
-  /** Notes reads, listings and commands; gives the turn back. Never throws: nothing noted means nothing seen. */
+  /**
+   * Records reads, listings and commands, then releases the turn. Never throws: if recording fails,
+   * nothing counts as seen.
+   */
   async #noted(call: Call, response: unknown): Promise<void> {
     try {
       if (call.session !== undefined) await this.#witness(call, call.session, response);
@@ -166,7 +171,7 @@ export class Aftermath {
   }
 }
 
-/** Listings count as seen; searches and other looks are only journalled. */
+/** Records listings as seen; only journals searches and other looks. */
 async function witnessLooks(
   { understanding, times }: Call,
   session: ForeignSession,
@@ -179,7 +184,7 @@ async function witnessLooks(
     await session.witness({ kind: 'look', path: place(path), shown: texts.join('\n') });
 }
 
-/** The path, if the call reads one whole file and the table says that its text is shown as it is. */
+/** The path, if the call reads one whole file whose text the table declares to be shown verbatim. */
 function wholeFileOf({ understanding }: Call): string | undefined {
   const [touch, ...more] = understanding.touches;
   if (touch?.does !== 'read' || more.length > 0 || understanding.guessed || touch.asked !== undefined)
@@ -201,7 +206,10 @@ function showsItself({ touches, unexplained }: Understanding): boolean {
   return !unexplained && touches.every((touch) => touch.does === 'read' && touch.shown.as !== 'described');
 }
 
-/** One line for each file that was read: `[read PATH lines A-B of N revision R]`, as far as it is known. */
+/**
+ * One line for each file that was read: `[read PATH lines A-B of N revision R]`, with the parts
+ * that are known.
+ */
 async function receiptsFor(
   session: ForeignSession,
   understanding: Understanding,
@@ -229,8 +237,9 @@ function linesOf(range: { readonly from: number; readonly to: number }, total: n
 }
 
 /**
- * The result with its receipts after the text. Where the structured content is only the same text once more, it gets
- * them too, for some clients show nothing else; any other structured content has a schema of its own and stays as it is.
+ * Adds receipts after the text of a result. Structured content that only repeats the text gets them
+ * too, because some clients show nothing else. Other structured content has its own schema and
+ * stays unchanged.
  */
 function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];
@@ -246,8 +255,8 @@ function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer 
 }
 
 /**
- * The text of an answer, still escaped, inside the pieces the answer came in. Comparing it with a file needs neither
- * parsing nor a copy, which for a large file is most of the work.
+ * The text of an answer, still escaped, in the pieces in which the answer arrived. Comparing it
+ * with a file needs neither parsing nor a copy, which for a large file is most of the work.
  */
 export class EscapedText {
   readonly #parts: readonly Buffer[];
@@ -258,14 +267,17 @@ export class EscapedText {
     this.#start = start;
   }
 
-  /** Undefined: the answer does not begin like one with a text in it; parse it. */
+  /** Undefined if the answer does not begin with a single text; then it must be parsed. */
   static in(received: Received): EscapedText | undefined {
     const opening = OPENING.exec(received.head);
     if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;
     return new EscapedText(received, opening[0].length);
   }
 
-  /** True only if the answer is a success, has one text and no other content, and that text is exactly these bytes. */
+  /**
+   * True only if the answer is a success with one text and no other content, and the text is
+   * exactly these bytes.
+   */
   equals(bytes: Uint8Array): boolean {
     let done = 0;
     let from = this.#start;
@@ -282,7 +294,10 @@ export class EscapedText {
     return false;
   }
 
-  /** The rest of the answer: no further content, no error, no question instead of an end. */
+  /**
+   * Whether the rest of the answer contains no further content, no error and no `resultType` other
+   * than complete.
+   */
   #succeeds(index: number, at: number): boolean {
     const rest = [this.#parts[index]?.subarray(at) ?? Buffer.alloc(0), ...this.#parts.slice(index + 1)];
     const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = rest;
@@ -293,7 +308,7 @@ export class EscapedText {
   }
 }
 
-/** Compares one piece; `at` undefined: other bytes. `open`: the piece ends after a backslash. */
+/** Compares one piece. `at` is undefined if the bytes differ. `open`: the piece ends after a backslash. */
 function compare(
   part: Buffer,
   from: number,
@@ -307,7 +322,7 @@ function compare(
     let byte = part[at] ?? 0;
     if (escaped) {
       byte = ESCAPES[byte] ?? 0;
-      // A character by its number: for the parser.
+      // A `\u` escape needs the parser.
       if (byte === 0) return { at: undefined, matched: done, open: false };
       escaped = false;
     } else if (byte === BACKSLASH) {
@@ -320,7 +335,7 @@ function compare(
   return { at, matched: done, open: escaped };
 }
 
-/** Whether the pieces hold a word, also where it is cut in two. */
+/** Whether the pieces contain a word, even if it spans two of them. */
 function has(parts: readonly Buffer[], word: Buffer): boolean {
   return parts.some((part, index) => {
     if (part.includes(word)) return true;

@@ -13,12 +13,15 @@ export interface Answerable {
   readonly id: string;
 }
 
-/** A tool result that says no. It has no structuredContent: clients ask for none where `isError` is set. */
+/**
+ * A tool result for a refusal. It has no structuredContent, because clients require none if
+ * `isError` is set.
+ */
 export function refusalLine(request: Answerable, refusal: Refusal, text: string): Buffer {
   return resultLine(request.id, toolError(request, text, { ...refusalOutcome(refusal) }));
 }
 
-/** The check itself failed: refused all the same. Details go to stderr, not to the model. */
+/** A tool result for a failed check, which also refuses the call. Details go to stderr, not to the model. */
 export function faultLine(request: Answerable, fault: Fault | undefined): Buffer {
   const code = fault?.code ?? 'IO_FAILED';
   const cause = fault === undefined ? undefined : storeCause(fault);
@@ -36,7 +39,7 @@ function toolError(request: Answerable, text: string, outcome: JsonRecord): Json
   };
 }
 
-/** The upstream's own result with its notices in one more text block; everything else in it stays as it was. */
+/** Adds notices to the upstream's result as one more text block; everything else stays unchanged. */
 export function withNotices(id: string, result: JsonRecord, notices: readonly Notice[]): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];
   const meta = isRecord(result['_meta']) ? result['_meta'] : {};
@@ -51,7 +54,10 @@ export function withNotices(id: string, result: JsonRecord, notices: readonly No
   });
 }
 
-/** How a call ended, by its answer: a task or a question to the user is no end, so nothing is known of the files. */
+/**
+ * How a call ended, according to its answer. `unknown` for a task or a question to the user,
+ * because the call has not ended.
+ */
 export function endingOf(response: unknown): 'done' | 'failed' | 'unknown' {
   const result = fieldOf(response, 'result');
   if (!isRecord(result) || result['isError'] === true) return 'failed';

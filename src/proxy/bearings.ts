@@ -5,15 +5,15 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { isFileAddress, isHomePath, upstreamPath } from './paths.ts';
 import { metaOf, paramsOf } from './rpc.ts';
 
-/** What is known of where the upstream's relative paths start. */
+/** The facts that determine where the upstream's relative paths start. */
 export interface Whereabouts {
-  /** The first root of our workspace, canonical; our own relative paths start there. */
+  /** The canonical first root of our workspace; our own relative paths start there. */
   readonly root: string;
   /** Other names of the same folder. */
   readonly rootNames?: readonly string[];
   /** The upstream's working directory. */
   readonly cwd: string;
-  /** How it is started, or where it is reached. */
+  /** The upstream's command line, or its URL. */
   readonly upstream:
     | { readonly command: string; readonly args: readonly string[] }
     | { readonly url: string };
@@ -21,22 +21,23 @@ export interface Whereabouts {
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-/** How a server is started. */
+/** The command line and folder with which a server is started. */
 interface Launch {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
 }
 
-/** Programs that run what they are given here, in the folder they were started in. */
+/** Programs that run a server on this machine, in the folder in which they were started. */
 const PLAIN = new Set('node nodejs bun npx bunx pnpx uvx pipx python python3'.split(' '));
-/** Programs that run it here, perhaps in another folder. */
+/** Programs that run a server on this machine, perhaps in another folder. */
 const LOCAL = new Set([...PLAIN, 'uv', 'serena']);
 const OTHER_FOLDER = /^(-C|--(cwd|directory|prefix|chdir|dir|workdir))(=|$)/;
 
 /**
- * Knows which paths the upstream surely takes to be the files we judge; all others go to it as the absolute paths that were
- * judged. One for each connection, for clients can move a server.
+ * Decides which paths the upstream certainly resolves to the files we judge. All others are
+ * forwarded as the absolute paths that were judged. One per connection, because clients can move a
+ * server.
  */
 export class Bearings {
   readonly #where: Whereabouts;
@@ -49,40 +50,41 @@ export class Bearings {
     this.#remote = 'url' in where.upstream && !isThisMachine(new URL(where.upstream.url).hostname);
   }
 
-  /** Grows whenever relative paths may have come to mean something else. */
+  /** Increases whenever relative paths may have changed their meaning. */
   get edition(): number {
     return Number(this.#rootsGiven) + Number(this.#moved);
   }
 
-  /** Takes a request in which a client says what it is able to do. */
+  /** Reads the client's capabilities from a request. */
   sawClient(message: JsonRecord): void {
     const modern = metaOf(message)[CAPABILITIES];
     const capabilities = isRecord(modern) ? modern : fieldOf(paramsOf(message), 'capabilities');
     if (isRecord(capabilities) && capabilities['roots'] !== undefined) this.sawRoots();
   }
 
-  /** The client names, or may name, the server's folders. */
+  /** Records that the client names, or may name, the server's folders. */
   sawRoots(): void {
     this.#rootsGiven = true;
   }
 
-  /** A tool is called that may be one that moves the server. */
+  /** Records a call to a tool that may move the server. */
   sawCall(tool: string, table: ServerTable | undefined): void {
     this.#moved ||= table?.elsewhere?.includes(tool) === true;
   }
 
-  /** True when nothing needs to be looked at: the path says by itself where it leads, to whomever. */
+  /** True for an absolute path without `..`, which means the same to every server. */
   static isPlain(path: string): boolean {
     return isAbsolute(path) && !climbs(path);
   }
 
-  /** The path as the upstream must get it, so that it opens the file that we judge. */
+  /** The path to forward, so that the upstream opens the file we judge. */
   forwarded(path: string, table: ServerTable): string {
     if (Bearings.isPlain(path) || this.#remote || table.onlyRelative === true) return path;
     const { cwd, root } = this.#where;
     const placed = upstreamPath(path, { ...table, cwd });
     const judged = isAbsolute(placed) ? normalize(placed) : join(root, placed);
-    // Names cancelled by dots are not the same to a server that follows links first; addresses are not paths to most.
+    // `..` is ambiguous: some servers follow links before they apply it. And most servers do not
+    // accept URLs as paths.
     if (climbs(path) || isFileAddress(path)) return judged;
     return this.#isSure(path, table) ? path : judged;
   }
@@ -103,7 +105,10 @@ function climbs(path: string): boolean {
   return path.includes('..') && path.split(/[/\\]/).includes('..');
 }
 
-/** Another machine's absolute paths are not ours; what is reached under a name of this one is taken to see our files. */
+/**
+ * Whether a host is this machine, and so sees the same files. Absolute paths of other machines are
+ * not ours.
+ */
 function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost') || name.startsWith('127.')) return true;
@@ -111,21 +116,30 @@ function isThisMachine(host: string): boolean {
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
 
-/** True when the server surely runs in the folder it is started in: no shell, container or wrapper can say otherwise. */
+/**
+ * True if the server certainly runs in the folder in which it is started, without a shell,
+ * container or wrapper in between.
+ */
 export function keepsFolder({ command, args }: Launch, table: ServerTable): boolean {
   const name = programOf(command);
   const known = PLAIN.has(name) || name === table.id || table.serverNames.includes(name);
   return known && !args.some((arg) => OTHER_FOLDER.test(arg));
 }
 
-/** The folder its command line says that relative paths start at; undefined: it does not, or not beyond doubt. */
+/**
+ * The folder from the command line at which relative paths start; undefined if there is none, or it
+ * is ambiguous.
+ */
 export function folderOf(launch: Launch, table: ServerTable): string | undefined {
   const { folder } = table;
   if (folder === undefined) return undefined;
   return 'after' in folder ? folderAfter(launch, folder.after, table) : folderOption(launch, folder.option);
 }
 
-/** Only options may stand before the server's own name: an argument there might be a server of another name. */
+/**
+ * The folder after the server's name. Only options may precede that name: an argument there might
+ * be another server.
+ */
 function folderAfter(launch: Launch, name: string, table: ServerTable): string | undefined {
   const { command, args, cwd } = launch;
   const first = args.findIndex((arg) => !arg.startsWith('-'));
@@ -143,11 +157,14 @@ function folderOption({ command, args }: Launch, option: string): string | undef
     return arg.startsWith(`${option}=`) ? [arg.slice(option.length + 1)] : [];
   });
   const [only] = values;
-  // A relative value may as well be a name.
+  // A relative value might be a name rather than a path.
   return only !== undefined && values.length === 1 && isAbsolute(only) ? resolve(only) : undefined;
 }
 
-/** A package, its command or its program: `NAME`, `mcp-NAME`, `@scope/NAME@1.2`, `…/NAME/dist/index.js`. */
+/**
+ * Whether a word is the server's package, command or program: `NAME`, `mcp-NAME`,
+ * `@scope/NAME@1.2`, `…/NAME/dist/index.js`.
+ */
 function isNamed(word: string, name: string): boolean {
   const parts = word.replace(/[/\\]dist[/\\]index\.js$/, '').split(/[/\\]/);
   const last = (parts.at(-1) ?? '').replace(/@.*$/, '').replace(/\.(cmd|exe)$/i, '');

@@ -14,28 +14,28 @@ export interface Call extends Answerable {
   readonly tool: string;
   readonly args: Arguments;
   understanding: Understanding;
-  /** The revision that came with it, where receipts are on. */
+  /** The revision in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
-  /** The edition of the bearings by which its paths mean the same to the upstream; undefined: they do by themselves. */
+  /** The edition of the bearings that the call's paths rely on; undefined if they do not depend on it. */
   readonly trusts: number | undefined;
-  /** Typographic quotes that were straightened in its texts. */
+  /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;
-  /** What was asked about its paths so far. */
+  /** Cached locations of its paths. */
   readonly located: Map<string, Located | Promise<Located>>;
-  /** `waiting`: not forwarded yet; `sent`: the upstream has it; `over`: nothing more will be done for it. */
+  /** `waiting`: not forwarded yet; `sent`: forwarded to the upstream; `over`: finished. */
   stage: 'waiting' | 'sent' | 'over';
   readonly times: CallTimes;
   session: ForeignSession | undefined;
   /** Keys of its files, in the order of its steps. */
   keys: readonly string[];
-  /** Gives back the turn at its files. */
+  /** Releases the turn at its files. */
   release: () => void;
-  /** The prepared change, until it is settled. */
+  /** The id of the announced change, until it is settled. */
   change: string | undefined;
   notices: readonly Notice[];
 }
 
-/** A call as it comes in. Every field is there from the beginning: this is made for each and every call. */
+/** Creates a call. Lists every field explicitly, because this runs for each call and must be fast. */
 export function newCall(
   given: Pick<
     Call,
@@ -78,12 +78,12 @@ export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; ke
   const id = message['id'];
   const key = idKey(id);
   if (key === undefined) return undefined;
-  // A number that JavaScript cannot hold goes back as it was written.
+  // A number that JavaScript cannot represent exactly is returned as it was written.
   const exact = typeof id === 'string' || Number.isSafeInteger(id);
   return { id: exact ? key : (idIn(line) ?? key), key };
 }
 
-/** Which tool is called with what. */
+/** The name and arguments of the called tool. */
 export function toolOf(message: JsonRecord): { tool: string; args: Arguments } {
   const params = paramsOf(message);
   const tool = typeof params['name'] === 'string' ? params['name'] : '';

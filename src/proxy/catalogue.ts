@@ -7,7 +7,7 @@ import type { ToolNames } from '../report/tool-names.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
-/** What has been learnt of the upstream from the messages that passed: its name, its tools, the tables that fit. */
+/** What the messages so far reveal about the upstream: its name, its tools, and the matching tables. */
 export class Catalogue {
   readonly #known: readonly ServerTable[];
   readonly #own: readonly ServerTable[];
@@ -15,16 +15,19 @@ export class Catalogue {
   #name: string | undefined;
   #listed = false;
   #fitting: readonly ServerTable[] = [];
-  /** The same, those of the user first. */
+  /** The matching tables, with the user's own first. */
   #describing: readonly ServerTable[] = [];
 
-  /** What the user says of a tool counts before what we know of it, however much better our own table fits. */
+  /** For a tool's rules the user's tables take precedence, however well a known table matches. */
   constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
     this.#known = known;
     this.#own = own;
   }
 
-  /** Takes the result of `initialize` or `server/discover`, or any result of the era that has the name in all of them. */
+  /**
+   * Reads the server's name from the result of `initialize` or `server/discover`, or from any
+   * modern result.
+   */
   sawServer(result: unknown): void {
     const meta = fieldOf(result, '_meta');
     const info = isRecord(meta) ? meta[SERVER_INFO] : undefined;
@@ -34,7 +37,7 @@ export class Catalogue {
     this.#recognise();
   }
 
-  /** Takes one page of a tool list. Tools that have gone since are kept: nobody can call them. */
+  /** Reads one page of a tool list. Removed tools are kept, because clients do not call them. */
   sawTools(result: unknown): void {
     const tools = fieldOf(result, 'tools');
     if (!Array.isArray(tools)) return;
@@ -47,7 +50,7 @@ export class Catalogue {
     this.#recognise();
   }
 
-  /** The best fitting table, for its way of reading paths and its words. */
+  /** The best matching table, which determines how paths are read and which words are used. */
   get table(): ServerTable | undefined {
     return this.#fitting[0];
   }
@@ -60,7 +63,7 @@ export class Catalogue {
     return this.table?.words ?? guessWords([...this.#tools.keys()]);
   }
 
-  /** The rules of a tool that some fitting table describes. */
+  /** The rules of a tool, if a matching table describes it. */
   rulesOf(tool: string): readonly Rule[] | undefined {
     for (const table of this.#describing) if (Object.hasOwn(table.tools, tool)) return table.tools[tool];
     return undefined;

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isSessionId } from '../model/session-id.ts';
 
-/** Where the gate is served; a client may add `/NAME`, which names its session. */
+/** The path at which the gate is served. A client may append `/NAME`, the name of its session. */
 export const ENDPOINT_PATH = '/mcp';
 
-/** The session that a request's path names; `none`: it names none, `other`: nothing is served there. */
+/** The session name in a request's path. `none`: no name; `other`: an unknown path. */
 export function namedIn(
   req: IncomingMessage,
 ): { readonly kind: 'none' | 'other' } | { kind: 'name'; name: string } {
@@ -24,7 +24,10 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The path of a request and what follows it, `?` included. By hand: what clients may send need not be an address. */
+/**
+ * Splits a request's URL into its path and the rest from `?` on. Split manually: clients may send
+ * invalid URLs.
+ */
 export function addressOf({ url = '/' }: IncomingMessage): {
   readonly path: string;
   readonly search: string;

@@ -2,7 +2,7 @@ import type { InterceptOptions } from './intercept-options.ts';
 import { Pump } from './pump.ts';
 import type { Upstream } from './upstream.ts';
 
-/** One started server with the gate before it, for a front that has no streams of lines of its own. */
+/** One started server with the gate in front of it, for HTTP clients, which have no line streams. */
 export class FrontConnection {
   readonly #upstream: Upstream;
   readonly #pump: Pump;
@@ -18,7 +18,7 @@ export class FrontConnection {
     this.#pump.fromClient(line);
   }
 
-  /** Resolves when the server has ended, by itself or because of `close`. */
+  /** Resolves when the server has ended, by itself or through `close`. */
   async ended(): Promise<void> {
     await this.#upstream.ended.catch(() => undefined);
     await this.#pump.close();

@@ -13,11 +13,11 @@ import { reject } from './front-reply.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 
-/** The gate in front of one server, offered as Streamable HTTP on this machine. */
+/** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions {
   readonly command?: string;
   readonly args?: readonly string[];
-  /** Instead of a command: the address of a Streamable HTTP server that sees the same files as we do. */
+  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -25,7 +25,10 @@ export interface FrontOptions extends GateOptions {
   readonly stderr: Writable;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** What clients must send as `Authorization: Bearer`; undefined lets in everybody on this machine. */
+  /**
+   * The token that clients must send as `Authorization: Bearer`; undefined admits every client on
+   * this machine.
+   */
   readonly token: string | undefined;
   readonly maxBytes?: number;
   readonly graceMs?: number;
@@ -40,8 +43,9 @@ export interface Front {
 }
 
 /**
- * Serves the gate on 127.0.0.1. Before a command, every client with a session gets a process of its own, and all
- * others share one; before an address, requests are relayed as they are, and only tool calls stop at the gate.
+ * Serves the gate on 127.0.0.1. With a command, every client with a session gets its own process,
+ * and all others share one. With a URL, requests are relayed unchanged, and the gate checks only
+ * tool calls.
  */
 export async function serveProxy(options: FrontOptions): Promise<Front> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
@@ -60,7 +64,7 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
       else reject(res, { status: 500, code: -32603, message: 'Internal error' });
     });
   });
-  // A tool may take as long as it takes, and a stream has no end.
+  // No timeout: a tool may take any time, and a stream has no end.
   server.requestTimeout = 0;
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening').catch((cause: Error) => {
@@ -101,7 +105,7 @@ function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoi
   });
 }
 
-/** Lets in who comes from this machine, asks for this machine, and has the token. Answers everybody else itself. */
+/** Accepts requests from this machine, for this machine, with the token. Answers all others itself. */
 function guard(token: string | undefined): (req: IncomingMessage, res: ServerResponse) => boolean {
   const hostOk = localhostHostValidation();
   const originOk = localhostOriginValidation();

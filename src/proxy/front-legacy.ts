@@ -4,7 +4,7 @@ import type { FrontConnection } from './front-connection.ts';
 import { openStream, Reply, reject, writeEvent } from './front-reply.ts';
 import { errorLine, INTERNAL_ERROR, idKey, metaOf, parseLine } from './rpc.ts';
 
-/** Messages kept for a client that has no stream open; beyond it the oldest go. */
+/** How many messages are kept for a client without an open stream; beyond it the oldest are dropped. */
 const HELD = 1000;
 
 interface OpenPost {
@@ -13,9 +13,9 @@ interface OpenPost {
 }
 
 /**
- * One client of a revision with sessions: it has a server process of its own, so that ids and tokens stay as they are.
- * Answers go to the request they answer, progress to the request it belongs to, questions to the newest open request,
- * and everything else to the client's own stream if it has opened one.
+ * One client of a revision with sessions. It has its own server process, so that ids and tokens
+ * need no translation. Answers and progress go to their request, questions to the newest open
+ * request. Everything else goes to the client's own stream, if it has opened one.
  */
 export class LegacyClient {
   readonly id: string;
@@ -36,7 +36,7 @@ export class LegacyClient {
     return this.#connection;
   }
 
-  /** A posted message. */
+  /** Handles a posted message. */
   post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
@@ -49,12 +49,12 @@ export class LegacyClient {
     const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
     const token = idKey(metaOf(message)['progressToken']);
     this.#posts.set(key, { reply, token });
-    // Going away does not cancel in this era: the answer is then nobody's.
+    // In this era a disconnect does not cancel the request; its answer is then dropped.
     reply.onGone(() => this.#posts.delete(key));
     this.connection.send(line);
   }
 
-  /** The client opens its own stream; there is one. */
+  /** Opens the client's own stream; only one is allowed. */
   listen(response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     if (this.#stream !== undefined) {
@@ -71,7 +71,7 @@ export class LegacyClient {
     for (const line of held) writeEvent(response, line);
   }
 
-  /** Resolves when the client's server has ended; requests it left open are answered with an error. */
+  /** Resolves when the client's server has ended. Open requests are answered with an error. */
   async ended(): Promise<void> {
     await this.connection.ended();
     for (const [key, { reply }] of this.#posts)

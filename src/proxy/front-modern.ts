@@ -34,8 +34,9 @@ interface Problem {
 }
 
 /**
- * All clients of the revision without sessions, before one server process. Their ids and progress tokens may be the
- * same, so each request gets one of ours, and gets its own back. Going away cancels a request.
+ * All clients of the revision without sessions, which share one server process. Their ids and
+ * progress tokens may collide, so each request gets one of our ids, which is translated back in the
+ * answer. A disconnect cancels the request.
  */
 export class ModernClients {
   readonly #open: () => FrontConnection;
@@ -48,7 +49,7 @@ export class ModernClients {
     this.#open = () => open((line) => this.#route(line));
   }
 
-  /** What is wrong with a request before it is passed on. */
+  /** The problem with a request, checked before it is forwarded. */
   problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
     return this.#check.problemWith(message, headers);
   }
@@ -75,7 +76,10 @@ export class ModernClients {
     await this.#connection?.close();
   }
 
-  /** Starts the server; when it ends, what it owes is answered with an error, and the next request starts it again. */
+  /**
+   * Starts the server. When it ends, open requests are answered with an error, and the next request
+   * starts it again.
+   */
   #start(): FrontConnection {
     const connection = this.#open();
     this.#connection = connection;
@@ -105,7 +109,7 @@ export class ModernClients {
   }
 }
 
-/** Our id and, if progress is wanted, our token. */
+/** Replaces the request's id, and its progress token if it has one, by ours. */
 function withIds(message: JsonRecord, ours: number): JsonRecord {
   const meta = metaOf(message);
   const params = paramsOf(message);
@@ -113,7 +117,7 @@ function withIds(message: JsonRecord, ours: number): JsonRecord {
   return { ...message, id: ours, params: { ...params, _meta: { ...meta, progressToken: ours } } };
 }
 
-/** Which of our ids a message from the server is about. */
+/** The one of our ids that a message from the server refers to. */
 function ownerOf(message: JsonRecord): number | undefined {
   const meta = metaOf(message)[SUBSCRIPTION];
   const about =
@@ -121,7 +125,7 @@ function ownerOf(message: JsonRecord): number | undefined {
   return typeof about === 'number' ? about : undefined;
 }
 
-/** The client's own id and token again, wherever ours stand. */
+/** Replaces our id and token by the client's own. */
 function restored(message: JsonRecord, post: OpenPost): JsonRecord {
   if (message['method'] === undefined) {
     const result = message['result'];
@@ -143,14 +147,15 @@ function restored(message: JsonRecord, post: OpenPost): JsonRecord {
 }
 
 /**
- * What an HTTP server of the revision without sessions must check and a server on stdio does not: the envelope, the
- * version, and that the headers say what the body says. Versions and tools are learnt from the answers that pass.
+ * The checks that only an HTTP server of the revision without sessions must make: the envelope, the
+ * version, and that headers match the body. Versions and tools are learned from the answers that
+ * pass.
  */
 class ModernCheck {
   readonly #parameters = new Map<string, readonly HeaderParameter[]>();
   #versions: readonly string[] | undefined;
 
-  /** Takes any result of the server. */
+  /** Learns versions and tools from any result of the server. */
   learn(result: unknown): void {
     const versions = fieldOf(result, 'supportedVersions');
     if (Array.isArray(versions)) this.#versions = versions.filter((version) => typeof version === 'string');
@@ -162,7 +167,7 @@ class ModernCheck {
     }
   }
 
-  /** What is wrong with a request; undefined: nothing. */
+  /** The problem with a request; undefined if there is none. */
   problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
     const meta = metaOf(message);
     if (!isModern(message) || !isRecord(meta[CAPABILITIES])) {

@@ -24,7 +24,7 @@ const IDLE_MS = 30 * 60_000;
 const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
 
-/** Offers servers started as processes: one for each client with a session, one for all without. */
+/** Offers servers started as processes: one for each client with a session, one for all clients without. */
 export class ProcessEndpoint implements Endpoint {
   readonly #options: ProcessEndpointOptions;
   readonly #clients = new Map<string, LegacyClient>();
@@ -144,7 +144,10 @@ interface Post {
   readonly message: JsonRecord;
 }
 
-/** A message to `/mcp/NAME` with that name in it: all such clients share one connection to the server. */
+/**
+ * Adds the session name of `/mcp/NAME` to a message, because all such clients share one connection
+ * to the server.
+ */
 function inSessionOf(req: IncomingMessage, post: Post): Post {
   const named = namedIn(req);
   const meta = metaOf(post.message);

@@ -13,15 +13,15 @@ import { onOneLine } from './sse.ts';
 
 export interface RelayOptions {
   readonly url: string;
-  /** Sent to the server besides the client's own headers. */
+  /** Sent to the server in addition to the client's own headers. */
   readonly headers: Headers;
   readonly maxBytes: number;
   readonly gate: InterceptOptions;
-  /** The client's authorization is for us and must not be passed on. */
+  /** The client's authorization is meant for us and must not be forwarded. */
   readonly ownsAuthorization: boolean;
 }
 
-/** Posts whose answers are read while they pass; all others are relayed as bytes. */
+/** Methods whose requests and answers the gate reads; all others are relayed as bytes. */
 const HEEDED = new Set([
   'tools/call',
   'tools/list',
@@ -32,8 +32,8 @@ const HEEDED = new Set([
 ]);
 
 /**
- * Relays HTTP requests to a server behind an address: methods, headers, status, streams and sessions stay the server's
- * own. Only posts that the gate heeds go through a pump, one for each.
+ * Relays HTTP requests to a server behind a URL. Methods, headers, status, streams and sessions
+ * stay the server's own. Only posts that the gate must read go through a pump, one for each.
  */
 export class RelayEndpoint implements Endpoint {
   readonly #options: RelayOptions;
@@ -68,7 +68,7 @@ export class RelayEndpoint implements Endpoint {
     this.#http.close();
   }
 
-  /** Sends a request on and its answer back, as bytes. */
+  /** Forwards a request and its answer as bytes. */
   async #pass(req: IncomingMessage, res: ServerResponse, body: Buffer | undefined): Promise<void> {
     const exchange = this.#exchange(req, body);
     res.once('close', () => exchange.abort());
@@ -94,7 +94,7 @@ export class RelayEndpoint implements Endpoint {
       res,
       maxBytes,
       modern: isRecord(post.message) && isModern(post.message),
-      // Untouched, it goes on as it came, line breaks and all.
+      // An unchanged message is sent exactly as it arrived, including line breaks.
       send: (line) =>
         line.equals(given)
           ? this.#exchange(req, post.body)
@@ -116,7 +116,7 @@ export class RelayEndpoint implements Endpoint {
   }
 
   #exchange(req: IncomingMessage, body: Buffer | undefined, changed: Headers = {}): Exchange {
-    // GET, POST and DELETE are what the protocol has; the server refuses any other by itself.
+    // The protocol only uses GET, POST and DELETE; the server itself refuses other methods.
     const method = req.method as 'GET' | 'POST' | 'DELETE';
     const headers: Headers = {};
     for (const [name, value] of Object.entries(req.headers)) {

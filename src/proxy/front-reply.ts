@@ -2,10 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { fieldOf, type JsonRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
 
-/** A client must not wait for headers for long; then they go out, and the answer comes as an event. */
+/**
+ * After this time the headers are sent, so that the client does not time out, and the answer
+ * follows as an event.
+ */
 const HEADERS_AFTER_MS = 5000;
 
-/** How HTTP says what these errors say; every other answer is a 200. */
+/** The HTTP status for JSON-RPC errors; every other answer is a 200. */
 const STATUS: Readonly<Record<number, number>> = {
   [-32700]: 400,
   [-32600]: 400,
@@ -17,13 +20,16 @@ const STATUS: Readonly<Record<number, number>> = {
 
 export interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Errors get a status of their own: only in the era that says so. */
+  /** Errors get their own HTTP status, which only the modern era defines. */
   readonly modern: boolean;
-  /** Begin with a stream, as servers of the old era do for clients that take one. */
+  /** Begin with a stream, as servers of the old era do for clients that accept one. */
   readonly streams: boolean;
 }
 
-/** The answer to one posted request: JSON if it is all there is to say, a stream of events if something comes before. */
+/**
+ * The answer to one posted request: JSON if there is only the answer, an event stream if other
+ * messages precede it.
+ */
 export class Reply {
   readonly #response: ServerResponse;
   readonly #options: ReplyOptions;
@@ -37,7 +43,7 @@ export class Reply {
     if (options.streams) this.#open();
   }
 
-  /** Called when the client goes away before its answer. */
+  /** Calls `gone` if the client disconnects before its answer. */
   onGone(gone: () => void): void {
     this.#response.once('close', () => {
       clearTimeout(this.#timer);
@@ -45,7 +51,7 @@ export class Reply {
     });
   }
 
-  /** Something that is not the answer. */
+  /** Sends a message that is not the answer. */
   event(line: Buffer): void {
     this.#open();
     writeEvent(this.#response, line);
@@ -94,7 +100,7 @@ export function writeEvent(response: ServerResponse, line: Buffer): void {
   response.uncork();
 }
 
-/** A plain error answer, as JSON-RPC where the reader may expect it. */
+/** Sends an error as a JSON-RPC answer. */
 export function reject(
   response: ServerResponse,
   error: {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import { remembered } from './gate-options.ts';
 
-/** Sessions that are only told apart here. */
+/** A stand-in for a session, identified only by its id. */
 const session = (id: string): ForeignSession => ({ id }) as ForeignSession;
 
 it('a choice is made once for the same _meta, and its answer is there at once from then on', async () => {

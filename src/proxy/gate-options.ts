@@ -9,27 +9,30 @@ import { Turns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-tools.ts';
 import { Witnesses } from './witnesses.ts';
 
-/** The gate's part of the options. */
+/** The options that concern the gate. */
 export interface GateOptions {
-  /** The session all requests belong to, or a choice by a request's `_meta`, the same for the same `_meta`. */
+  /**
+   * The session of all requests, or a function that chooses one by a request's `_meta`. Equal
+   * `_meta` must give the same session.
+   */
   readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
-  /** Whose sentences refusals speak; default `default`. */
+  /** The wording of refusals; default `default`. */
   readonly wording?: PresetName;
-  /** The user's own tables; tried before the known ones. */
+  /** The user's own tables, tried before the known ones. */
   readonly tables?: readonly ServerTable[];
-  /** Typographic quotes in texts that go to the upstream; default `off`. */
+  /** How to treat typographic quotes in texts for the upstream; default `off`. */
   readonly quotes?: Policy['quotes'];
-  /** Tools that may change something and that no table describes; default `allow`. */
+  /** How to treat tools that may change something and that no table describes; default `allow`. */
   readonly unknownTools?: UnknownTools;
-  /** Adds a receipt with the revision to what was read; default false. */
+  /** Adds a receipt with the revision to read results; default false. */
   readonly receipts?: boolean;
-  /** The first root of the session's workspace, canonical: where its relative paths start. */
+  /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;
-  /** Other names of that folder, such as the one it was given by. */
+  /** Other names of that folder, such as the path the user gave. */
   readonly rootNames?: readonly string[];
 }
 
-/** Which server the gate stands before. */
+/** The server behind the gate. */
 interface UpstreamOptions {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -39,10 +42,10 @@ interface UpstreamOptions {
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
-/** Choices kept; a client that sends something new with every call is asked about every time. */
+/** Limit of the cache. A client whose `_meta` differs in every call causes a choice each time. */
 const KEPT = 100;
 
-/** What the pump needs to know, from what the caller chose. */
+/** Builds the pump's options from the caller's options. */
 export function gateFor(
   options: GateOptions & UpstreamOptions,
   log: (text: string) => void,
@@ -67,8 +70,8 @@ export function gateFor(
 }
 
 /**
- * A choice of sessions that answers at once where it has answered before: the same `_meta` means the same session. A
- * progress token is the call's own and decides nothing.
+ * Caches a choice of sessions, so that known `_meta` is answered synchronously. Ignores the
+ * progress token, which differs in every call.
  */
 export function remembered(choose: Choice): Choice {
   const known = new Map<string, ForeignSession>();

@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Headers } from './http-headers.ts';
 
-/** One request and what comes back; `abort` ends it at any time. */
+/** One request and its response; `abort` ends it at any time. */
 export interface Exchange {
   readonly response: Promise<IncomingMessage>;
   abort(): void;
@@ -17,7 +17,7 @@ export interface ExchangeRequest {
 
 const REDIRECTS = 3;
 
-/** Plain HTTP without time limits: a tool may take as long as it takes, and an event stream has no end. */
+/** An HTTP client without time limits: a tool may take any time, and an event stream has no end. */
 export class HttpClient {
   readonly #http = new HttpAgent({ keepAlive: true });
   readonly #https = new HttpsAgent({ keepAlive: true });
@@ -59,7 +59,10 @@ export class HttpClient {
   }
 }
 
-/** Where a redirect leads that keeps method and body; another origin is not followed, for it would get our headers. */
+/**
+ * The target of a redirect that keeps method and body. Other origins are not followed, because they
+ * would get our headers.
+ */
 function redirectOf(from: URL, response: IncomingMessage): URL | undefined {
   if (response.statusCode !== 307 && response.statusCode !== 308) return undefined;
   const { location } = response.headers;
@@ -68,12 +71,12 @@ function redirectOf(from: URL, response: IncomingMessage): URL | undefined {
   return to.origin === from.origin ? to : undefined;
 }
 
-/** The whole body; rejects when it is over the limit. */
+/** Reads the whole body; rejects if it exceeds the limit. */
 export async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of response) {
-    // The stream has no encoding set: its parts are buffers.
+    // The cast is safe: a stream without an encoding yields buffers.
     const buffer = part as Buffer;
     bytes += buffer.length;
     if (bytes > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);

@@ -3,13 +3,13 @@ import { metaOf, paramsOf } from './rpc.ts';
 
 export type Headers = Record<string, string>;
 
-/** A tool parameter that a server wants to see in a header as well. */
+/** A tool parameter that a server also wants as a header. */
 export interface HeaderParameter {
   readonly path: readonly string[];
   readonly header: string;
 }
 
-/** Which field of the parameters the `Mcp-Name` header repeats. */
+/** The parameter that the `Mcp-Name` header repeats, by method. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -19,7 +19,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** The headers that the 2026-07-28 revision wants beside a request; none for an earlier one. */
+/** The headers that revision 2026-07-28 requires for a request; empty for earlier revisions. */
 export function modernHeaders(message: JsonRecord, parameters: readonly HeaderParameter[]): Headers {
   const version = metaOf(message)['io.modelcontextprotocol/protocolVersion'];
   const method = message['method'];
@@ -36,7 +36,7 @@ export function modernHeaders(message: JsonRecord, parameters: readonly HeaderPa
   return headers;
 }
 
-/** The `x-mcp-header` marks in a tool's input schema. */
+/** The parameters with an `x-mcp-header` mark in a tool's input schema. */
 export function headerParameters(schema: unknown, path: readonly string[] = []): HeaderParameter[] {
   const properties = fieldOf(schema, 'properties');
   if (!isRecord(properties)) return [];
@@ -61,7 +61,7 @@ function scalarText(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
-/** What is wrong with the headers of a request of that revision; undefined: nothing. */
+/** The first mismatch between a modern request's headers and its body; undefined if there is none. */
 export function headerMismatch(
   headers: Readonly<Record<string, unknown>>,
   message: JsonRecord,
@@ -76,7 +76,7 @@ export function headerMismatch(
   return undefined;
 }
 
-/** The headers that repeat an argument, where that has become another: a server compares them with the body. */
+/** Updates headers that repeat a changed argument, because servers compare them with the body. */
 export function headersAfter(
   headers: Readonly<Record<string, unknown>>,
   before: unknown,
@@ -95,7 +95,7 @@ export function headersAfter(
   return changed;
 }
 
-/** Texts in the one that are others in the other, at the same place. */
+/** Collects strings that differ between two values at the same place. */
 function collectChanges(before: unknown, after: unknown, changes: Map<string, string>): void {
   if (typeof before === 'string' && typeof after === 'string') {
     if (before !== after) changes.set(before, after);
@@ -105,7 +105,7 @@ function collectChanges(before: unknown, after: unknown, changes: Map<string, st
   }
 }
 
-/** Undefined: marked as base64, and not base64. */
+/** Decodes a header value; undefined if it is marked as base64 but is not. */
 function decoded(value: string): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
   if (base64 === undefined) return value.trim();
@@ -113,7 +113,7 @@ function decoded(value: string): string | undefined {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** A text as a header may carry it: printable ASCII as it is, anything else as base64 in a marked form. */
+/** Encodes a text for a header: printable ASCII unchanged, anything else as marked base64. */
 function headerValue(text: string): string {
   const plain = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/.test(text);
   return plain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;

@@ -9,7 +9,7 @@ import { parseRecord } from './rpc.ts';
 
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 
-/** What goes to a server of this name, started like this, of calls to it. */
+/** Returns what a server with this name and command line gets for calls to it. */
 function server(name: string, upstream: Whereabouts['upstream'] | string, tables: unknown = []) {
   const user = readUserTables(tables);
   const catalogue = new Catalogue(KNOWN_SERVERS, user.ok ? user.tables : []);

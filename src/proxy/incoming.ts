@@ -11,7 +11,7 @@ import { parseRecord } from './rpc.ts';
 import { isSpace, skipSpace } from './scan.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
 
-/** A call as it would be forwarded, and what it will do. */
+/** A call as it will be forwarded, with its interpretation. */
 type Incoming = Pick<
   Call,
   'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts' | 'straightened'
@@ -25,14 +25,14 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
-/** A text that takes the place of another in a message. */
+/** A replacement for one string in a message. */
 interface Splice {
-  /** Keys and positions that lead there, outermost first. */
+  /** Keys and indexes on the path to the string, outermost first. */
   readonly at: readonly (string | number)[];
   readonly value: string;
 }
 
-/** Texts to be replaced, in the order they stand. */
+/** A string to be replaced, by its position in the line. */
 interface Found {
   readonly start: number;
   readonly end: number;
@@ -50,8 +50,8 @@ interface Tree {
 }
 
 /**
- * Reads a call, and makes it one that means the same to the upstream as to us: without our own arguments, and with the
- * absolute path in place of one that the upstream might read otherwise.
+ * Reads a call and rewrites it so that it means the same to the upstream as to us. Removes our own
+ * arguments, and replaces paths that the upstream might resolve differently by absolute ones.
  */
 export function readCall(
   options: Pick<InterceptOptions, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
@@ -73,7 +73,7 @@ export function readCall(
   const paths = trusts === undefined ? [] : splicesFor(options, bearings, request);
   const splices = [...paths, ...straight.splices];
   if (splices.length === 0) return { ...call, trusts, straightened: 0 };
-  // What is sent is what is judged: it is read anew.
+  // Parse the rewritten message again, so that the gate judges exactly what is sent.
   const sent = spliceStrings(line, splices);
   const again = parseRecord(sent);
   const asked = toolOf(again);
@@ -91,8 +91,8 @@ export function readCall(
 }
 
 /**
- * The typographic quotes that the policy wants straight in the texts of a call. Of a part of a file it cannot be told
- * whether it stands in code, so only document D's rule, which does not ask, applies to it.
+ * The typographic quotes that the policy straightens in the texts of a call. For a part of a file
+ * it is unknown whether the text is code, so only the mode `all`, which ignores that, applies.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
@@ -114,13 +114,19 @@ function straightened(
   };
 }
 
-/** The bearings that a call's paths rely on; undefined if all of them say by themselves where they lead, or if they are guessed. */
+/**
+ * The edition of the bearings that a call's paths rely on; undefined if all paths are unambiguous,
+ * or only guessed.
+ */
 function trustedEdition(understanding: Understanding, { edition }: Bearings): number | undefined {
   const relies = !understanding.guessed && !givenPaths(understanding).every(Bearings.isPlain);
   return relies ? edition : undefined;
 }
 
-/** Only tools that a table describes: what else is called a path may be something else. */
+/**
+ * The path replacements for a call. Only for tools that a table describes: in others, an argument
+ * called path may be something else.
+ */
 function splicesFor(
   { catalogue }: Pick<InterceptOptions, 'catalogue'>,
   bearings: Bearings,
@@ -135,16 +141,16 @@ function splicesFor(
   });
 }
 
-/** The server was moved while a call waited that relies on where it was. */
+/** The refusal of a call that relied on the server's folder, which changed while the call waited. */
 export function movedRefusal({ tool }: Call): Refusal {
   const detail = { reason: 'the folders of the server were changed' };
   return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
 }
 
 /**
- * A JSON message with other texts at some places; every byte outside of them stays. A key that is written twice is followed
- * both times, so that it does not matter which of them the reader takes. Places that hold no text are left alone.
- * The line must be valid JSON.
+ * Replaces strings at given places in a JSON message and keeps every other byte. If a key occurs
+ * twice, both values are replaced, so that it does not matter which one the reader uses. Places
+ * that hold no string are ignored. The line must be valid JSON.
  */
 export function spliceStrings(line: Buffer, splices: readonly Splice[]): Buffer {
   const found: Found[] = [];
@@ -172,7 +178,7 @@ function treeOf(splices: readonly Splice[]): Tree {
   return root;
 }
 
-/** Goes through a value that has wanted places in it; returns where it ends. As deep as the places are, no deeper. */
+/** Walks a value that contains wanted places, no deeper than these places; returns its end. */
 function follow(walk: Walk, start: number, tree: Tree): number {
   const first = walk.line[start];
   if (first === OPEN_OBJECT) return followObject(walk, start, tree);
@@ -187,7 +193,7 @@ function followObject(walk: Walk, start: number, tree: Tree): number {
   let at = skipSpace(line, start + 1);
   while (at < line.length && line[at] !== CLOSE_OBJECT) {
     const keyEnd = skipString(line, at);
-    // A key of valid JSON parses to a text.
+    // The cast is safe: a key of valid JSON parses to a string.
     const key = JSON.parse(line.toString('utf8', at, keyEnd)) as string;
     const colon = skipSpace(line, keyEnd);
     at = followNext(walk, skipSpace(line, colon + 1), tree.below.get(key));
@@ -203,7 +209,7 @@ function followArray(walk: Walk, start: number, tree: Tree): number {
   return at + 1;
 }
 
-/** One member or item, and the comma after it. */
+/** Walks one member or item, and the comma after it. */
 function followNext(walk: Walk, start: number, tree: Tree | undefined): number {
   const { line } = walk;
   const end = tree === undefined ? skipValue(line, start) : follow(walk, start, tree);
@@ -235,7 +241,7 @@ function isEnd(byte: number | undefined): boolean {
   return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte);
 }
 
-/** Where a text ends; a quote in it is one behind an odd number of backslashes. */
+/** The end of a string. A quote after an odd number of backslashes belongs to the string. */
 function skipString(line: Buffer, start: number): number {
   for (let quote = line.indexOf(QUOTE, start + 1); quote >= 0; quote = line.indexOf(QUOTE, quote + 1)) {
     let before = quote - 1;

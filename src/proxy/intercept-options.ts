@@ -12,31 +12,34 @@ import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
 import type { AskedOnce, UnknownTools } from './unknown-tools.ts';
 import type { Witnesses } from './witnesses.ts';
 
-/** What an interception works with. */
+/** The options of an interception. */
 export interface InterceptOptions {
-  /** The session a request belongs to, by its `_meta`. */
+  /** The session of a request, by its `_meta`. */
   session(meta: JsonRecord): ForeignSession | Promise<ForeignSession>;
   readonly catalogue: Catalogue;
-  /** Whose sentences refusals speak. */
+  /** The wording of refusals. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
-  /** Which typographic quotes become straight in what is forwarded. */
+  /** Which typographic quotes are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: Whereabouts;
-  /** Adds a receipt to what was read. */
+  /** Adds a receipt to read results. */
   readonly receipts: boolean;
   readonly shared: Shared;
   log(text: string): void;
 }
 
-/** What all connections to one workspace share, so that they take turns and hear of each other's reads. */
+/** State that all connections to one workspace share, so that they take turns and see each other's reads. */
 interface Shared {
   readonly turns: Turns;
   readonly asked: AskedOnce;
   readonly witnesses: Witnesses;
 }
 
-/** A refusal in sentences that name the upstream's own tools, after what it says itself where it has words for it. */
+/**
+ * Renders a refusal with the upstream's tool names. If the upstream has its own sentence for the
+ * case, that comes first.
+ */
 export function inWords(
   refusal: Refusal,
   options: Pick<InterceptOptions, 'wording' | 'catalogue'>,
@@ -52,7 +55,7 @@ export function inWords(
   return `${rule.taken.replace('PATH', () => refusal.path)}\n${text}`;
 }
 
-/** The words of the server, with the arguments of the tool that was called. */
+/** The server's words, with the argument names of the called tool. */
 function inArgumentsOf(rules: readonly Rule[], words: ToolNames): ToolNames {
   const rule = rules.find(({ does }) => does === 'edit');
   const names = rule?.does === 'edit' ? [rule.edit.old].flat() : [];

@@ -28,13 +28,14 @@ import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { Wire } from './wire.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** What no sign outside of ASCII is the same as. */
+/** ASCII characters that no character outside ASCII is equal to. */
 const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**
- * Stands before every tool call: vets it, lets it pass unchanged or answers it itself, and notes what came of it.
- * Check, forward and answer are one turn per file; calls that only read share it. Another process that writes the same
- * file in between is not shut out: the upstream's own race stays (see LIMITS.md).
+ * The gate for tool calls: checks each call, forwards it unchanged or answers it itself, and
+ * records its result. Check, forwarding and answer form one turn per file; calls that only read
+ * share a turn. Other processes can still write the same file in between: the upstream's own race
+ * remains (see LIMITS.md).
  */
 export class Intercept {
   readonly #options: InterceptOptions;
@@ -42,11 +43,11 @@ export class Intercept {
   readonly #calls = new Map<string, Call>();
   readonly #aftermath: Aftermath;
   readonly #bearings: Bearings;
-  /** Calls take their places in the order they came, however long it takes to find their files. */
+  /** Calls queue in the order they arrive, however long it takes to locate their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();
-  /** What happened in conversations and is not in their sessions yet. A failed one is tried again by the next call. */
+  /** Session events that are not applied yet. The next call retries a failed one. */
   #unreported: (() => Promise<void>)[] = [];
 
   constructor(options: InterceptOptions, wire: Wire, bearings: Bearings) {
@@ -56,7 +57,10 @@ export class Intercept {
     this.#bearings = bearings;
   }
 
-  /** Takes a `tools/call`; it is forwarded, now or later, or answered. One without an id cannot be answered, and is dropped. */
+  /**
+   * Handles a `tools/call`: forwards it, now or later, or answers it. Drops a call without an id,
+   * which cannot be answered.
+   */
   call(given: Buffer, asked: JsonRecord): void {
     const ids = idOfRequest(given, asked);
     if (ids === undefined) {
@@ -78,17 +82,17 @@ export class Intercept {
     if (!this.#passesAtOnce(call)) this.#track(this.#handle(call));
   }
 
-  /** Takes a `resources/read` of a `file:` address: kept inside like any other read. */
+  /** Handles a `resources/read` of a `file:` URL, which must be inside the workspace like any other read. */
   resource(line: Buffer, message: JsonRecord): void {
     const uri = fileAddress(message);
     if (uri === undefined) this.#wire.toUpstream(line);
     else this.#track(readResource(this.#options, this.#wire, { line, message, uri }));
   }
 
-  /** Applies what a message says about its conversation, before any call that comes later is judged. */
+  /** Applies a session event before any later call is judged. */
   report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
     this.#unreported.push(async () => {
-      // Reads that were answered before belong to the conversation as it was before.
+      // Earlier answered reads belong to the conversation before the event.
       await this.#aftermath.drain();
       const session = await this.#options.session(meta);
       await apply(session);
@@ -110,7 +114,7 @@ export class Intercept {
     }
   }
 
-  /** The client no longer wants an answer. A call that has not gone out yet never will. */
+  /** Handles a cancellation. A call that has not been forwarded never will be. */
   cancelled(key: string): void {
     const call = this.#calls.get(key);
     if (call === undefined) return;
@@ -118,7 +122,7 @@ export class Intercept {
     if (call.stage === 'sent') this.#abandon(call);
   }
 
-  /** Nothing is being judged or noted any more; what the upstream has may still be unanswered. */
+  /** Resolves when nothing is being judged or recorded. The upstream may still owe answers. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
     await this.#aftermath.drain();
@@ -128,17 +132,17 @@ export class Intercept {
     return this.#calls.size;
   }
 
-  /** The upstream is gone: what it was doing may or may not have happened. */
+  /** Ends all calls after the upstream has ended. Their changes may or may not have happened. */
   async close(): Promise<void> {
     for (const call of this.#calls.values()) this.cancelled(call.key);
     await this.idle();
   }
 
-  /** The common case without a detour: a call that changes nothing, whose files can be told and had right now. */
+  /** The fast path: forwards a call synchronously if it changes nothing and its files are located and free. */
   #passesAtOnce(call: Call): boolean {
     const { understanding } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || understanding.unexplained) return false;
-    // A guess about files is checked against the disk first; a call that names none has nothing to check.
+    // Guessed paths are checked on disk first. A call without paths has nothing to check.
     if (understanding.guessed && understanding.touches.length > 0) return false;
     if (changes(understanding)) return false;
     if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
@@ -170,7 +174,7 @@ export class Intercept {
     }
   }
 
-  /** Waits for a turn at the call's files. Its place among those that come is taken before this returns. */
+  /** Waits for a turn at the call's files. Its place in the queue is reserved synchronously. */
   async #admit(call: Call): Promise<Refusal | undefined> {
     this.#arriving++;
     const found = this.#arrivals.then(() => this.#arrive(call));
@@ -218,7 +222,7 @@ export class Intercept {
   /** Vets the call's changes and forwards it. */
   async #send(call: Call): Promise<void> {
     const intents = withRevision(intentsOf(call.understanding), call.revision);
-    // What ran is told by what it left of the files that were seen: those must be noted before.
+    // The effects of a command are found by comparing seen files, so these must be recorded first.
     if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       const prepared = await call.session.announce(intents, call.times, call.tool);
@@ -232,7 +236,7 @@ export class Intercept {
       await this.#settleUnsent(call);
       return this.#refuse(call, movedRefusal(call));
     }
-    // Cancelled while it was being judged: it must not reach the upstream any more.
+    // The call was cancelled while it was judged, so do not forward it.
     if (call.stage === 'over') {
       await this.#settleUnsent(call);
       return this.#finish(call);
@@ -292,7 +296,7 @@ export class Intercept {
   }
 }
 
-/** Asks once for each path of a call: a refusal is journalled where it is given. */
+/** Locates each path of a call once, because every refusal is recorded in the journal. */
 function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
   const known = call.located.get(path);
   if (known !== undefined) return known;
@@ -301,7 +305,7 @@ function locate(call: Call, session: ForeignSession, path: string): Located | Pr
   return located;
 }
 
-/** The keys of all files of a call, or what stands in the way of the first that may not be looked at, or not now. */
+/** The keys of all files of a call, or the first result that is refused or not available synchronously. */
 function keysOf(
   call: Call,
   session: ForeignSession,
@@ -316,8 +320,8 @@ function keysOf(
 }
 
 /**
- * True when the upstream may open a file of a slightly other name. For a change a few signs of ASCII are asked about as
- * well: the sign for kelvin, say, is the same as the letter.
+ * True if the upstream may open a file with a slightly different name. For changes, some ASCII
+ * characters count too: the Kelvin sign, for example, equals the letter K.
  */
 function mayBeRespelt(understanding: Understanding, table: ServerTable | undefined): boolean {
   if (table?.equalNames !== true || understanding.guessed) return false;
@@ -325,7 +329,7 @@ function mayBeRespelt(understanding: Understanding, table: ServerTable | undefin
   return !givenPaths(understanding).every((path) => plain.test(path));
 }
 
-/** The same call, about the files as they are spelt on disk right now. */
+/** The same call, with paths as they are spelled on disk now. */
 function respelt(understanding: Understanding, session: ForeignSession): Understanding {
   const spelt = new Map<string, string>();
   for (const path of pathsOf(understanding)) spelt.set(path, session.spelt(path));
@@ -337,8 +341,9 @@ function respelt(understanding: Understanding, session: ForeignSession): Underst
 }
 
 /**
- * Why a call whose effects nobody has described is refused: by the policy for unknown tools, or because nothing may be
- * changed. Undefined if nothing is against it, or if its effects are known. The journal says what became of it.
+ * The refusal of a call with unknown effects: by the policy for unknown tools, or because the
+ * session is read-only. Undefined if it is allowed, or its effects are known. The decision is
+ * recorded in the journal.
  */
 async function judgeUnexplained(
   options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
@@ -347,7 +352,8 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { understanding, tool } = call;
-  // What a server says of its own tools is not proof: where nothing may be changed, a table must describe them.
+  // A server's claims about its own tools are no proof: where changes are forbidden, a table must
+  // describe the tool.
   const isUnproven = understanding.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(understanding, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

@@ -1,19 +1,19 @@
 import type { Readable, Writable } from 'node:stream';
 import { LineFrames, type LineSink } from '../text/frame.ts';
 
-/** Messages are lines; this is the longest one taken from either side. */
+/** Each message is one line; this is the longest line accepted from either side. */
 export const MAX_LINE_BYTES: number = 256 * 1024 * 1024;
 
 const NEWLINE = Buffer.from('\n');
-/** Up to here a line and its newline are copied into one buffer: cheaper than two entries of a gathered write. */
+/** Up to this size, copying a line and its newline into one buffer is cheaper than a gathered write of two. */
 const COPY_BYTES = 16 * 1024;
 
 export interface LineReading extends LineSink {
-  /** The stream ended or broke; called once. */
+  /** Called once when the stream has ended or failed. */
   onEnd(): void;
 }
 
-/** Feeds the lines of a stream to a sink, as they come. The last line needs no newline. */
+/** Passes the lines of a stream to a sink as they arrive. The last line needs no newline. */
 export class LineReader {
   readonly #stream: Readable;
   #ended = false;
@@ -43,8 +43,9 @@ export class LineReader {
 }
 
 /**
- * Writes lines to a stream. The first of a turn of the event loop leaves at once, the others together at its end.
- * A broken stream swallows what is written to it: its reader is gone, and the other end learns so from its own stream.
+ * Writes lines to a stream. The first line of an event loop turn is written immediately, the others
+ * together at its end. Writes to a broken stream are dropped: its reader is gone, and the other
+ * side learns that from its own stream.
  */
 export class LineWriter {
   readonly #stream: Writable;
@@ -60,12 +61,12 @@ export class LineWriter {
     stream.on('error', () => this.#drained());
   }
 
-  /** The reader does not keep up: whoever produces lines should wait for `whenDrained`. */
+  /** True if the reader does not keep up: producers should wait for `whenDrained`. */
   get full(): boolean {
     return this.#stream.writableNeedDrain;
   }
 
-  /** One line; if another is just passing through in pieces, it goes after that. */
+  /** Writes one line. If another line is being passed through in pieces, writes after it. */
   write(line: Buffer): void {
     if (this.#passing) {
       this.#waiting.push(line);
@@ -83,7 +84,7 @@ export class LineWriter {
     this.#stream.uncork();
   }
 
-  /** A piece of somebody else's line, with its newline if it has one. */
+  /** Writes a piece of a passed-through line, with its newline if it has one. */
   pass(piece: Buffer): void {
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
     this.#gather();
@@ -105,7 +106,7 @@ export class LineWriter {
     if (!this.#stream.destroyed) this.#stream.end();
   }
 
-  /** Resolves when everything written has been handed over, or cannot be any more. */
+  /** Resolves when everything written was accepted by the system, or no longer can be. */
   flushed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stream.destroyed || this.#stream.writableEnded) resolve();
@@ -114,7 +115,7 @@ export class LineWriter {
     });
   }
 
-  /** A single message must not wait, many must not cost a system call each. */
+  /** Writes a single message immediately, but combines many into few system calls. */
   #gather(): void {
     if (this.#turn === 'none') {
       this.#turn = 'written';
@@ -137,7 +138,7 @@ export class LineWriter {
   }
 }
 
-/** Stops reading while the writer is full. Call it after lines were handed on. */
+/** Pauses reading while the writer is full. Call it after forwarding lines. */
 export function holdBack(
   reader: Pick<LineReader, 'pause' | 'resume'>,
   writer: Pick<LineWriter, 'full' | 'whenDrained'>,

@@ -11,10 +11,10 @@ import { HTTP_SESSION } from './front-endpoint.ts';
 import type { GateOptions } from './gate-options.ts';
 import { runProxy } from './run-proxy.ts';
 
-/** A workspace, the server in front of which the gate stands, and how clients reach it. */
+/** The workspace, the server behind the gate, and how clients connect. */
 export interface OpenProxyOptions {
   readonly workspace: WorkspaceOptions;
-  /** Called with the open workspace before the server is started; what it throws ends the proxy. */
+  /** Called with the open workspace before the server is started; an error it throws ends the proxy. */
   readonly opened: (sessions: Sessions) => void;
   /** The server's command line; empty if `url` is given. */
   readonly command: readonly string[];
@@ -25,16 +25,16 @@ export interface OpenProxyOptions {
   readonly http?: {
     /** Default: any free port. */
     readonly port?: number;
-    /** What clients must send; undefined: a new one. */
+    /** The token that clients must send; undefined: a new one. */
     readonly token: string | undefined;
-    /** Called once the proxy listens. */
+    /** Called when the proxy listens. */
     readonly listening: (front: { readonly url: string; readonly token: string }) => void;
   };
   /** The session of every call that names none. */
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;
-  /** The user's own tables of tools; tried before the known ones. */
+  /** The user's own tables of tools, tried before the known ones. */
   readonly tables: readonly ServerTable[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -99,13 +99,16 @@ async function serve(
   return 0;
 }
 
-/** One session per conversation, as for our own server; each is opened once and closed with the workspace. */
+/**
+ * Chooses one session per conversation, as our own server does. Each is opened once and closed with
+ * the workspace.
+ */
 function sessionChooser(
   options: OpenProxyOptions,
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // An HTTP client did not start this process: of the environment only our own variable counts.
+  // An HTTP client did not start this process, so use only our own variable of its environment.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
@@ -119,7 +122,7 @@ function sessionChooser(
     const key = JSON.stringify(choice);
     const found = open.get(key) ?? openFor(sessions, choice);
     open.set(key, found);
-    // A session that could not be opened is tried again.
+    // Retry a session that could not be opened on its next use.
     found.catch(() => open.delete(key));
     return found;
   };
@@ -130,7 +133,7 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
   return session.foreign();
 }
 
-/** A client without any name shares no memory with others: its session ends with its call. */
+/** Opens a session for one call of a client without a name, so that it shares no sightings with others. */
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();
   return session.foreign(() => void session.close());

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServerTable } from '../dialect/calls/table.ts';
 
-/** How the upstream server reads a path. */
+/** How the upstream server interprets a path. */
 export interface PathReading {
   readonly relativeTo: ServerTable['relativeTo'];
   readonly expandsHome: boolean;
@@ -12,13 +12,13 @@ export interface PathReading {
 }
 
 /**
- * The path our session must judge, so that it is the one the upstream will open: a path we read otherwise than the
- * upstream does would be a way out. Paths relative to the root go to the session as they are.
+ * The path our session must judge: the one the upstream will open. A different interpretation would
+ * allow an escape. Paths relative to the root are passed to the session unchanged.
  */
 export function upstreamPath(path: string, reading: PathReading): string {
   if (isFileAddress(path)) return fromFileUrl(path);
   if (reading.expandsHome && isHomePath(path)) return join(homedir(), path.slice(1));
-  // An empty path is the place itself to servers that take one.
+  // Servers that accept an empty path take it as the folder itself.
   if (isAbsolute(path) || reading.relativeTo === 'root') return path === '' ? '.' : path;
   return join(reading.cwd, path);
 }
@@ -27,7 +27,7 @@ export function isFileAddress(path: string): boolean {
   return /^file:\/\//i.test(path);
 }
 
-/** A path that starts at the home folder, for servers that know it. */
+/** True for a path relative to the home folder, for servers that expand it. */
 export function isHomePath(path: string): boolean {
   return path === '~' || path.startsWith('~/');
 }
@@ -36,7 +36,7 @@ function fromFileUrl(url: string): string {
   try {
     return fileURLToPath(url);
   } catch {
-    // Not a URL of a local file: judged as the odd relative name that it is.
+    // Not a URL of a local file: judge it as a relative name.
     return url;
   }
 }

@@ -20,7 +20,7 @@ import {
 import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
 import type { Awaiting, Wire } from './wire.ts';
 
-/** Methods that are more than bytes to us. */
+/** Methods that the proxy reads; all others pass as bytes. */
 const HEEDED = new Set([
   'tools/call',
   'tools/list',
@@ -35,16 +35,16 @@ const HEEDED = new Set([
 /** Methods that the gate may refuse. */
 const GATED = new Set<unknown>(['tools/call', 'resources/read']);
 
-/** Methods that mean what they mean only once it is known who the server is, or that are about such. */
+/** Methods that can be interpreted only when the server is known, or that refer to such requests. */
 const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 
-/** How the keys of `_meta` that are ours begin. */
+/** The prefix of our own `_meta` keys. */
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
-/** Beyond these bytes an answer need not show that it is one. */
+/** An answer must be recognisable within this many bytes; otherwise it is parsed. */
 const HEAD_BYTES = 256;
 
-/** Where lines go. */
+/** The two destinations of lines. */
 export interface Ends {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;
@@ -54,8 +54,9 @@ export interface Ends {
 const PATIENCE_MS = 10_000;
 
 /**
- * Passes messages between a client and a server as the bytes they came in: ids, tokens, unknown methods and everything
- * else stay as they are. Only tool calls stop at the gate, and only answers somebody waits for are looked into.
+ * Passes messages between a client and a server as bytes: ids, tokens, unknown methods and
+ * everything else stay unchanged. Only tool calls stop at the gate, and only awaited answers are
+ * read.
  */
 export class Pump {
   readonly #ends: Ends;
@@ -79,7 +80,7 @@ export class Pump {
     this.#intercept = new Intercept(options, wire, this.#bearings);
   }
 
-  /** A message from the client. */
+  /** Handles a message from the client. */
   fromClient(line: Buffer): void {
     if (passesUnread(line)) {
       this.#ends.toUpstream(line);
@@ -91,26 +92,26 @@ export class Pump {
     else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
   }
 
-  /** A line from the server. Anything that is no message is not the client's business. */
+  /** Handles a line from the server. Drops and logs anything that is not a message. */
   fromUpstream(line: Buffer): void {
     const message = Received.whole(line);
     if (message.begins) this.received(message);
     else this.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
   }
 
-  /** A message from the server, forwarded already or not. */
+  /** Handles a message from the server, whether or not it was already forwarded. */
   received(message: Received): void {
     const awaiting = this.listens ? this.#awaitingOf(message) : undefined;
     if (awaiting !== undefined) awaiting.take(message);
     else if (!message.forwarded) this.#ends.toClient(message.line);
   }
 
-  /** Somebody waits for an answer. */
+  /** True if an answer is awaited. */
   get listens(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Somebody waits for an answer that the client must not have before. */
+  /** True if an awaited answer must not reach the client before it is processed. */
   get holds(): boolean {
     return this.#holding > 0;
   }
@@ -119,18 +120,18 @@ export class Pump {
     this.#options.log(text);
   }
 
-  /** Everything that has come from the client has been forwarded or answered. */
+  /** Resolves when everything from the client has been forwarded or answered. */
   async idle(): Promise<void> {
     await this.#handshake.over();
     await this.#intercept.idle();
   }
 
-  /** Calls the upstream has not answered yet. */
+  /** The number of calls that the upstream has not answered yet. */
   get unanswered(): number {
     return this.#intercept.unanswered;
   }
 
-  /** The upstream is gone. */
+  /** Ends all calls after the upstream has ended. */
   close(): Promise<void> {
     this.#handshake.end();
     return this.#intercept.close();
@@ -172,7 +173,7 @@ export class Pump {
     this.#ends.toUpstream(line);
   }
 
-  /** Takes in what a message says about its conversation. False: nothing is left to do for it. */
+  /** Applies session events in a message. False if nothing more must be done with it. */
   #reports(line: Buffer, message: JsonRecord): boolean {
     const ours = message['method'] === COMPACTED_METHOD;
     const meta = ours ? { ...metaOf(message), [CONTEXT_KEY]: 'compacted' } : metaOf(message);
@@ -185,7 +186,7 @@ export class Pump {
     return false;
   }
 
-  /** Looks at the answer while it passes. */
+  /** Reads the answer while it passes. */
   #watch(message: JsonRecord, look: (result: unknown) => void): void {
     const key = idKey(message['id']);
     if (key === undefined) return;
@@ -196,7 +197,7 @@ export class Pump {
     this.#expect(key, { holds: false, take });
   }
 
-  /** With receipts, the tool list says what they add. */
+  /** Rewrites the tool list: with receipts, it describes what they add. */
   #rewriteTools(message: JsonRecord): void {
     const { catalogue } = this.#options;
     const take = (received: Received): void => {
@@ -211,9 +212,12 @@ export class Pump {
     this.#expect(idKey(message['id']) ?? '', { holds: true, take });
   }
 
-  /** Batches were legal in one revision only. One with a call or a read in it would pass the gate unseen: refused whole. */
+  /**
+   * Batches are legal in one revision only. A batch with a call or a read would pass the gate
+   * unseen, so it is refused as a whole.
+   */
   #batch(line: Buffer, messages: readonly unknown[]): void {
-    // Who speaks in batches is not told apart: anything in one may have been about roots.
+    // Members of a batch are not examined, so assume that one of them changed the roots.
     this.#bearings.sawRoots();
     if (!messages.some((message) => GATED.has(fieldOf(message, 'method')))) {
       this.#ends.toUpstream(line);
@@ -234,7 +238,7 @@ export class Pump {
     const key = text === undefined ? undefined : idKeyOfText(text);
     if (key !== undefined && !this.#waiting.has(key)) return undefined;
     if (key !== undefined && isPlainlyResponse(head)) return this.#take(key);
-    // Ids of requests in the other direction are of another series, and may be the same.
+    // Requests from the server have their own ids, which may equal those of the client.
     const parsed = message.parse();
     if (parsed === undefined || parsed['method'] !== undefined) return undefined;
     return this.#take(idKey(parsed['id']) ?? '');
@@ -254,7 +258,10 @@ export class Pump {
   }
 }
 
-/** A message whose method is plainly none of ours, or an answer to the server. Without either it may not even be JSON. */
+/**
+ * True for a message whose methods do not concern us, or that is clearly a response. Any other line
+ * may not even be JSON.
+ */
 function passesUnread(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;
   const methods = methodsIn(line);
@@ -263,8 +270,9 @@ function passesUnread(line: Buffer): boolean {
 }
 
 /**
- * Keeps calls back while a server has been asked who it is and has not answered: what they mean depends on it. A client
- * should wait for that answer itself; one that does not would have its first calls read by guesswork.
+ * Holds calls back until the server has identified itself, because their meaning depends on it.
+ * Clients should wait for that answer themselves; otherwise their first calls would be interpreted
+ * by guesswork.
  */
 class Handshake {
   #held: (() => void)[] | undefined;
@@ -274,7 +282,7 @@ class Handshake {
     this.#held ??= [];
   }
 
-  /** The answer has come, whatever it is, or never will. */
+  /** Releases the held calls: the answer has arrived, or never will. */
   end(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -282,13 +290,13 @@ class Handshake {
     this.#onEnd();
   }
 
-  /** True: the act is done later, in its turn. */
+  /** Queues the action if the handshake is not over; true if it was queued. */
   postpones(act: () => void): boolean {
     this.#held?.push(act);
     return this.#held !== undefined;
   }
 
-  /** Resolves when nothing is held back any more, or when it has taken too long. */
+  /** Resolves when no call is held back, or after a timeout. */
   async over(): Promise<void> {
     if (this.#held === undefined || this.#held.length === 0) return;
     await new Promise<void>((resolve) => {

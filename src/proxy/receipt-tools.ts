@@ -3,7 +3,7 @@ import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from './rpc.ts';
 
-/** The argument that takes a receipt's revision back. */
+/** The argument in which a call returns a receipt's revision. */
 const REVISION_ARGUMENT = 'expected_revision';
 
 const ARGUMENT = {
@@ -15,7 +15,10 @@ const RECEIPT = ' The answer ends with a receipt line: [read PATH lines A-B of N
 
 type RulesOf = (tool: string) => readonly Rule[] | undefined;
 
-/** A tool list in which described tools say what receipts add: reads a receipt, changes an argument that takes it back. */
+/**
+ * Adds receipts to the described tools of a tool list: reads mention the receipt, changes get an
+ * argument for its revision.
+ */
 export function withReceiptTools(result: JsonRecord, rulesOf: RulesOf): JsonRecord {
   const { tools } = result;
   if (!Array.isArray(tools)) return result;
@@ -41,7 +44,7 @@ function receiptTool(tool: JsonRecord, rulesOf: RulesOf): JsonRecord {
   };
 }
 
-/** A call without the argument its server does not know, and the revision that was in it. */
+/** Removes the revision argument, which the server does not know, from a call, and returns it. */
 export function withoutRevision(
   line: Buffer,
   message: JsonRecord,
@@ -56,7 +59,7 @@ export function withoutRevision(
   return { line: Buffer.from(JSON.stringify(stripped)), message: stripped, revision };
 }
 
-/** The change with its proof. Only a change of one file can have one. */
+/** Adds the revision to a change as proof. Only a change of a single file can have one. */
 export function withRevision(
   intents: readonly ForeignIntent[],
   revision: string | undefined,

@@ -2,16 +2,16 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { parseLine } from './rpc.ts';
 import { beginsMessage, isSpace } from './scan.ts';
 
-/** How much of a message's beginning and end is looked at; longer than any id that comes up. */
+/** How many bytes of a message's beginning and end are examined; longer than any usual id. */
 const WINDOW = 256;
 
 /**
- * One message from the server, as the pieces it came in. Putting a large one together costs as much as passing it on, so
- * that happens only for those who need it.
+ * One message from the server, in the pieces in which it arrived. Joining a large message costs as
+ * much as forwarding it, so that happens only on demand.
  */
 export class Received {
   readonly parts: readonly Buffer[];
-  /** The client has it already. */
+  /** The client already has the message. */
   readonly forwarded: boolean;
   #line: Buffer | undefined;
 
@@ -30,21 +30,21 @@ export class Received {
     return this.#line;
   }
 
-  /** It begins as a message does, after any white space. */
+  /** True if the message begins like JSON-RPC, after any white space. */
   get begins(): boolean {
     const [first] = this.parts;
     if (beginsMessage(first?.[0])) return true;
     return isSpace(first?.[0]) && beginsMessage(this.line.find((byte) => !isSpace(byte)));
   }
 
-  /** The first bytes, for a cheap look. */
+  /** The first bytes, for a cheap check. */
   get head(): string {
     const first = this.parts[0] ?? Buffer.alloc(0);
     const enough = first.length >= WINDOW || this.parts.length === 1;
     return (enough ? first : this.line).toString('latin1', 0, WINDOW);
   }
 
-  /** The last bytes. */
+  /** The last bytes, for a cheap check. */
   get tail(): string {
     const last = this.parts.at(-1) ?? Buffer.alloc(0);
     const enough = last.length >= WINDOW || this.parts.length === 1;

@@ -10,14 +10,14 @@ import { EventParser, onOneLine, type ServerEvent } from './sse.ts';
 export interface RelayedPostOptions {
   readonly res: ServerResponse;
   readonly maxBytes: number;
-  /** Going away cancels: only in the era that says so. */
+  /** A disconnect cancels the request, which only the modern era defines. */
   readonly modern: boolean;
   readonly gate: InterceptOptions;
-  /** Sends the client's request to the server, with this message for its body. */
+  /** Sends the client's request to the server with this message as its body. */
   send(line: Buffer): Exchange;
 }
 
-/** One posted message that the gate heeds, and everything that comes back for it. */
+/** One posted message that the gate reads, and everything the server returns for it. */
 export class RelayedPost {
   readonly #options: RelayedPostOptions;
   readonly #pump: Pump;
@@ -40,7 +40,7 @@ export class RelayedPost {
     );
   }
 
-  /** Resolves when the client has its answer, or has gone. */
+  /** Resolves when the client has its answer or has disconnected. */
   async run(line: Buffer): Promise<void> {
     const { res, modern } = this.#options;
     if (modern)
@@ -51,18 +51,18 @@ export class RelayedPost {
     await this.#pump.idle();
     await this.#sent;
     await this.#pump.close();
-    // Nothing was sent on: the message was for the gate alone.
+    // Nothing was forwarded: the message concerned only the gate.
     if (!res.headersSent && this.#exchange === undefined) res.statusCode = 202;
     if (!res.writableEnded) res.end();
   }
 
-  /** The client has said that it wants no answer any more; the server hears so too, and ends the exchange. */
+  /** Handles the client's cancellation. The server receives it too, and ends the exchange. */
   async cancelled(): Promise<void> {
     await this.#pump.close();
     if (this.#exchange === undefined) this.#options.res.end();
   }
 
-  /** The client has gone. */
+  /** Aborts the exchange after the client has disconnected. */
   async close(): Promise<void> {
     this.#exchange?.abort();
     await this.#pump.close();
@@ -128,7 +128,7 @@ export class RelayedPost {
       this.#writeEvent(line);
       return;
     }
-    // Untouched, it goes back as it came, line breaks and all.
+    // An unchanged answer is returned exactly as it arrived, including line breaks.
     const body = this.#body !== undefined && line.equals(onOneLine(this.#body)) ? this.#body : line;
     const headers = this.#response === undefined ? {} : headersBack(this.#response);
     res.writeHead(this.#response?.statusCode ?? 200, {
@@ -145,7 +145,7 @@ export class RelayedPost {
       openStream(res, this.#response === undefined ? {} : headersBack(this.#response));
   }
 
-  /** The event as the server sent it, id and type included. */
+  /** Writes the current event with the server's id and type. */
   #writeEvent(data: Buffer): void {
     const { res } = this.#options;
     const { id, type } = this.#event ?? { id: undefined, type: '' };
@@ -159,7 +159,7 @@ export class RelayedPost {
   }
 }
 
-/** Headers that are about one connection, not about the message. */
+/** Headers that concern one connection, not the message. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -173,11 +173,12 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-/** A server's headers for its answer on our connection. */
+/** The server's headers that apply to the answer on our connection. */
 export function headersBack(response: IncomingMessage): Record<string, string> {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(response.headers))
     if (!HOP_BY_HOP.has(name) && value !== undefined) headers[name] = value;
-  // Only text remains: multi-valued ones but Set-Cookie are joined by Node, and cookies are not part of the protocol.
+  // The cast is safe: Node joins multi-valued headers except Set-Cookie, and the protocol does not
+  // use cookies.
   return headers as Record<string, string>;
 }

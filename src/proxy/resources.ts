@@ -5,16 +5,16 @@ import { upstreamPath } from './paths.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, metaOf, paramsOf } from './rpc.ts';
 import type { Wire } from './wire.ts';
 
-/** Dots behind a link lead elsewhere for a server that follows the link first: such an address has no one meaning. */
+/** Matches `..` in a URL. It is ambiguous, because some servers follow links before they apply it. */
 const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
-/** The address a `resources/read` asks for, if it is that of a file. */
+/** The URL of a `resources/read`, if it is that of a file. */
 export function fileAddress(message: JsonRecord): string | undefined {
   const uri = paramsOf(message)['uri'];
   return typeof uri === 'string' && /^file:/i.test(uri) ? uri : undefined;
 }
 
-/** Forwards a read of a `file:` address that lies inside the workspace, and answers any other with an error. */
+/** Forwards a read of a `file:` URL inside the workspace; answers any other with an error. */
 export async function readResource(
   options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
   wire: Wire,
@@ -30,7 +30,8 @@ export async function readResource(
   try {
     const session = await options.session(metaOf(message));
     ended = session.ended;
-    // Some servers decode the address, some only cut off its scheme: it must lie inside either way.
+    // Some servers decode the URL, others only remove its scheme: the path must be inside either
+    // way.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
       const located = await session.locate(path, 'read');

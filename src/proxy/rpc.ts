@@ -1,9 +1,9 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
 
-/** Present in every request of the 2026-07-28 revision and in none before it. */
+/** Present in every request of revision 2026-07-28, and in none before. */
 const MODERN = 'io.modelcontextprotocol/protocolVersion';
 
-/** A parsed message or batch; undefined when the line is not JSON. */
+/** Parses a message or batch; undefined if the line is not JSON. */
 export function parseLine(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8'));
@@ -12,18 +12,18 @@ export function parseLine(line: Buffer): unknown {
   }
 }
 
-/** The same, for a line that is known to be a message; anything else has nothing in it. */
+/** Like `parseLine`, for a line that is known to be a message; returns an empty object for anything else. */
 export function parseRecord(line: Buffer): JsonRecord {
   const message = parseLine(line);
   return isRecord(message) ? message : {};
 }
 
-/** An id as a key for lookups, or undefined when there is none to answer to. */
+/** The lookup key of an id; undefined if it is not a valid id. */
 export function idKey(id: unknown): string | undefined {
   return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined;
 }
 
-/** The same key from an id's JSON text. */
+/** The lookup key from an id's JSON text; see `idKey`. */
 export function idKeyOfText(text: string): string {
   return text.startsWith('"') ? text : JSON.stringify(Number(text));
 }
@@ -37,12 +37,12 @@ export function metaOf(message: JsonRecord): JsonRecord {
   return isRecord(meta) ? meta : {};
 }
 
-/** True when the sender speaks the revision without sessions, whose results say that they are complete. */
+/** True if the sender uses the revision without sessions, whose results are marked as complete. */
 export function isModern(message: JsonRecord): boolean {
   return typeof metaOf(message)[MODERN] === 'string';
 }
 
-/** One answer of our own. `id` is the JSON text of the request's id, so that it goes back as it came. */
+/** An answer of our own. `id` is the JSON text of the request's id, so that it is returned unchanged. */
 export function resultLine(id: string, result: JsonRecord): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`);
 }

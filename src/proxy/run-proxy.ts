@@ -11,11 +11,11 @@ import type { Upstream, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream } from './upstream-stdio.ts';
 
-/** What runs in front of one server for one client. */
+/** Options for the proxy in front of one server, for one client. */
 export interface ProxyOptions extends GateOptions {
   readonly command?: string;
   readonly args?: readonly string[];
-  /** Instead of a command: the address of a Streamable HTTP server that sees the same files as we do. */
+  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
   readonly url?: string;
   /** Sent with every request to `url`, such as its authorization. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,30 +25,33 @@ export interface ProxyOptions extends GateOptions {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly maxLineBytes?: number;
-  /** How long the server has to end by itself; default 1 s. */
+  /** How long the server may take to end by itself; default 1 s. */
   readonly graceMs?: number;
-  /** Signals that end the proxy are passed on to the server; default: those a client sends. */
+  /** Signals that end the proxy and are forwarded to the server; default: those that clients send. */
   readonly signals?: readonly NodeJS.Signals[];
 }
 
 const NEWLINE = 10;
 
-/** Who says what becomes of the server's messages. */
+/** Decides how to treat the server's messages. */
 interface RelayJudge {
-  /** An answer may have to be kept back or rewritten: messages that begin now are put together first. */
+  /**
+   * True if an answer may have to be held back or rewritten: messages that begin now are then
+   * assembled first.
+   */
   readonly holds: boolean;
-  /** Somebody waits for an answer, if only to note it. */
+  /** True if an answer is awaited, even if only to record it. */
   readonly listens: boolean;
   received(message: Received): void;
   log(text: string): void;
 }
 
-/** `pass`: on to the client as it comes. `hold`: put together first. `drop`: no message at all. */
+/** `pass`: forwarded to the client as it arrives. `hold`: assembled first. `drop`: not a message. */
 type Mode = 'pass' | 'hold' | 'drop';
 
 /**
- * Puts the gate in front of a server until either side ends; resolves to the exit code to end with: the server's own,
- * 128 and its number for a signal. Rejects with what kept the server from starting.
+ * Runs the gate in front of a server until either side ends. Resolves to the exit code: the
+ * server's own, or 128 plus the number of its signal. Rejects if the server cannot be started.
  */
 export async function runProxy(options: ProxyOptions): Promise<number> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
@@ -111,7 +114,7 @@ function readClient(
 ): LineReader {
   const { upstream, client, pump } = ends;
   const maxBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
-  // What came before the end of the input still has to reach the server.
+  // Input received before the end must still reach the server.
   const leave = (): void => void pump.idle().then(() => upstream.close(() => pump.unanswered > 0));
   options.stdout.once('close', leave);
   const reader: LineReader = new LineReader(options.stdin, {
@@ -142,8 +145,9 @@ function codeOf(end: UpstreamEnd): number {
 }
 
 /**
- * Passes a server's output on, piece by piece as it comes, so that a large message is not held up by its own size. What
- * becomes of a message is decided where it begins; one that has begun cannot answer a request sent after it.
+ * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
+ * The mode is decided at the beginning of a message: one that has begun cannot answer a request
+ * sent after it.
  */
 export class Relay {
   readonly #judge: RelayJudge;
@@ -166,7 +170,7 @@ export class Relay {
 
   push(chunk: Buffer): void {
     const finished: Received[] = [];
-    /** Where the bytes begin that are to be passed on; they go out together. */
+    /** Start of the bytes to be forwarded together. */
     let passing = 0;
     for (let from = 0; from < chunk.length; ) {
       this.#mode ??= this.#begin(chunk[from]);
@@ -186,7 +190,7 @@ export class Relay {
 
   #begin(first: number | undefined): Mode {
     this.#listening = this.#judge.listens;
-    // What begins with white space shows only later whether it is a message.
+    // After leading white space it is not yet known whether this is a message.
     if (isSpace(first)) return 'hold';
     if (!beginsMessage(first)) return 'drop';
     return this.#judge.holds ? 'hold' : 'pass';

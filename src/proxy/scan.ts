@@ -1,17 +1,19 @@
 /**
- * Cheap looks at a message's bytes, so that most messages need no parsing. Inside a JSON string every quote is escaped,
- * so a quoted key found here is a real key, though perhaps of an inner object.
+ * Cheap checks of a message's bytes, so that most messages need no parsing. Inside a JSON string
+ * every quote is escaped, so a quoted key found here is a real key, although perhaps of an inner
+ * object.
  */
 
 const METHOD = Buffer.from('"method"');
-/** How a letter of a key may be written instead. */
+/** The prefix of an escaped letter in a key. */
 const ESCAPED_LETTER = Buffer.from('\\u00');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Every value of a `"method"` key in the line, at any depth; `undefined` stands for one that must be parsed to be known,
- * or for a key that may be spelt in another way. Methods the caller does not care about need no further look.
+ * Every value of a `"method"` key in the line, at any depth. `undefined` for a value that must be
+ * parsed, or for a key that may be written with escapes. If the caller uses none of these methods,
+ * it need not parse the line.
  */
 export function methodsIn(line: Buffer): (string | undefined)[] {
   const found: (string | undefined)[] = [];
@@ -23,7 +25,7 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
   return found;
 }
 
-/** Null: no colon and string follow, so that this was no key with a text. */
+/** The string value after a key; null if no colon and string follow, so that it was not such a key. */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);
   if (line[at] !== COLON) return null;
@@ -35,19 +37,19 @@ function stringAfterColon(line: Buffer, from: number): string | undefined | null
   return value.includes('\\') ? undefined : value;
 }
 
-/** The first place from here on that is no white space. */
+/** The first position at or after `from` that is not white space. */
 export function skipSpace(line: Buffer, from: number): number {
   let at = from;
   while (isSpace(line[at])) at++;
   return at;
 }
 
-/** White space that may stand within a line of JSON. */
+/** True for white space that may occur within a line of JSON. */
 export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
-/** A message is an object, or an array of them. */
+/** True if the byte begins an object or an array, as every message or batch does. */
 export function beginsMessage(byte: number | undefined): boolean {
   return byte === 0x7b || byte === 0x5b;
 }
@@ -57,15 +59,15 @@ const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
 const WINDOW = 256;
 
 /**
- * The id of a message as JSON text, if it stands first or last among the keys, where every known implementation puts it.
- * Undefined means "not there": parse to be sure.
+ * The id of a message as JSON text, if it is the first or last key, where all known implementations
+ * put it. Undefined if it was not found there: parse the message.
  */
 export function idIn(line: Buffer): string | undefined {
   const head = line.toString('latin1', 0, Math.min(line.length, WINDOW));
   return idBetween(head, line.toString('latin1', Math.max(0, line.length - WINDOW)));
 }
 
-/** The same for a message of which only beginning and end are at hand. */
+/** Like `idIn`, for a message of which only the beginning and the end are available. */
 export function idBetween(head: string, tail: string): string | undefined {
   return HEAD.exec(head)?.[1] ?? TAIL.exec(tail)?.[1];
 }
@@ -73,7 +75,7 @@ export function idBetween(head: string, tail: string): string | undefined {
 const RESPONSE =
   /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"(?:result|error)"\s*:/;
 
-/** True when the beginning already shows that this is an answer. False means "not seen": parse to be sure. */
+/** True if the beginning shows that this is a response. False means unknown: parse the message. */
 export function isPlainlyResponse(head: string): boolean {
   return RESPONSE.test(head);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventParser, onOneLine, type ServerEvent } from './sse.ts';
 
-/** What a stream of events says, fed in pieces of a size. */
+/** Parses an event stream that is fed in pieces of a given size. */
 function parse(text: string, size = text.length) {
   const events: (Omit<ServerEvent, 'data'> & { data: string })[] = [];
   const retries: number[] = [];

@@ -5,19 +5,19 @@ const CARRIAGE_RETURN = 13;
 export interface ServerEvent {
   readonly id: string | undefined;
   readonly type: string;
-  /** The data as one line: line breaks between JSON tokens mean nothing, and inside a JSON string there are none. */
+  /** The data as one line. Line breaks between JSON tokens have no meaning, and JSON strings contain none. */
   readonly data: Buffer;
 }
 
 export interface EventSink {
   readonly maxBytes: number;
   onEvent(event: ServerEvent): void;
-  /** The server asks to wait this long before connecting again. */
+  /** The server requests this delay before a reconnect. */
   onRetry(ms: number): void;
   onTooLong(): void;
 }
 
-/** Takes an event stream apart in linear time, however it is chunked. */
+/** Parses an event stream in linear time, regardless of how it is chunked. */
 export class EventParser {
   readonly #sink: EventSink;
   #parts: Buffer[] = [];
@@ -86,7 +86,7 @@ function joined(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [space, part])));
 }
 
-/** A JSON text as one line. */
+/** Replaces line breaks in a JSON text by spaces. */
 export function onOneLine(json: Buffer): Buffer {
   if (!json.includes(NEWLINE) && !json.includes(CARRIAGE_RETURN)) return json;
   const line = Buffer.from(json);

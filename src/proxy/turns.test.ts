@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Turns } from './turns.ts';
 
-/** Takes a turn and notes when it was had. */
+/** Takes a turn and logs when it was granted. */
 function taker(turns: Turns, log: string[]) {
   return async (name: string, keys: string[], mode: 'shared' | 'alone') => {
     const release = await turns.take(keys, mode);

@@ -12,13 +12,14 @@ interface Queue {
 }
 
 /**
- * Turns at files, by key: calls that only read share a turn, a call that changes has it alone. First come, first served;
- * a call that needs several files joins all their queues in one step, so that two such calls cannot wait for each other.
+ * Turns at files, by key: calls that only read share a turn; a call that changes a file has it
+ * alone. First come, first served. A call that needs several files joins all their queues in one
+ * step, so that two calls cannot deadlock.
  */
 export class Turns {
   readonly #queues = new Map<string, Queue>();
 
-  /** Waits for a turn at all keys; the function returned gives them back. Joining the queues happens before this returns. */
+  /** Waits for a turn at all keys; the returned function releases them. Joins the queues synchronously. */
   take(keys: readonly string[], mode: Mode): Promise<() => void> {
     const ordered = [...new Set(keys)].sort();
     const started = ordered.map((key) => this.#enter(key, mode));
@@ -27,7 +28,7 @@ export class Turns {
     });
   }
 
-  /** A shared turn at all keys if nobody is in the way; undefined: wait for one with `take`. */
+  /** Takes a shared turn at all keys if that is possible without waiting; otherwise undefined. */
   takeNow(keys: readonly string[]): (() => void) | undefined {
     for (const key of keys) {
       const queue = this.#queues.get(key);

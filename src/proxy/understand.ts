@@ -6,13 +6,13 @@ import type { Action } from '../model/verdict.ts';
 import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './paths.ts';
 
-/** What a call will do, how certain that is, and which files it means. */
+/** The effects of a call, how certain they are, and the files it concerns. */
 export interface Understanding extends Interpretation {
-  /** The file the upstream will open for a path of the call. */
+  /** The file that the upstream will open for a path of the call. */
   place(path: string): string;
 }
 
-/** What a call does, by a table if one has the tool, otherwise by a guess. */
+/** Interprets a call by a table if one describes the tool, otherwise by a guess. */
 export function understand(
   catalogue: Catalogue,
   call: { readonly tool: string; readonly args: Arguments },
@@ -24,19 +24,19 @@ export function understand(
   return { ...interpret({ tool, args: call.args }, catalogue.rulesOf(call.tool)), place };
 }
 
-/** Every path a call is about, as the caller wrote it. */
+/** Every path of a call, as the caller wrote it. */
 export function givenPaths({ touches }: Understanding): string[] {
   return touches.flatMap(pathsOfTouch);
 }
 
-/** Every path a call is about, as the upstream reads it. */
+/** Every path of a call, as the upstream resolves it. */
 export function pathsOf({ touches, place }: Understanding): string[] {
   const paths: string[] = [];
   for (const touch of touches) for (const path of pathsOfTouch(touch)) paths.push(place(path));
   return paths;
 }
 
-/** The changes a call will make, with their paths as the upstream reads them. */
+/** The changes a call will make, with paths as the upstream resolves them. */
 export function intentsOf({ touches, place }: Understanding): ForeignIntent[] {
   return touches.flatMap((touch): ForeignIntent[] => {
     if (touch.does !== 'change') return [];
@@ -46,7 +46,7 @@ export function intentsOf({ touches, place }: Understanding): ForeignIntent[] {
   });
 }
 
-/** What a call is about to do to a path, as the upstream reads it. */
+/** The action of a call on a path, given as the upstream resolves it. */
 export function actionAt({ touches, place }: Understanding, path: string): Action {
   for (const touch of touches) {
     if (touch.does !== 'change' || !pathsOfTouch(touch).some((given) => place(given) === path)) continue;
@@ -65,7 +65,10 @@ export function reads({ touches }: Understanding): boolean {
   return touches.some((touch) => touch.does === 'read');
 }
 
-/** What the journal calls something that ran and may have changed anything; undefined: nothing such. */
+/**
+ * The journal's name for a command or tool that may have changed anything; undefined if the call is
+ * neither.
+ */
 export function commandOf({ touches, unexplained }: Understanding, tool: string): string | undefined {
   const run = touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return `${tool}: ${run.command}`;

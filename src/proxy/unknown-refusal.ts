@@ -3,7 +3,7 @@ import type { UnknownTools } from './unknown-tools.ts';
 
 const REASON = 'unknown tool';
 
-/** A tool that no table describes was not let through. */
+/** The refusal of a tool that no table describes. */
 export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal {
   const once = policy === 'ask';
   return {
@@ -15,7 +15,7 @@ export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal 
   };
 }
 
-/** A tool that may change anything was called where nothing may be changed. */
+/** The refusal of a tool with unknown effects in a read-only session. */
 export function readOnlyRefusal(tool: string): Refusal {
   return {
     code: 'READ_ONLY',
@@ -30,7 +30,7 @@ export function isUnknownTool(refusal: Refusal): boolean {
   return refusal.action === 'call' && refusal.detail?.reason === REASON;
 }
 
-/** Its sentences: what was refused, why, and what to do. */
+/** The text of the refusal: what was refused, why, and what to do. */
 export function unknownToolText(refusal: Refusal): string {
   const first = `refusing to run ${refusal.path}: nobody has described what this tool does to files [${refusal.code}]`;
   const next =

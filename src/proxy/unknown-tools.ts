@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What happens to a tool that may change files and that no table describes: let it through, refuse it, or refuse it
- * once and let the same call through when it comes again. All three are written into the journal.
+ * How to treat a tool that may change files and that no table describes. `allow`: let it through.
+ * `deny`: refuse it. `ask`: refuse it once, and let the same call through when it is repeated. All
+ * three are recorded in the journal.
  */
 export type UnknownTools = 'allow' | 'deny' | 'ask';
 
-/** How many refused calls are remembered; the oldest is asked about again. */
+/** How many refused calls are remembered; beyond it the oldest is forgotten and would be refused again. */
 const REMEMBERED = 1000;
 
 /** Remembers which calls were refused once. */
 export class AskedOnce {
   readonly #asked = new Set<string>();
 
-  /** True the second time a session calls the same tool with the same arguments; then it starts over. */
+  /** True the second time a session calls the same tool with the same arguments; then forgets the call. */
   again(session: string, tool: string, args: unknown): boolean {
     const key = createHash('sha256')
       .update(JSON.stringify([session, tool, args]))

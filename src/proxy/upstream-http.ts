@@ -18,17 +18,23 @@ interface Open {
   readonly modern: boolean;
 }
 
-/** How long open requests may go on after the client has gone, and how long the good-bye may take. */
+/**
+ * How long open requests may continue after the client has disconnected, and how long ending the
+ * session may take.
+ */
 const FAREWELL_MS = 10_000;
 const GOODBYE_MS = 1_000;
 const STREAM = 'text/event-stream';
 
 interface ServerStreamOptions {
   readonly maxBytes: number;
-  /** The key of the request this stream answers; undefined: it answers none and is kept open. */
+  /**
+   * The key of the request that this stream answers; undefined for a stream that answers none and
+   * stays open.
+   */
   readonly awaits: string | undefined;
   onLine(line: Buffer): void;
-  /** Connects again after an event; undefined: the server will not have it. */
+  /** Reconnects after an event; undefined if the server refuses. */
   again(lastEventId: string | undefined): Promise<IncomingMessage | undefined>;
 }
 
@@ -36,8 +42,9 @@ const RETRIES = 5;
 const RETRY_MS = 1000;
 
 /**
- * A server behind a Streamable HTTP address, of either era. Every message is posted as the bytes it came in; answers
- * come back as JSON or as a stream of events. It must see the same files as we do.
+ * A server behind a Streamable HTTP URL, of either era. Every message is posted as the bytes
+ * received; answers arrive as JSON or as an event stream. The server must see the same files as we
+ * do.
  */
 export class HttpUpstream implements Upstream {
   readonly ended: Promise<UpstreamEnd>;
@@ -51,7 +58,7 @@ export class HttpUpstream implements Upstream {
   #streams = new Set<ServerStream>();
   #session: string | undefined;
   #version: string | undefined;
-  /** The handshake goes first: what follows it waits until the server has taken it. */
+  /** Later messages wait until the server has accepted the handshake. */
   #handshake: Promise<unknown> = Promise.resolve();
   #posting = new Set<Promise<void>>();
   #over = false;
@@ -104,7 +111,10 @@ export class HttpUpstream implements Upstream {
     this.#end({ code: null, signal });
   }
 
-  /** Never rejects: a request that cannot be sent is answered with an error, anything else is reported. */
+  /**
+   * Posts a message. Never rejects: a request that cannot be sent is answered with an error; other
+   * failures are logged.
+   */
   async #post(line: Buffer, message: JsonRecord): Promise<void> {
     if (this.#over) return;
     const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
@@ -138,7 +148,7 @@ export class HttpUpstream implements Upstream {
     this.#deliverBody(body, { message, key, status });
   }
 
-  /** The answer to a request as one JSON body, which may be an error with the id left out. */
+  /** Delivers the answer to a request from a JSON body, which may be an error without an id. */
   #deliverBody(body: Buffer, to: { message: JsonRecord; key: string; status: number }): void {
     const parsed = parseLine(body);
     if (Array.isArray(parsed) || (isRecord(parsed) && idKey(parsed['id']) !== undefined)) {
@@ -166,7 +176,7 @@ export class HttpUpstream implements Upstream {
     if (!answered && !this.#over) this.#failed(key, 'the stream ended without an answer');
   }
 
-  /** Opens the stream for what the server says of its own accord; a server may have none. */
+  /** Opens the stream for the server's own messages; a server may not offer one. */
   #listen(): void {
     const stream = new ServerStream({
       maxBytes: this.#options.maxBytes,
@@ -210,7 +220,7 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  /** Ends the request itself where that is how the era cancels. */
+  /** Aborts the request itself, which is how the modern era cancels; false in the legacy era. */
   #aborted(message: JsonRecord): boolean {
     const open = this.#open.get(idKey(paramsOf(message)['requestId']) ?? '');
     if (open?.modern !== true) return false;
@@ -222,7 +232,7 @@ export class HttpUpstream implements Upstream {
   #failed(key: string | undefined, why: string): void {
     if (this.#over) return;
     if (key === undefined) this.#events.log(`${this.#url.origin}: ${why}`);
-    // A request that was aborted is no longer open, and wants no answer.
+    // An aborted request is no longer open and gets no answer.
     else if (this.#open.has(key))
       this.#events.onLine(errorLine(key, INTERNAL_ERROR, `${this.#url.origin}: ${why}`));
   }
@@ -257,7 +267,7 @@ export class HttpUpstream implements Upstream {
     });
   }
 
-  /** Ends the server's session; it forgets idle ones anyway, so that failing here is harmless. */
+  /** Ends the server's session. Failure is harmless, because servers drop idle sessions. */
   async #goodbye(): Promise<void> {
     if (this.#session === undefined) return;
     const exchange = this.#http.send({ method: 'DELETE', url: this.#url, headers: this.#commonHeaders() });
@@ -275,7 +285,7 @@ function headerOf(response: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** One event stream, connected again while that makes sense: to go on after an event, or because it is to stay open. */
+/** One event stream. Reconnects to continue after an event, or if the stream must stay open. */
 class ServerStream {
   readonly #options: ServerStreamOptions;
   #response: IncomingMessage | undefined;
@@ -289,7 +299,7 @@ class ServerStream {
     this.#options = options;
   }
 
-  /** Resolves when the stream is over: true if what it awaits has come. */
+  /** Resolves when the stream is over: true if the awaited answer has arrived. */
   async run(first: IncomingMessage): Promise<boolean> {
     let response: IncomingMessage | undefined = first;
     for (let failures = 0; failures < RETRIES && !this.#stopped; failures++) {

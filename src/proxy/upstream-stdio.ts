@@ -10,19 +10,20 @@ export interface StdioUpstreamOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly maxLineBytes: number;
-  /** Where its standard error goes; `inherit` hands over our own. */
+  /** The destination of its standard error; `inherit` uses ours. */
   readonly stderr: Writable | 'inherit';
   /** How long it may be silent after the end of its input, and how long after each signal; default 1 s. */
   readonly graceMs?: number;
 }
 
-/** How long a server that owes answers may work on after the end of its input. */
+/** How long a server that owes answers may continue after the end of its input. */
 const BUSY_LIMIT_MS = 10_000;
 const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
 
 /**
- * A server started as a child process, with the whole environment and no shell in between. It leads a process group of
- * its own, so that whatever it started ends with it. If we are killed outright, it sees the end of its input.
+ * A server started as a child process, with the whole environment and without a shell. It leads its
+ * own process group, so that its child processes end with it. If we are killed, it sees the end of
+ * its input.
  */
 export class StdioUpstream implements Upstream {
   readonly ended: Promise<UpstreamEnd>;
@@ -67,7 +68,7 @@ export class StdioUpstream implements Upstream {
     process.once('exit', endGroup);
     child.once('exit', (code, signal) => {
       clearTimeout(this.#timer);
-      // What it left behind in its group may still hold our pipe open.
+      // Remaining processes of its group may still hold our pipe open.
       this.#climb(LADDER);
       void silent.then(() => {
         clearTimeout(this.#timer);
@@ -162,7 +163,7 @@ export class StdioUpstream implements Upstream {
       if (process.platform === 'win32') this.#child?.kill(signal);
       else process.kill(-pid, signal);
     } catch {
-      // The group is gone: nothing is left to end.
+      // The group has already ended.
     }
   }
 }

@@ -1,32 +1,35 @@
-/** How an upstream ended: by its own exit code, or by a signal. */
+/** How an upstream ended: with an exit code, or by a signal. */
 export interface UpstreamEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What an upstream tells. */
+/** Callbacks of an upstream. */
 export interface UpstreamEvents {
   onLine(line: Buffer): void;
-  /** Takes its output as it comes, instead of lines; an upstream that has no such output tells lines all the same. */
+  /**
+   * Receives raw output as it arrives, instead of lines. An upstream without raw output still calls
+   * `onLine`.
+   */
   onBytes?(chunk: Buffer): void;
   log(text: string): void;
 }
 
 /** The server behind the proxy. */
 export interface Upstream {
-  /** Starts it; called once, before anything else. */
+  /** Starts the upstream; called once, before anything else. */
   open(events: UpstreamEvents): void;
   send(line: Buffer): void;
-  /** True while the upstream does not keep up with what is sent to it. */
+  /** True while the upstream does not keep up with its input. */
   readonly full: boolean;
   whenDrained(then: () => void): void;
-  /** Stops and goes on reading from it. */
+  /** Pauses reading from it; `resume` continues. */
   pause(): void;
   resume(): void;
-  /** Nothing more will be sent: lets it finish. `busy` tells whether it still owes an answer. */
+  /** Ends its input and lets it finish. `busy` returns whether it still owes an answer. */
   close(busy: () => boolean): void;
-  /** Passes a signal on, and sees to it that the upstream ends. */
+  /** Forwards a signal, and ensures that the upstream ends. */
   stop(signal: NodeJS.Signals): void;
-  /** Resolves when it has ended and everything it said was handed on. */
+  /** Resolves when it has ended and all of its output was delivered. */
   readonly ended: Promise<UpstreamEnd>;
 }

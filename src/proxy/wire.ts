@@ -1,19 +1,19 @@
 import type { Received } from './received.ts';
 
-/** Somebody who waits for an answer. */
+/** A waiter for one answer. */
 export interface Awaiting {
-  /** The client must not have the answer before it was taken: it may be kept back or rewritten. */
+  /** True if the client must not get the answer before `take`, which may hold it back or rewrite it. */
   readonly holds: boolean;
-  /** Takes the answer, and hands it on to the client unless it has been forwarded. */
+  /** Receives the answer, and forwards it to the client unless that has already happened. */
   take(received: Received): void;
 }
 
-/** The two ends between which messages pass, as an interception sees them. */
+/** The client and the upstream, as an interception sees them. */
 export interface Wire {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;
-  /** The upstream's answer to this id is taken by somebody. */
+  /** Registers a waiter for the upstream's answer to this id. */
   expect(key: string, awaiting: Awaiting): void;
-  /** Answers to this id go to the client again. */
+  /** Removes the waiter: answers to this id go to the client again. */
   forget(key: string): void;
 }

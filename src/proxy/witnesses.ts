@@ -1,10 +1,11 @@
-/** How long a note waits at most: long enough that calls in quick succession are noted together. */
+/** The longest delay of a record: long enough that calls in quick succession are recorded together. */
 const LATEST_MS = 10;
 
 /**
- * Work that nobody waits for: noting what was read after the answer has gone out. It is done a moment later, or at once
- * when something depends on it. Not right after the next request was sent on: the system tends to run its receiver on
- * the core of the sender, so that our work would keep the server from beginning its own. Tasks do not throw.
+ * Background work: recording reads after their answers were sent. It runs a moment later, or
+ * immediately if something depends on it. It does not run right after a request was forwarded: the
+ * system tends to run the receiver on the sender's core, so our work would delay the server. Tasks
+ * do not throw.
  */
 export class Witnesses {
   #queued: (() => Promise<void>)[] = [];
@@ -16,7 +17,7 @@ export class Witnesses {
     this.#timer ??= setTimeout(() => void this.drain(), LATEST_MS);
   }
 
-  /** Does everything that is queued now; resolves when it and everything before it is done. */
+  /** Runs everything queued; resolves when it and all earlier work is done. */
   drain(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

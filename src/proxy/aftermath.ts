@@ -132,7 +132,7 @@ export class Aftermath {
         return;
       }
     } catch (error) {
-      this.#options.log(`${call.tool} could not be noted: ${String(error)}`);
+      this.#options.log(`${call.tool} could not be recorded: ${String(error)}`);
     }
     await this.#noted(call, received.parse());
   }
@@ -145,7 +145,7 @@ export class Aftermath {
     try {
       if (call.session !== undefined) await this.#witness(call, call.session, response);
     } catch (error) {
-      this.#options.log(`${call.tool} could not be noted: ${String(error)}`);
+      this.#options.log(`${call.tool} could not be recorded: ${String(error)}`);
     } finally {
       call.release();
     }

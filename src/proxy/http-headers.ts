@@ -71,7 +71,7 @@ export function headerMismatch(
     const given = headers[name];
     if (given === undefined) return `the header ${name} is missing`;
     if (typeof given !== 'string' || decoded(given) !== decoded(wanted))
-      return `the header ${name} does not say what the body says`;
+      return `the header ${name} does not match the body`;
   }
   return undefined;
 }

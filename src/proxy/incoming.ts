@@ -143,7 +143,7 @@ function splicesFor(
 
 /** The refusal of a call that relied on the server's folder, which changed while the call waited. */
 export function movedRefusal({ tool }: Call): Refusal {
-  const detail = { reason: 'the folders of the server were changed' };
+  const detail = { reason: "the server's folders changed while the call waited" };
   return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
 }
 

@@ -68,7 +68,9 @@ export class Intercept {
       return;
     }
     if (this.#calls.has(ids.key)) {
-      this.#wire.toClient(errorLine(ids.id, INVALID_REQUEST, 'this id is in use'));
+      this.#wire.toClient(
+        errorLine(ids.id, INVALID_REQUEST, 'another request with this id is still running'),
+      );
       return;
     }
     const read = readCall(this.#options, this.#bearings, { line: given, message: asked });
@@ -166,7 +168,7 @@ export class Intercept {
       if (refusal !== undefined) this.#refuse(call, refusal);
       else await this.#send(call);
     } catch (error) {
-      this.#options.log(`refused ${call.tool}, for the check failed: ${String(error)}`);
+      this.#options.log(`refused ${call.tool}, because the check failed: ${String(error)}`);
       if (call.stage !== 'over')
         this.#wire.toClient(faultLine(call, error instanceof Fault ? error : undefined));
       await this.#settleUnsent(call).catch((again) => this.#options.log(String(again)));

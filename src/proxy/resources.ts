@@ -41,7 +41,7 @@ export async function readResource(
     }
     wire.toUpstream(line);
   } catch (error) {
-    options.log(`refused ${uri}, for the check failed: ${String(error)}`);
+    options.log(`refused ${uri}, because the check failed: ${String(error)}`);
     wire.toClient(errorLine(id, INTERNAL_ERROR, 'The check itself failed, so this read was refused.'));
   } finally {
     ended?.();

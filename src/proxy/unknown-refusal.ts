@@ -32,7 +32,7 @@ export function isUnknownTool(refusal: Refusal): boolean {
 
 /** The text of the refusal: what was refused, why, and what to do. */
 export function unknownToolText(refusal: Refusal): string {
-  const first = `refusing to run ${refusal.path}: nobody has described what this tool does to files [${refusal.code}]`;
+  const first = `refusing to run ${refusal.path}: no table describes what this tool does to files [${refusal.code}]`;
   const next =
     refusal.code === 'UNVERIFIABLE'
       ? 'Send the same call once more if you mean it; it will then be let through and written into the journal.'

@@ -131,7 +131,7 @@ describe('tools that nobody has described', () => {
     expect([first.ok, second.ok]).toEqual(through);
     const notices = (await gate.log()).filter((entry) => entry.includes('format_all'));
     expect(notices.map((entry) => entry.includes('let through'))).toEqual(through);
-    if (!first.ok) expect(first.text).toContain('nobody has described what this tool does to files');
+    if (!first.ok) expect(first.text).toContain('no table describes what this tool does to files');
   });
 
   it.each([

@@ -41,7 +41,7 @@ export class ClientRoots {
   asked(): void {
     if (this.isKnown) return;
     this.#timer ??= setTimeout(() => {
-      this.#options.log('the client does not say which folders to serve; serving the current one');
+      this.#options.log('the client does not answer which folders to serve; serving the current one');
       this.none();
     }, ANSWER_MS);
   }
@@ -62,7 +62,7 @@ export class ClientRoots {
     try {
       return [fileURLToPath(String(uri))];
     } catch {
-      this.#options.log(`left out a root of the client that is no folder here: ${JSON.stringify(uri)}`);
+      this.#options.log(`ignoring a root of the client that is not a local folder: ${JSON.stringify(uri)}`);
       return [];
     }
   }

@@ -255,7 +255,7 @@ class LateWorkspace {
       const { openUsable } = await import('../session/configured.ts');
       const usable = await openUsable(roots, open);
       for (const { message, code } of usable.leftOut)
-        log(`left out a root of the client: ${message} [${code}]`);
+        log(`ignoring a root of the client: ${message} [${code}]`);
       sessions = usable.sessions;
     }
     sessions ??= await Sessions.open(workspace);

@@ -9,16 +9,16 @@ import { imagesToAnnounce, keepImages } from './keep-images.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
 
-/** Short enough to type after `lookfirst undo`. */
+/** Returns a new change id, short enough to type after `lookfirst undo`. */
 export function newChangeId(): string {
-  // `randomUUID` takes from a pool of random bytes: a hundred times as fast as asking for a few bytes.
+  // `randomUUID` draws from a pool of random bytes: a hundred times as fast as requesting a few bytes.
   return `c${randomUUID().replace('-', '').slice(0, 10)}`;
 }
 
 /**
- * Stores a change before anything is touched, so that another process can settle it if this one dies. Every change is
- * announced here, whether the gate or another program makes it. False: the journal could not be written, and the policy
- * lets changes go on without it.
+ * Stores a change before any file is touched, so that another process can settle it if this one dies. Changes of the
+ * gate and of other programs all pass here. Returns false if the journal could not be written and the policy allows
+ * changes without it.
  */
 export async function announce(
   world: World,
@@ -39,23 +39,23 @@ export async function announce(
   }
 }
 
-/** An announced change as it turned out. */
+/** The result of an announced change, to be recorded. */
 export interface Settlement {
   readonly change: string;
-  /** False: nothing was announced, so nothing is written to the journal. */
+  /** False if nothing was announced; then no journal entry is written. */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
   /** Files that left the workspace, to be kept as before-images. */
   readonly displaced?: readonly Displaced[];
-  /** What the session knows afterwards. */
+  /** The session's sightings after the change. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
 }
 
 /**
- * Ends an announcement: images first, then entries and sightings in one transaction. False: they could not be written,
- * and the policy lets changes go on without them. Call it under the locks of the change.
+ * Ends an announcement: stores images first, then entries and sightings in one transaction. Returns false if they could
+ * not be written and the policy allows changes without them. The caller must hold the locks of the change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;

@@ -23,18 +23,18 @@ export type Approver = (request: ApprovalRequest) => Promise<Approval>;
 
 const asking = new AsyncLocalStorage<Approver>();
 
-/** Runs a call whose door can ask the user. */
+/** Runs a call with a function that can ask the user for approval. */
 export function runWithApprover<T>(approver: Approver, call: () => T): T {
   return asking.run(approver, call);
 }
 
-/** What was approved during one call: exactly these results at these paths. */
+/** The results approved during one call, by path and exact content. */
 export type Approved = Map<string, NewEntry>;
 
-/** A file that changes while the user looks at it is asked about again, at most this often in one call. */
+/** If a file changes while the user decides, the user is asked again, at most this often per call. */
 const MAX_ASKED = 5;
 
-/** The part of a step that approval is about. */
+/** The part of a step that the user approves. */
 export interface ApprovedStep {
   readonly action: Action;
   readonly root: string;
@@ -42,7 +42,7 @@ export interface ApprovedStep {
   diff?(): string | undefined;
 }
 
-/** A change that waits for approval, and what exactly would be approved. */
+/** A change that waits for approval, and the exact result that would be approved. */
 export interface MissingApproval {
   readonly mark: string;
   readonly request: ApprovalRequest;
@@ -50,8 +50,8 @@ export interface MissingApproval {
 }
 
 /**
- * The first change of a path under `approve` that nobody has approved, or the journal's lines of the approvals that are used.
- * A grant of `lookfirst allow` is an approval. Without such globs in the policy this does nothing.
+ * Returns the first unapproved change of a path under `approve`, or the journal entries of the approvals used. A grant
+ * by `lookfirst allow` is an approval. Does nothing if the policy has no `approve` globs.
  */
 export async function approvalsOf(
   world: World,
@@ -75,7 +75,7 @@ interface ApprovedChange {
   readonly effect: Effect;
 }
 
-/** The journal's line of the approval that a change uses; undefined if there is none. */
+/** The journal entry of the approval that a change uses, or undefined if there is none. */
 async function usedApproval(
   world: World,
   ledger: Ledger,
@@ -98,7 +98,7 @@ function missingApproval(world: World, ledger: Ledger, change: ApprovedChange): 
   return { mark: markOf(effect), request, entry: entryOf(world, ledger, change) };
 }
 
-/** Asks the user, outside of any lock. An approval is remembered for this call. */
+/** Asks the user, without holding a lock. An approval holds for this call. */
 export async function askUser(
   { mark, request, entry }: MissingApproval,
   approved: Approved,
@@ -108,7 +108,10 @@ export async function askUser(
   return answer;
 }
 
-/** What the agent is told. How to approve is for people: the journal and the server's own output say it. */
+/**
+ * The refusal the agent gets. It does not say how to approve: only the journal and the server's output, which users
+ * read, do.
+ */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';
   return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason } };
@@ -120,7 +123,7 @@ function entryOf(world: World, ledger: Ledger, { step, effect }: ApprovedChange)
   return { kind: 'bypass', atMs: world.now(), ...ledger.author, root, action, path: relative, key };
 }
 
-/** A path and exactly what will be there. */
+/** Identifies a path together with the exact content it will have. */
 function markOf({ key, after }: Effect): string {
   return `${key}\0${after.kind === 'file' ? after.fingerprint.sha256 : after.kind}`;
 }

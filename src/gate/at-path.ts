@@ -2,7 +2,10 @@ import { type Conflict, conflict } from '../disk/replace.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import type { World } from './world.ts';
 
-/** Does something at a path that was vetted before, found by walking to it anew; a conflict if the way there is no longer open. */
+/**
+ * Resolves a path again that was vetted before, and runs an action there. Returns a conflict if the path can no longer
+ * be reached.
+ */
 export async function atPath<T>(
   world: World,
   path: ResolvedPath,

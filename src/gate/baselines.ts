@@ -4,17 +4,20 @@ import type { Images } from '../store/images.ts';
 import { mayHoldSecret } from '../text/secrets.ts';
 
 const MAX_BYTES_IN_MEMORY = 64 << 20;
-/** Larger files are compared by hash only; a diff of them would not be shown anyway. */
+/** Larger files are compared by hash only: their diff would be too large to show. */
 const MAX_FILE_BYTES = 8 << 20;
-/** A burst of calls is over by then; until then a change of our own may have put the same bytes among the images. */
+/**
+ * Delay before sharing. By then a burst of calls is over, and our own change may have stored the same bytes as an
+ * image.
+ */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
-/** Files whose scan for secrets is remembered: about 200 bytes each. */
+/** Number of files whose secret scan result is cached: about 200 bytes each. */
 const MAX_SCANNED = 5000;
 
 /**
- * The bytes sessions were shown, by fingerprint, so that a later change can be shown as a diff. A convenience with a
- * bound: what is no longer here only makes a refusal say less, never a verdict go another way than STALE.
+ * A bounded cache of the bytes shown to sessions, by fingerprint, so that a later change can be shown as a diff. A
+ * missing entry only makes a refusal less detailed; the verdict stays STALE.
  */
 export class Baselines {
   readonly #images: Pick<Images, 'has' | 'read' | 'keepBytes'>;
@@ -27,7 +30,7 @@ export class Baselines {
   #timer: NodeJS.Timeout | undefined;
   #sharing: Promise<unknown> = Promise.resolve();
 
-  /** `share`: also keep them where other processes and later starts find them. */
+  /** `share`: also store the bytes as images, for other processes and later starts. */
   constructor(images: Pick<Images, 'has' | 'read' | 'keepBytes'>, options: { readonly share: boolean }) {
     this.#images = images;
     this.#share = options.share;
@@ -43,7 +46,7 @@ export class Baselines {
     if (this.#share) this.#shareLater(fingerprint, bytes);
   }
 
-  /** Like `mayHoldSecret`, remembered by fingerprint. */
+  /** Like the function `mayHoldSecret`, with the result cached by fingerprint. */
   mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array): boolean {
     let may = this.#maySecrets.get(sha256);
     if (may !== undefined) return may;
@@ -53,12 +56,12 @@ export class Baselines {
     return may;
   }
 
-  /** The bytes, if they are at hand. Not to be changed, for they are what a later diff begins with. */
+  /** The bytes, if they are cached. Callers must not modify them: later diffs start from them. */
   peek({ sha256 }: Fingerprint): Uint8Array | undefined {
     return this.#recent.get(sha256);
   }
 
-  /** These bytes are among the images already. */
+  /** Records that these bytes are stored as an image already. */
   kept(sha256: string): void {
     this.#unshared.delete(sha256);
   }
@@ -70,7 +73,7 @@ export class Baselines {
     return this.#images.read(fingerprint);
   }
 
-  /** Shares what is not yet shared, and waits for it. */
+  /** Shares all bytes that are not shared yet, and waits for the end. */
   async settled(): Promise<void> {
     this.#shareNow();
     await this.#sharing;
@@ -84,7 +87,7 @@ export class Baselines {
     }
   }
 
-  /** Behind the answer: nobody should wait for a convenience. */
+  /** Shares after the answer is sent: no call should wait for it. */
   #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
     this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
     this.#unsharedBytes += bytes.byteLength;
@@ -101,7 +104,7 @@ export class Baselines {
     this.#sharing = this.#sharing.then(async () => {
       for (const { fingerprint, bytes } of unshared) {
         await this.#images.keepBytes(bytes, fingerprint, 'none').catch(() => undefined);
-        // Calls that came in meanwhile go first.
+        // Let calls that arrived meanwhile run first.
         await setImmediate();
       }
     });

@@ -1,7 +1,7 @@
 import type { NewEntry } from '../model/entry.ts';
 import type { Step } from './step.ts';
 
-/** What the journal says of the operator's bypass: an entry for every step that went by it, of the session and time of `like`. */
+/** Journal entries for the operator's bypass: one for each step that used it, with the session and time of `like`. */
 export function bypassEntries(
   steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
   like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,

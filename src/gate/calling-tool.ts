@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 const calling = new AsyncLocalStorage<string>();
 
-/** Runs a call in the name of a tool, so that a bypass for tools can know it. */
+/** Runs a call on behalf of a named tool, so that a bypass limited to certain tools can recognise it. */
 export function runAsTool<T>(tool: string, call: () => T): T {
   return calling.run(tool, call);
 }
 
-/** The tool whose call is under way; undefined for the library and where no door named one. */
+/** The tool whose call is running. Undefined for library calls and for adapters that name no tool. */
 export function callingTool(): string | undefined {
   return calling.getStore();
 }

@@ -7,12 +7,12 @@ import type { Telling } from './claims.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** What one step's caller is told about other sessions' work. */
+/** The notices about other sessions' work for one step. */
 interface Told {
   readonly tellings: readonly Telling[];
 }
 
-/** What it came to. `missing`: the user's approval; `busy`: another session has claimed a file. */
+/** The result. `missing`: the user's approval is missing; `busy`: another session has claimed a file. */
 type Carried =
   | Outcome<ApplyResult>
   | { readonly missing: MissingApproval }
@@ -20,8 +20,8 @@ type Carried =
   | { readonly conflict: Refusal };
 
 /**
- * Does judged steps if the user has approved what needs it and no other session stands in the way. Approvals that are used, and
- * what is told about other sessions' work on the files, go into the transaction of the change.
+ * Runs judged steps if the user has approved them where needed and no other session's claim forbids them. Used
+ * approvals and notices about other sessions' work are recorded in the transaction of the change.
  */
 export async function carryOutTold(
   world: World,
@@ -40,13 +40,13 @@ export async function carryOutTold(
   return tellings.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
 }
 
-/** A step as the user is asked about it. */
+/** The part of a step that is shown to the user for approval. */
 function approvable(step: Step): ApprovedStep {
   const { action, path, effects } = step;
   return { action, root: path.root, effects, diff: () => step.preview?.().diff };
 }
 
-/** What to tell about other sessions' work on the files of each step, or the refusal of the first that may not go on. */
+/** The notices about other sessions' work on the files of each step, or the first refusal because of a claim. */
 async function claimsOn(
   { claims }: World,
   ledger: Ledger,
@@ -62,7 +62,7 @@ async function claimsOn(
   return told;
 }
 
-/** The results of steps, each with what is told about its files. */
+/** Adds to each step's result the notices about its files. */
 function withClaims(results: readonly ChangeResult[], told: readonly Told[]): readonly ChangeResult[] {
   return results.map((result, index) => {
     const notices = told[index]?.tellings.map(({ notice }) => notice) ?? [];

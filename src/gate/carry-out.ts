@@ -12,16 +12,16 @@ import { type DoneStep, runSteps } from './run-steps.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** More files than this are only counted in a message. */
+/** A message names at most this many files and counts the rest. */
 const MAX_NAMED = 20;
 
 export interface Work {
   readonly steps: readonly Step[];
-  /** Keys that are locked meanwhile. */
+  /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** Further lines of the journal, written with that of the change. */
+  /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];
-  /** What an undo takes back, and at which keys. */
+  /** The changes that an undo takes back, and the keys it covers. */
   readonly undo?: {
     readonly undone: Undone;
     readonly keys: readonly string[];
@@ -30,13 +30,14 @@ export interface Work {
   };
   /** The part of a change that this work takes back. */
   readonly undoesPart?: UndonePart;
-  /** The command whose writes these are, and the id under which they become a change. */
+  /** The command that made these writes, and the id under which they are recorded as a change. */
   readonly command?: { readonly change: string; readonly text: string };
 }
 
 /**
- * Does prepared steps: announced first, so that a later start knows of a change whose process died; then the disk;
- * then images, sightings and the journal's entry in one transaction. If anything fails, what was done is taken back.
+ * Runs prepared steps. First the change is announced, so that a later process can settle it if this one dies. Then the
+ * disk is changed; then images, sightings and the journal entry are stored in one transaction. On failure, completed
+ * steps are reverted.
  */
 export async function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = work.command?.change ?? newChangeId();
@@ -52,7 +53,10 @@ export async function carryOut(world: World, ledger: Ledger, work: Work): Promis
   }
 }
 
-/** Descriptors for taking back what was done, held from before the first step; a change of one file has none to take back. */
+/**
+ * Reserves file descriptors for reverting steps, before the first step runs. A change of one file has no completed step
+ * to revert and needs none.
+ */
 function reserveFor({ steps }: Work): () => void {
   if (steps.length < 2) return () => {};
   try {
@@ -67,7 +71,7 @@ function reserveFor({ steps }: Work): () => void {
 
 interface Reserved extends Work {
   readonly entry: NewEntry & { readonly change: string };
-  /** Frees what taking back needs. */
+  /** Frees the descriptors that reverting needs. */
   readonly reserve: () => void;
 }
 
@@ -83,7 +87,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
       const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };
       const entries = work.entries ?? [];
       const recorded = await settle(world, ledger, settlementOf(done, settled, { announced, entries }));
-      // Without effects there is no entry, and nothing that the id could stand for.
+      // Without effects no entry is written, so there is no change that the id could name.
       const id = settled.effects?.length === 0 ? {} : { change };
       const results = done.map(({ outcome }) => resultOf(outcome, id, recorded));
       return { ok: true, ...id, dryRun: false, results };
@@ -97,11 +101,11 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
   throw notTakenBack(refusal, left);
 }
 
-/** Several steps may need the same folder; it is made once. */
+/** Removes duplicate effects: several steps may need the same folder, but it is made once. */
 function once(effects: readonly Effect[]): readonly Effect[] {
   const made = new Set<string>();
   return effects.filter(({ key, before, after }) => {
-    // An undo may bring a folder to the same place twice, and take it away in between.
+    // An undo may create the same folder twice and remove it in between.
     if (after.kind === 'absent') made.delete(key);
     if (before.kind !== 'absent' || after.kind !== 'directory') return true;
     const isNew = !made.has(key);
@@ -115,7 +119,7 @@ function entryOf(
   ledger: Ledger,
   { work, change, effects }: { work: Work; change: string; effects: readonly Effect[] },
 ): NewEntry & { readonly change: string } {
-  // A worktree's common git folder is no workspace of its own: the change belongs to the root.
+  // A worktree's common git folder is not a workspace: the change belongs to the root.
   const isInRoot = ({ path }: Step): boolean => !world.workspace.annexes.includes(path.root);
   const first = work.steps.find(isInRoot) ?? work.steps[0];
   return {
@@ -146,7 +150,7 @@ function undoneFields({
   };
 }
 
-/** The effects as they turned out. A folder that stayed because someone needs it was not taken back. */
+/** The effects that really happened. A folder that stayed because another program uses it was not taken back. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   const stayed = new Set(done.flatMap(({ outcome }) => outcome.stayed ?? []));
@@ -154,7 +158,10 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/** For people who ask later why the change was allowed. The diffs themselves are content, and stay out of the journal. */
+/**
+ * The notices of a change, so that users can see later why it was allowed. The journal stores no diffs, since they are
+ * file content.
+ */
 function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
   const notices = done.flatMap(({ outcome }) => outcome.result.notices);
   if (notices.length === 0) return {};
@@ -186,7 +193,7 @@ function settlementOf(
   };
 }
 
-/** Keys at which nothing is left after all steps: one step may fill the place that another has left. */
+/** Keys where no file is left after all steps. One step may write to a path that another step emptied. */
 function goneKeys(outcomes: readonly Done[]): readonly string[] {
   const gone = new Set<string>();
   for (const { tombstones, sightings } of outcomes) {
@@ -197,8 +204,8 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 }
 
 /**
- * The store may have recorded the change before its answer was lost. The files stay as they are: taking them back would
- * contradict the journal if it did, and a later look at the files settles the change if it did not.
+ * True if the store's answer was lost, so that the change may be recorded or not. The files then stay as they are:
+ * reverting could contradict the journal. If the change was not recorded, a later process settles it by the files.
  */
 function isUnanswered(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
@@ -212,11 +219,13 @@ function keptAsDone(error: Fault): Fault {
 interface Taking {
   readonly work: Reserved;
   readonly done: readonly DoneStep[];
-  /** Undefined: it was not announced. */
+  /** Undefined if the change was not announced. */
   readonly change: string | undefined;
 }
 
-/** The error to throw after a failure: it says that everything was taken back, or which files were not. */
+/**
+ * Reverts the completed steps and returns the error to throw: it says that all were reverted, or which files were not.
+ */
 async function takenBack(world: World, taking: Taking, error: unknown): Promise<unknown> {
   const left = await takeBack(world, taking);
   if (left.length === 0) return nothingChanged(error);
@@ -229,15 +238,15 @@ async function takenBack(world: World, taking: Taking, error: unknown): Promise<
   });
 }
 
-/** What is on the disk now, for the caller. */
+/** The part of the error message that names the files that could not be reverted. */
 function stillChanged(left: readonly string[]): string {
   const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
   return `not put back, look at them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /**
- * Takes back what was done, the last step first, and returns the paths that could not be. If there are any, or if that cannot
- * be recorded, the change stays announced: the next process that comes to one of its files settles it by what is there.
+ * Reverts completed steps, last one first, and returns the paths where that failed. On failure, or if the revert cannot
+ * be recorded, the change stays announced. The next process that locks one of its files settles it by the files' state.
  */
 async function takeBack(world: World, { work, done, change }: Taking): Promise<readonly string[]> {
   work.reserve();
@@ -245,7 +254,7 @@ async function takeBack(world: World, { work, done, change }: Taking): Promise<r
   for (const { step } of done.toReversed()) if (!(await isReverted(step))) left.push(step);
   if (left.length === 0 && change !== undefined) {
     await world.store.record({ settle: [change] }).catch((error: unknown) => {
-      // Report the original error, not that the store failed once more.
+      // Report the original error, not this second failure of the store.
       if (!(error instanceof Fault)) throw error;
     });
   }
@@ -256,7 +265,7 @@ async function isReverted(step: Step): Promise<boolean> {
   try {
     return await step.revert();
   } catch {
-    // Whatever it was: the next one to look finds what is there.
+    // Ignore the error: the next process that locks the file settles the change by the file's state.
     return false;
   }
 }
@@ -271,7 +280,7 @@ function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
   return new Fault('IO_FAILED', message, { path });
 }
 
-/** Nothing to write: what was asked for is there already. */
+/** The result when every file already has the requested content. */
 async function unchanged(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const results: ChangeResult[] = [];
   for (const step of work.steps) {

@@ -5,16 +5,16 @@ import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { World } from './world.ts';
 
-/** A file that a session has seen and that has other bytes now. */
+/** A file that a session has seen and whose bytes have changed since. */
 interface ChangedFile {
   readonly key: string;
   /** Relative to the root. */
   readonly path: string;
-  /** Of the bytes there now; '' if it is gone or cannot be read. */
+  /** Hash of the present bytes; '' if the file is gone or cannot be read. */
   readonly sha256: string;
 }
 
-/** The files that a session has seen and that are no longer as it saw them. */
+/** Lists the files that a session has seen and that have changed since. */
 export async function changedFiles(world: World, ledger: Ledger): Promise<readonly ChangedFile[]> {
   const changed: ChangedFile[] = [];
   for (const sighting of await ledger.all()) {
@@ -24,7 +24,7 @@ export async function changedFiles(world: World, ledger: Ledger): Promise<readon
   return changed;
 }
 
-/** The file if it changed or is gone. A stamp that differs only leads to the hash. */
+/** The file if it changed or is gone. A different stamp alone is no change: the hash decides. */
 async function changedFile(world: World, sighting: Sighting): Promise<ChangedFile | undefined> {
   const { key, fingerprint } = sighting;
   const outcome = world.workspace.locate(key, 'status');
@@ -44,14 +44,14 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
   }
 }
 
-/** The notice in the journal about a file that another program changed. Each state of a file is noted once. */
+/** Text of the journal notice about a file that another program changed. Each state of a file is noted once. */
 const CHANGED_OUTSIDE = 'changed by another program since this session saw it';
-/** As many notices about a file, or of a turn, are searched. */
+/** Number of notices searched per file or turn. */
 const MAX_NOTICES = 1000;
 
 /**
- * Notes which files that a session has seen were changed by others, each in the present turn. Formatters and linters that other
- * hooks run after a change are such programs.
+ * Records, in the current turn, which files seen by the session were changed by other programs. Formatters and linters
+ * run by other hooks after a change are such programs.
  */
 export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<void> {
   for (const file of await changedFiles(world, ledger)) {
@@ -62,7 +62,7 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
   }
 }
 
-/** A command of the session itself may have changed a file that the session has not seen since. */
+/** True if the session itself made the last change of the file, for example by a command, without reading it since. */
 async function isOwn(world: World, { session }: Ledger, { key, sha256 }: ChangedFile): Promise<boolean> {
   const last = await world.store.lastChange(key);
   if (last?.session !== session) return false;
@@ -75,7 +75,9 @@ async function isNoted(world: World, { session }: Ledger, { key, sha256 }: Chang
   return notices.some((notice) => notice.text === CHANGED_OUTSIDE && notice.sha256 === sha256);
 }
 
-/** Paths that were noted as changed by others since the session's last turn began, and still are other than it saw them. */
+/**
+ * Paths noted as changed by other programs since the session's last turn began, if they still differ from what it saw.
+ */
 export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
   const { session } = ledger;
   const [turn] = await world.store.entries({ session, kinds: ['turn'], limit: 1 });

@@ -1,14 +1,14 @@
 import { nearest } from '../config/nearest.ts';
 import { isRecord } from '../model/record.ts';
 
-/** What a field of an object may hold; `must` ends the sentence "NAME must be …". */
+/** Rule for the value of a field. `must` completes the sentence "NAME must be …". */
 export interface Field {
   readonly is: (value: unknown) => boolean;
   readonly must: string;
   readonly required?: true;
 }
 
-/** The fields an object may have, by name; see `fieldsOf`. */
+/** The fields an object may have, by name. Built by `fieldsOf`. */
 export interface Fields {
   readonly byName: ReadonlyMap<string, Field>;
   readonly required: readonly string[];
@@ -25,7 +25,7 @@ export const CONTENT: Field = {
 
 export const LINES: Field = { is: isRanges, must: 'an array of lines { from, to }, from 1 on' };
 
-/** One of these words. */
+/** A field whose value is one of these words. */
 export function oneOf(...words: readonly string[]): Field {
   return {
     is: (value) => typeof value === 'string' && words.includes(value),
@@ -33,12 +33,12 @@ export function oneOf(...words: readonly string[]): Field {
   };
 }
 
-/** The same field, which may not be left out. */
+/** The given field, made mandatory. */
 export function required(field: Field): Field {
   return { ...field, required: true };
 }
 
-/** A whole number from `least` on. */
+/** A field for integers not below `least`. */
 export function wholeNumber(least: number): Field {
   return {
     is: (value) => typeof value === 'number' && Number.isInteger(value) && value >= least,
@@ -46,15 +46,15 @@ export function wholeNumber(least: number): Field {
   };
 }
 
-/** Made once for each kind of object, so that checking one needs no more than a look at its own fields. */
+/** Builds the field rules. Called once per kind of object, so that a check only visits the object's own fields. */
 export function fieldsOf(fields: Readonly<Record<string, Field>>): Fields {
   const names = Object.keys(fields).filter((name) => fields[name]?.required === true);
   return { byName: new Map(Object.entries(fields)), required: names };
 }
 
 /**
- * Why these are not such fields; undefined if they are. One that is not known is an error, never ignored: a misspelt condition
- * would be none. A field that is undefined counts as left out. Every vet and change passes here.
+ * The reason the given fields break the rules, or undefined if they are valid. An unknown field is an error: a misspelt
+ * condition would otherwise be ignored. Undefined values count as absent. Runs on every vet and change.
  */
 export function whyNoFields(given: Readonly<Record<string, unknown>>, fields: Fields): string | undefined {
   let found = 0;

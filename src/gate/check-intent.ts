@@ -16,7 +16,7 @@ import {
   whyNoFields,
 } from './check-fields.ts';
 
-/** What a refusal of a kind of change says was tried. */
+/** The action that a refusal names, by kind of change. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   write: 'overwrite',
   edit: 'edit',
@@ -27,7 +27,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 const MODE: Field = { is: isMode, must: 'permission bits, from 0 to 0o777' };
-/** Paths are checked where they are resolved. */
+/** Any path passes here; the resolver checks it later. */
 const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
 const CHANGES: ReadonlyMap<unknown, Fields> = new Map(
   Object.entries({
@@ -79,7 +79,7 @@ function isCoverage(value: unknown): boolean {
   );
 }
 
-/** A change of another program may also be one whose text only that program knows. */
+/** Another program may also announce a `touch`: a change whose text only that program knows. */
 const FOREIGN: ReadonlyMap<unknown, Fields> = new Map([
   ...CHANGES,
   ['touch', fieldsOf({ ...AT_A_PATH, lines: LINES })],
@@ -102,8 +102,8 @@ const EDIT = fieldsOf({
 });
 
 /**
- * Why this is no intent that could be judged; undefined for one that is. A program without types may hand over anything,
- * and what is not checked here would fail half way, or be done otherwise than it was meant.
+ * The reason this intent is invalid, or undefined if it is valid. Untyped callers may pass anything. A mistake not
+ * found here would fail half way or do something the caller did not intend.
  */
 export function whyNoIntent(intent: unknown): Refusal | undefined {
   if (!isRecord(intent)) return invalid(intent, 'a change must be an object');

@@ -14,38 +14,38 @@ import { matchingGlob } from '../text/glob/glob.ts';
 import type { Baselines } from './baselines.ts';
 import { isWithin, Worktrees } from './worktrees.ts';
 
-/** Claims that one notice names at most. */
+/** A notice names at most this many claims. */
 const MAX_TOLD = 3;
-/** Claims that are named at the beginning of a turn at most. */
+/** The notice at the beginning of a turn names at most this many claims. */
 const MAX_AT_WORK = 10;
 
 interface ClaimsOptions {
   readonly store: Store;
   readonly baselines: Baselines;
   readonly policy: Pick<Policy, 'claims' | 'claimMs'>;
-  /** Canonical. */
+  /** Canonical paths. */
   readonly roots: readonly string[];
   now(): number;
 }
 
-/** A file as claims know it. */
+/** The part of a file's identity that claims use. */
 export interface ClaimedFile {
   readonly key: string;
   readonly root: string;
   readonly relative: string;
 }
 
-/** A notice about claims and its line in the journal. It counts as told once `confirm` was called. */
+/** A notice about claims, with its journal entry. It counts as delivered after `confirm` is called. */
 export interface Telling {
   readonly notice: Notice;
   readonly entry: NewEntry;
   confirm(): void;
 }
 
-/** What the sessions of one workspace are told of each other's work, once for a file and turn. */
+/** Notifies the sessions of one workspace about each other's work, once per file and turn. */
 export class Claims {
   readonly board: ClaimBoard;
-  /** The worktrees of the repositories that the roots are in: one family. */
+  /** The worktrees of the repositories that contain the roots. Sessions in them see each other's claims. */
   readonly worktrees: Worktrees;
   readonly #options: ClaimsOptions;
 
@@ -56,12 +56,12 @@ export class Claims {
     this.board = new ClaimBoard({ store, claimMs: policy.claimMs, now });
   }
 
-  /** True if no other session is at work, or nobody wants to know. Never waits. */
+  /** True if no other session is working, or if claims are switched off. Never waits. */
   isQuiet({ session }: Ledger): boolean {
     return this.#options.policy.claims === 'off' || !this.board.hasOthers(session);
   }
 
-  /** Claims of others on a file that this session has not been told of in this turn. Never waits. */
+  /** Other sessions' claims on a file that this session was not notified of in this turn. Never waits. */
   untold(ledger: Ledger, file: ClaimedFile): readonly Claim[] {
     if (this.isQuiet(ledger)) return [];
     const { session, turn } = ledger;
@@ -70,8 +70,8 @@ export class Claims {
   }
 
   /**
-   * The notice about claims on a file; undefined if their sessions are closed. `live`: the bytes that are there, for the
-   * numbers of lines.
+   * The notice about claims on a file, or undefined if their sessions are closed. `live` is the file's present
+   * fingerprint, needed for line numbers.
    */
   async telling(
     ledger: Ledger,
@@ -86,7 +86,7 @@ export class Claims {
     return this.#tellingOf(ledger, { notice, file, of: first.session });
   }
 
-  /** What to tell a session that was shown a file by another program; recorded as told. */
+  /** Notices for a session to which another program showed a file. They are recorded as delivered. */
   async onRead(
     ledger: Ledger,
     resolve: () => Outcome<{ readonly path: ClaimedFile }>,
@@ -104,7 +104,7 @@ export class Claims {
     return [telling.notice];
   }
 
-  /** What to tell about the files that steps change, or the refusal if the policy asks for one. */
+  /** Notices about the files that steps change, or a refusal if the policy demands one. */
   async onChange(
     ledger: Ledger,
     effects: readonly Effect[],
@@ -130,7 +130,10 @@ export class Claims {
     return this.#open(this.board.all().filter((claim) => this.#isInFamily(claim)));
   }
 
-  /** Who else is at work, for the beginning of a turn. The files that it names are not told of again in this turn. */
+  /**
+   * Lists the other sessions at work, for the beginning of a turn. The files it names cause no further notice in this
+   * turn.
+   */
   async atWork(
     ledger: Ledger,
   ): Promise<{ readonly notice: Notice; readonly entries: readonly NewEntry[] } | undefined> {
@@ -166,7 +169,10 @@ export class Claims {
     return folders.some((folder) => isWithin(place, folder) || (key === undefined && isWithin(folder, root)));
   }
 
-  /** A session that began to change the file before the other one may go on. */
+  /**
+   * The refusal under `claims: refuse`. A session that began to change the file before the other session is not
+   * refused.
+   */
   async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
     const own = this.board.own(session, file.key);
@@ -219,7 +225,7 @@ export class Claims {
     return found;
   }
 
-  /** The lines that the claimed changes left, if the file is still as they left it. */
+  /** The lines that the claimed changes wrote, if the file has not changed since. */
   async #linesOf(
     { before, after }: Claim,
     live: Fingerprint | undefined,

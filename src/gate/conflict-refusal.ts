@@ -4,7 +4,10 @@ import type { Step } from './step.ts';
 
 type Refused = Pick<Step, 'action' | 'path'>;
 
-/** Someone was faster between the last look and the change; nothing of ours was done, and what had to give way is told. */
+/**
+ * The refusal when another program changed the file between the last check and our change. Nothing of our change was
+ * done. The refusal names the files that were set aside.
+ */
 export function conflictRefusal(step: Refused, conflict: Conflict): Refusal {
   const refusal = refusalOf(step, conflict);
   if (conflict.retained.length === 0) return refusal;

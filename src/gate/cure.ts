@@ -7,9 +7,9 @@ import { no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
 /**
- * Makes a STALE refusal carry its own cure: the diff since the file was seen. What the diff shows counts as seen, so
- * the next try needs no other read; the content that was refused stays refused, for it was written before. Under
- * `cure: reread` the diff is shown, and only a read licenses.
+ * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the next try needs no
+ * read. The refused content stays refused, since it was written without that knowledge. Under `cure: reread` the diff
+ * is shown, but only a read permits the change.
  */
 export async function cure(
   world: World,
@@ -30,13 +30,13 @@ export async function cure(
   };
   const refusal = { ...refused.refusal, detail };
   if (world.policy.cure === 'reread') return no(refusal);
-  // A change too large to show anything of what is there now gives no credit; only a read helps then.
+  // A diff too large to show any present line counts as nothing seen; only a read helps then.
   if (change.coverage.kind === 'none') return no(refusal);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   return no(refusal, { ...credit, ...content });
 }
 
-/** What the session has seen of the file as it is now, once the change was shown. */
+/** The session's sighting of the present file after the diff was shown. */
 export function creditFor(
   world: World,
   { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },

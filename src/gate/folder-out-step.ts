@@ -13,11 +13,11 @@ import { ABSENT } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** One thing in a tree, and what it is before it is deleted. */
+/** One file, link or folder in a tree, and its state before it is deleted. */
 export interface Doomed {
   readonly path: ResolvedPath;
   readonly side: Side;
-  /** Of a file whose bytes were compared just now, if an equal stamp proves that they are still the same. */
+  /** The stamp of a file whose bytes were just compared; set if an equal stamp proves that the bytes are unchanged. */
   readonly stamp?: Stamp | undefined;
 }
 
@@ -25,13 +25,13 @@ interface FolderOut {
   readonly action: Action;
   /** The folder itself. */
   readonly path: ResolvedPath;
-  /** Everything in it and the folder itself, each folder after what is in it. */
+  /** Everything in the folder and the folder itself; each folder comes after its contents. */
   readonly doomed: readonly Doomed[];
 }
 
 /**
- * Deletes a folder and everything in it by one rename out of the workspace. The folder comes back if anything in it is not
- * as it was looked at. Its files become images.
+ * Deletes a folder with its contents by one rename out of the workspace. The rename is reverted if anything inside has
+ * changed since it was checked. The files become images.
  */
 export function folderOutStep(world: World, { action, path, doomed }: FolderOut): Step {
   const relativeTo = (item: Doomed): string => item.path.key.slice(path.key.length + 1);
@@ -74,7 +74,7 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
   return { ok: true, result, sightings: [], tombstones: doomed.map((item) => item.path.key) };
 }
 
-/** Whether a folder holds exactly what is expected, by relative path; '' is the folder itself. */
+/** Whether a folder holds exactly the expected entries, by relative path. '' is the folder itself. */
 function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): boolean {
   let met = 1;
   const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>
@@ -109,7 +109,7 @@ interface Taken {
   readonly path: ResolvedPath;
 }
 
-/** Gives the folder its name again, and writes anew what has become an image meanwhile. */
+/** Renames the folder back, and rewrites the files that have become images meanwhile. */
 async function putBack(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
   if (!returnFolder(world.disk, folder, place)) return false;
   let complete = true;

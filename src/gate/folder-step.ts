@@ -6,7 +6,7 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { folderEffects, madeEffects } from './write-step.ts';
 
-/** Makes a folder and those above it. */
+/** Makes a folder and its missing parents. */
 export function makeFolderStep(world: World, located: Absent): Step {
   const { place } = located;
   let folders: MadeFolders | undefined;
@@ -23,7 +23,7 @@ export function makeFolderStep(world: World, located: Absent): Step {
     run: async () => {
       folders = makeFolders(world.disk, place, located.missing);
       const { made, mode } = folders;
-      // Someone else may have made it this very moment.
+      // Another program may have made the folder a moment ago.
       const isNew = made > 0;
       const result = { path: place.path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] };
       const after = { kind: 'directory', mode: mode() } as const;
@@ -42,7 +42,7 @@ export function makeFolderStep(world: World, located: Absent): Step {
   };
 }
 
-/** Nothing to do: what was asked for is there already. */
+/** A step that changes nothing: the requested folder exists already. */
 export function nothingStep(located: Found, action: Step['action']): Step {
   const { place } = located;
   const result = { path: place.path.given, changed: false, created: false, sizeBytes: 0, notices: [] };

@@ -28,12 +28,14 @@ import type { Step } from './step.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
-/** Links and folders may change between locking and looking; then what is needed now is locked. */
+/**
+ * Links and folders may change after locking, so that a try needs more locks. Each try locks what the last one lacked.
+ */
 const MAX_TRIES = 5;
 
-/** How often a change is prepared and judged again because another program changed the file in the moment of writing. */
+/** How often a change is prepared and judged again after another program changed the file during the write. */
 const MAX_CONFLICTS = 6;
-/** Conflicts that another look may solve. */
+/** Conflicts that another try may resolve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);
 
 const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
@@ -56,8 +58,8 @@ type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denie
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /**
- * The one way a file is changed. `vet` answers, `perform` answers and acts under one lock, `witness` notes what others did.
- * Minutes may pass between a vet and a perform: perform judges again.
+ * The only way to change a file. `vet` judges, `perform` judges and acts under one lock, `witness` records actions of
+ * other programs. `perform` judges again, because minutes may pass after a `vet`.
  */
 export class Gate {
   readonly refusals: Refusals;
@@ -72,7 +74,10 @@ export class Gate {
     this.announcements = new Announcements({ world, ledger }, this.refusals);
   }
 
-  /** May this be done? Nothing is changed: a refusal is counted and journalled, but what it shows does not count as seen. */
+  /**
+   * Judges whether this change is allowed, without making it. A refusal is counted and journalled, but the lines it
+   * shows do not count as seen.
+   */
   vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -102,9 +107,9 @@ export class Gate {
   }
 
   /**
-   * Judges every change, then does all of them or none, under the locks of all their files. What was shown since
-   * `arrivedAt`, when the caller's call arrived, licenses nothing. A signal that fires before the first file is touched
-   * rejects with its reason; later it has no effect.
+   * Judges every change, then makes all of them or none, under the locks of all their files. Lines shown after
+   * `arrivedAt`, the arrival of the caller's call, do not count as seen. A signal that fires before the first file is
+   * touched rejects with its reason; later it has no effect.
    */
   async perform(
     intent: Intent,
@@ -127,7 +132,7 @@ export class Gate {
       if (outcome === undefined) break;
       if ('ok' in outcome) return this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
-      // Not counted: what was met is the user or another program, not a lock that is missing.
+      // Only missing locks count as tries, not conflicts with other programs or missing approvals.
       else tries -= 1;
       const final = await this.#finalAfter(outcome, { met, approved });
       if (final !== undefined) return final;
@@ -135,7 +140,7 @@ export class Gate {
     return refused(busy(changes));
   }
 
-  /** The answer after a try that came to none, or undefined if another try is of use. */
+  /** The final answer after an unfinished try, or undefined if another try may help. */
   async #finalAfter(
     attempt: Unfinished,
     { met, approved }: { readonly met: Refusal[]; readonly approved: Approved },
@@ -149,7 +154,7 @@ export class Gate {
     return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;
   }
 
-  /** One try under the locks; undefined if they could not be had. */
+  /** One try under the locks. Undefined if the locks were not free in time. */
   async #attempt(
     intent: Intent,
     changes: readonly FileIntent[],
@@ -164,13 +169,13 @@ export class Gate {
     }
   }
 
-  /** The answer, with what other programs wrote in the moment of writing. */
+  /** Adds to the answer the saves of other programs that happened during the write. */
   async #withMet(outcome: Outcome<ApplyResult>, met: readonly Refusal[]): Promise<Outcome<ApplyResult>> {
     const kept = met.flatMap(({ detail }) => detail?.kept ?? []);
     if (!outcome.ok) {
       const [last] = met.slice(-1);
       const { refusal } = outcome;
-      // A refusal of the judge is recorded already; that of a conflict is not.
+      // A refusal by the judge is already recorded; the refusal of a conflict is not.
       const told = refusal === last ? (await this.#refuse(refusal)).refusal : refusal;
       return refused(kept.length === 0 ? told : { ...told, detail: { ...told.detail, kept } });
     }
@@ -181,7 +186,7 @@ export class Gate {
     return { ...outcome, results: [{ ...first, notices: [...first.notices, ...notices] }, ...others] };
   }
 
-  /** Writes down at once that another program's save was met: the user must be able to find it. */
+  /** Records immediately that another program saved the file during the write, so that the user can find that save. */
   async #noteMet(conflict: Refusal, met: Refusal[]): Promise<void> {
     met.push(conflict);
     const { workspace, store, now } = this.#world;
@@ -212,13 +217,13 @@ export class Gate {
     return tool === undefined ? announce() : runAsTool(tool, announce);
   }
 
-  /** Records what became of them. */
+  /** Records the result of an announced change. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = whyNoEnding(change, ending);
     return wrong === undefined ? this.announcements.settle(change, ending) : this.#refuse(wrong);
   }
 
-  /** Notes what someone else read, wrote or ran, so that the next verdict is right. */
+  /** Records what other programs read, wrote or ran, so that later verdicts are right. */
   async witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = whyNoEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -263,18 +268,18 @@ export class Gate {
   }
 }
 
-/** What a vet records: the evidence, without the credit, for a vet shows nothing. */
+/** The evidence that a vet records. It leaves out the credit, because a vet shows no lines. */
 function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {
   return evidence === undefined ? {} : { evidence };
 }
 
-/** What one try goes by. */
+/** Input of one try. */
 interface Trying {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
   /** Only for a dry run: files that were not read are judged as if reading were optional. */
   readonly unread?: 'show' | undefined;
-  /** What the user has approved so far; asked outside of any lock, because the answer may take minutes. */
+  /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
 }
 
@@ -282,7 +287,7 @@ function shownUnread(world: World): World {
   return { ...world, policy: { ...world.policy, seen: 'optional' } };
 }
 
-/** What one try came to: an answer, locks that are missing, or another program in the moment of writing. */
+/** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */
 type Attempt = Outcome<ApplyResult> | Unfinished;
 
 type Unfinished =
@@ -290,7 +295,7 @@ type Unfinished =
   | { readonly conflict: Refusal }
   | { readonly missing: MissingApproval };
 
-/** Whether another try is of no use, or one too many. */
+/** True if another try cannot help, or the limit is reached. */
 function isFinal(met: readonly Refusal[]): boolean {
   const last = met.at(-1);
   return met.length === MAX_CONFLICTS || last === undefined || !MOMENTARY.has(last.code);
@@ -306,7 +311,7 @@ function changesOf(intent: Intent): readonly FileIntent[] {
   return intent.kind === 'apply' ? intent.changes : [intent];
 }
 
-/** A refused batch is one refusal that names every refused file. */
+/** Combines the refusals of a batch into one that names every refused file. */
 function combined(intent: Intent, refusals: readonly Refusal[]): Refusal | undefined {
   const [first] = refusals;
   if (first === undefined || intent.kind !== 'apply' || refusals.length === 1) return first;
@@ -320,8 +325,8 @@ function busy(changes: readonly FileIntent[]): Refusal {
 }
 
 /**
- * Why this tells of nothing that could be noted; undefined for an event that does. A program without types may hand over
- * anything. Paths are checked where they are resolved.
+ * The reason this event is malformed, or undefined if it is valid. Untyped callers may pass anything. The resolver
+ * checks paths later.
  */
 export function whyNoEvent(event: unknown): Refusal | undefined {
   const reason = isRecord(event) ? whyInvalid(event) : 'an event must be an object';
@@ -337,7 +342,7 @@ function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefine
   return whyNoFields(event, fields);
 }
 
-/** What would be done, without doing it. */
+/** The result that the steps would have. */
 function dryRun(steps: readonly Step[]): ApplyResult {
   return {
     dryRun: true,
@@ -353,9 +358,8 @@ function dryRun(steps: readonly Step[]): ApplyResult {
 }
 
 /**
- * May this be done? The answer is the one that performing it would get. A plain write of a file that is as it was seen
- * needs one stat; whatever needs a closer look (at what is there, or at what is to be written) is prepared in full and then
- * let go.
+ * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
+ * change is prepared in full and then discarded.
  */
 function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
   if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
@@ -368,14 +372,14 @@ function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vet
   return andThen(ledger.recall(located.place.path.key), (sighting) => {
     const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
     const enough = facts.freshness === 'same' || !located.exists;
-    // Content that was refused before is told by its hash.
+    // Content refused before is recognised by its hash, which only a full vet computes.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
     if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
     return vetInFull(world, ledger, change);
   });
 }
 
-/** Whether nothing in the text could speak against writing it, nor in what the caller asks for. */
+/** True if neither the text nor the options of the write could cause a refusal. */
 function isPlain({ content, expectedRevision, makeParents, overwrite }: WriteIntent): boolean {
   if (expectedRevision !== undefined || makeParents === false || overwrite === false) return false;
   if (typeof content !== 'string') return true;

@@ -9,7 +9,7 @@ import { type Denied, no } from './prepared.ts';
 import { foundAt } from './side-at.ts';
 import type { World } from './world.ts';
 
-/** The refusals from which a grant of the operator exempts: those for what a session has not seen. */
+/** The refusals that an operator's grant overrides: those about content the session has not seen. */
 const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
   'NOT_READ',
   'PARTIALLY_READ',
@@ -20,8 +20,8 @@ const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /**
- * Judges a change, and judges it again if it was refused and the operator has granted its path with `lookfirst allow`.
- * Called under the lock of its files, so that a grant for one use is used once. A change that passes costs nothing more.
+ * Judges a change. If it is refused and the operator has granted its path with `lookfirst allow`, judges again. Called
+ * under the lock of its files, so that a grant for one use is used once. A change that passes costs nothing extra.
  */
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
@@ -41,8 +41,8 @@ export async function judgeGranted<T extends { readonly ok: true }>(
 }
 
 /**
- * Judges a change under `staleness: confirm`: the first try of a stale change is held back with a warning, and the same
- * change passes when it is repeated, unless the file has changed again. Under any other setting it judges as it is.
+ * Judges a change under `staleness: confirm`: the first try of a stale change is refused with a warning. The same
+ * change passes when repeated, unless the file has changed again. Under other settings it only judges.
  */
 async function judgeConfirmed<T extends { readonly ok: true }>(
   world: World,
@@ -59,7 +59,7 @@ async function judgeConfirmed<T extends { readonly ok: true }>(
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 
-/** The warning to hold it back with, and what to remember of it; undefined if there is no sighting to remember it with. */
+/** The warning for the first try, and the record of it. Undefined if there is no sighting to store the record in. */
 async function holdBack(
   world: World,
   ledger: Ledger,
@@ -84,7 +84,7 @@ function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {
   return stamp === undefined ? {} : { mtimeMs: Number(stamp.mtimeNs / 1_000_000n) };
 }
 
-/** Says whether two changes are the same, as their caller meant them. */
+/** Hash of a change as the caller gave it; equal hashes mean equal changes. */
 function hashOf(change: ForeignIntent): string {
   const text = JSON.stringify(change, (_key, value: unknown) =>
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,

@@ -3,16 +3,15 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { World } from './world.ts';
 
-/** A folder, and where it would go. */
+/** A folder and its destination. */
 export interface Going {
   readonly path: ResolvedPath;
   readonly to: ResolvedPath;
 }
 
 /**
- * The first thing in a folder that keeps it where it is: a root of the workspace, or something that is protected only here,
- * or only where it would come to lie. A glob about a place says nothing of the same file at another: moving what is
- * around it would lead past it.
+ * The first entry in a folder that prevents moving it: a root of the workspace, or a path protected only here or only
+ * at the destination. A glob protects a place, so moving the folder around a file would evade the glob.
  */
 export function heldInside(world: World, dir: PinnedDirectory, going: Going): ResolvedPath | undefined {
   const { workspace } = world;
@@ -48,7 +47,7 @@ function isHeld({ workspace }: World, { path, to }: Going): boolean {
   );
 }
 
-/** A folder may not go because of what is in it. */
+/** The refusal to move or delete a folder because of an entry in it. */
 export function heldRefusal(action: Refusal['action'], folder: ResolvedPath, held: ResolvedPath): Refusal {
   const reason = `in it, ${held.relative} may not be ${action === 'move' ? 'moved' : 'deleted'}`;
   const detail = { kind: 'directory', reason } as const;

@@ -8,7 +8,10 @@ import { isSecretPath } from '../text/secrets.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
 
-/** Makes before-images of the files a change has displaced. They are out of the workspace already, so only names move. */
+/**
+ * Stores the displaced files of a change as before-images. They are already outside the workspace, so this only
+ * renames.
+ */
 export async function keepImages(world: World, displaced: readonly Displaced[]): Promise<void> {
   for (const { file, sha256, size, bytes } of displaced) {
     await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
@@ -17,19 +20,19 @@ export async function keepImages(world: World, displaced: readonly Displaced[]):
   if (world.policy.durability === 'full') await syncImages(world, displaced);
 }
 
-/** Makes kept images durable. Many of them together, where they are files of this machine. */
+/** Makes stored images durable. Many local files are synced together. */
 async function syncImages({ images, disk }: World, displaced: readonly Displaced[]): Promise<void> {
   const isMany = images.placeOf === undefined && displaced.length >= BATCH_FILES;
   if (isMany && (await disk.sync.works(disk.retained))) return disk.sync.sync([disk.retained]);
   return images.sync(displaced.map(({ sha256 }) => sha256));
 }
 
-/** Before-images that fit into one announcement; more are kept one by one before it. */
+/** Limit for the before-images in one announcement; larger sets are stored one by one before it. */
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The before-images of a change, for a store that keeps them in the same transaction as the announcement. Undefined where
- * images are kept after the change.
+ * The before-images of a change, for a store that keeps them in the transaction of the announcement. Undefined for
+ * stores that keep images after the change.
  */
 export async function imagesToAnnounce(
   world: World,
@@ -56,12 +59,12 @@ export async function imagesToAnnounce(
   return { shared: [...shared.values()], here: [...here.values()] };
 }
 
-/** What only moves is not displaced. */
+/** The file that an effect displaces. A file that only moves is not displaced. */
 function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
   return before.kind === 'file' && movedTo === undefined ? before.fingerprint : undefined;
 }
 
-/** Undefined if the file was changed a moment ago: whatever is displaced is then kept after the change. */
+/** The bytes of a file, or undefined if it changed a moment ago. The displaced bytes are then kept after the change. */
 async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
   const bytes = world.baselines.peek(fingerprint) ?? (await bytesAt(world, key));
   return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;

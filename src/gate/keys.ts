@@ -5,14 +5,14 @@ import { routeOf } from './prepare-relocation.ts';
 import type { World } from './world.ts';
 
 /**
- * The keys of every file that changes will touch, for locking. A path that cannot be resolved has none and is refused
- * later, with its reason. Two changes of one file in one batch are refused, and so are changes in a folder that the same
- * batch moves, deletes or makes a file: the second would not know the first.
+ * The keys of all files that the changes touch, for locking. A path that cannot be resolved has no key and is refused
+ * later. Refuses two changes of one file in a batch, and changes in a folder that the batch moves, deletes or replaces
+ * by a file: the second change would not know of the first.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
   if (only !== undefined && changes.length === 1 && only.kind !== 'move' && routeOf(only) === undefined) {
-    // Nearly always the name says it all. Whatever a link or a missing folder adds is asked for once it is known.
+    // Usually the name alone gives the key. Keys for links and missing folders are locked later, when they are known.
     const key = world.workspace.keyOf(only.path);
     return { ok: true, keys: key === undefined ? [] : [key] };
   }
@@ -39,7 +39,7 @@ function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly st
   return folder === undefined ? [key] : [key, folder];
 }
 
-/** What a change does at a path: the file leaves it, another comes, or it changes in its place. */
+/** The effect of a change on a path: the file leaves it, another file arrives, or it changes in place. */
 type Role = 'leaves' | 'comes' | 'changes';
 
 function roleOf(change: FileIntent, index: number): Role {
@@ -47,7 +47,7 @@ function roleOf(change: FileIntent, index: number): Role {
   return index === 0 ? 'leaves' : 'comes';
 }
 
-/** One file may come to where another one leaves. */
+/** A file may arrive at a path that another file leaves. */
 function maySharePlace(known: readonly Role[], role: Role): boolean {
   if (known.length === 0) return true;
   return known.length === 1 && role !== 'changes' && !known.includes('changes') && !known.includes(role);
@@ -55,13 +55,13 @@ function maySharePlace(known: readonly Role[], role: Role): boolean {
 
 interface Touched {
   readonly key: string;
-  /** The outermost folder that has to be made for it. */
+  /** The outermost missing folder that must be made for this path. */
   readonly folder: string | undefined;
   readonly path: string;
   readonly change: FileIntent;
 }
 
-/** Why a path cannot be below one that another change takes away, or makes a file. */
+/** The refusal if a path is below one that another change removes or replaces by a file. */
 function insideAnother(touched: readonly Touched[]): Refusal | undefined {
   const byKey = new Map(touched.map((each) => [each.key, each.change]));
   for (const { key, path, change } of touched) {
@@ -91,7 +91,10 @@ export function pathsOf(change: FileIntent): readonly string[] {
   return 'path' in change ? [change.path] : [];
 }
 
-/** A link that is deleted or moved is locked under its own name, one that is written through under its target's. */
+/**
+ * The lock key of a path. A link that is deleted or moved has its own key; a link that is written through has its
+ * target's key.
+ */
 function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'key' | 'folder'> | undefined {
   const links = change.kind === 'delete' || routeOf(change) !== undefined ? 'parents' : 'all';
   const outcome = world.workspace.locate(path, 'status', links);
@@ -100,7 +103,7 @@ function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'k
   return { key: outcome.located.place.path.key, folder: missingFolder(outcome.located) };
 }
 
-/** The key of the outermost folder that is missing above a path. */
+/** The key of the outermost missing folder above a path. */
 export function missingFolder(located: Located): string | undefined {
   if (located.exists || located.missing.length < 2) return undefined;
   return located.place.path.key
@@ -115,7 +118,7 @@ export function notLocked(keys: readonly string[], locked: readonly string[]): r
   return keys.filter((key) => !all.has(key) && !isBelowOne(key, all));
 }
 
-/** Keys without those that lie in another one of them: whoever locks a folder has everything in it. */
+/** Keys that are not inside another of these keys: the lock of a folder covers its contents. */
 export function outermostKeys(keys: readonly string[]): readonly string[] {
   const all = new Set(keys);
   return [...all].filter((key) => !isBelowOne(key, all));

@@ -15,23 +15,23 @@ export interface LateWrite {
   readonly change: string;
   readonly root: string;
   readonly path: string;
-  /** Where the displaced file is, with what was written into it. */
+  /** Path of the displaced file, which now contains the late write. */
   readonly kept: string;
-  /** What the change replaced was overwritten with it, and can no longer be brought back. */
+  /** True if the late write overwrote the only copy of the bytes before the change; they cannot be restored. */
   readonly lost: boolean;
 }
 
-/** As many changes are looked at when a world closes: those of an hour's work. */
+/** Number of changes checked when a world closes: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
 
 const MAX_NAMED = 3;
 
 /**
- * Looks whether someone has written into the files that changes have displaced: a program that had one open before the change
- * does not know that its file is another one now. What it wrote is kept, and the journal gets a notice, once.
+ * Checks whether a program wrote into files that changes have displaced. A program that opened a file before the change
+ * does not know that its file was replaced. The late write is kept, and the journal gets one notice about it.
  */
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
-  // What sessions were shown may be on its way to the images: those bytes are not lost then.
+  // Wait for the baselines first: bytes about to be stored as images are not lost.
   await world.baselines.settled();
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
@@ -47,7 +47,9 @@ export async function noteLateWrites(world: World, filter: EntryFilter): Promise
   return noted.map(({ write }) => write);
 }
 
-/** The same of the newest changes since a moment, by one who is about to leave: what fails here is found by the next clean-up. */
+/**
+ * Like `noteLateWrites`, for the newest changes since `sinceMs`. Called on close; errors are left to the next clean-up.
+ */
 export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<void> {
   try {
     await noteLateWrites(world, { sinceMs, limit: MAX_LOOKED_AT });
@@ -60,11 +62,11 @@ interface DisplacedFile {
   readonly fingerprint: Fingerprint;
   readonly entry: Entry;
   readonly path: string;
-  /** Other files that held the same bytes and were displaced: which of them was written into cannot be told. */
+  /** Other displaced files that held the same bytes. Any of them may be the file that was written into. */
   readonly others: Set<string>;
 }
 
-/** By the hash of what it held; of equal ones that of the newest change. */
+/** The displaced files by the hash of their bytes. Of files with equal bytes, the newest change counts. */
 async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
@@ -79,7 +81,9 @@ async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyM
   return displaced;
 }
 
-/** The bytes may still be at hand, if a session of this process was shown them. */
+/**
+ * Stores the bytes again if this process still caches them because a session was shown them. Returns whether it did.
+ */
 async function isKeptAgain(world: World, displaced: DisplacedFile | undefined): Promise<boolean> {
   const bytes = displaced && world.baselines.peek(displaced.fingerprint);
   if (displaced === undefined || bytes === undefined) return false;

@@ -3,8 +3,8 @@ import { imagesOfPending } from '../journal/image-use.ts';
 import type { World } from './world.ts';
 
 /**
- * Displaced files that no entry ever took over, because a process was killed or strangers collided, older than so long.
- * Not those of a change that has yet to be settled: its before-image may be among them.
+ * Displaced files, older than `olderThanMs`, that no journal entry refers to: a process was killed, or other programs
+ * collided. Files of a change that is still pending are left out, since its before-image may be among them.
  */
 export async function oldLeftovers(
   world: World,

@@ -3,12 +3,12 @@ import type { LineRange } from '../model/coverage.ts';
 import { countNewlineBytes } from '../text/byte-lines.ts';
 import type { Change } from '../text/change.ts';
 
-/** Text as characters or as bytes; line numbers are the same in both. */
+/** Text as characters or as bytes; line numbers are equal in both. */
 type Chars = string | Uint8Array;
 
 /**
- * Which lines were replaced by which number of lines, from changes given as spans. A change that begins or ends inside
- * a line counts that whole line on both sides.
+ * Converts changes given as spans to line changes: which lines were replaced by how many. A change that begins or ends
+ * inside a line counts the whole line on both sides.
  */
 export function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]): LineChange[] {
   const counter = new LineCounter(before);
@@ -26,7 +26,7 @@ export function lineChangesOf(before: Chars, after: Chars, changes: readonly Cha
   });
 }
 
-/** The lines of the text before that changes touch; for pure insertions, the neighbours that exist. */
+/** The lines of the old text that the changes touch. For a pure insertion: the existing neighbour lines. */
 export function touchedLines(changes: readonly LineChange[], totalLines: number): LineRange[] {
   return changes.map(({ from, removed }) =>
     removed > 0
@@ -39,7 +39,7 @@ export function totalAfter(totalLines: number, changes: readonly LineChange[]): 
   return changes.reduce((total, change) => total + change.added - change.removed, totalLines);
 }
 
-/** Counts newlines once, in ascending order of questions. */
+/** Counts newlines in one pass. Positions must be passed in ascending order. */
 class LineCounter {
   readonly #text: Chars;
   #at = 0;

@@ -20,17 +20,17 @@ import { callingTool } from './calling-tool.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 
-/** A file that became empty within this time may be in the middle of a save. */
+/** A file that became empty within this time may be in the middle of a save by another program. */
 const JUST_MS = 500;
 const LOOK_AGAIN_MS = 10;
 const MAX_LOOKS = 15;
 
-/** What is at a path now, and what the session knows of it. The holder closes `located.place.dir`. */
+/** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
 export interface View {
   readonly path: ResolvedPath;
   readonly located: Located;
   readonly sighting: Sighting | undefined;
-  /** Present once the bytes were read, which happens only for those who may be told about them. */
+  /** Set once the bytes were read. They are read only for sessions that may learn about them. */
   readonly snapshot: Snapshot | undefined;
   readonly facts: Facts;
 }
@@ -39,23 +39,23 @@ export interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
   readonly expectedRevision?: string | undefined;
-  /** The insert is an append. */
+  /** True if the insert is an append. */
   readonly appends?: boolean;
-  /** `parents`: a link in the last place is looked at itself. */
+  /** `parents`: if the last part of the path is a link, use the link itself, not its target. */
   readonly links?: 'all' | 'parents';
-  /** `glance`: a trustworthy stamp will do. `bytes`: read them, because a change follows. */
+  /** `glance`: a trustworthy stamp is enough. `bytes`: read the bytes, because a change follows. */
   readonly depth: 'glance' | 'bytes';
 }
 
-/** What a bypass is about: a file in a session, and the tool that was called, if it is known. */
+/** Input for bypass rules: a file, a session, and the called tool if known. */
 interface BypassSubject {
   readonly relative: string;
   readonly session: string;
 }
 
 /**
- * Gathers the facts for a verdict. Bytes are read only if the session has a sighting, a revision or another claim to
- * them: a session without one is refused before anything derived from content exists.
+ * Gathers the facts for a verdict. Bytes are read only if the session has a sighting, a revision or another right to
+ * them. Any other session is refused before anything is derived from the content.
  */
 export async function look(
   world: World,
@@ -76,8 +76,8 @@ export async function look(
 }
 
 /**
- * Locates a path. A file that was emptied a moment ago is looked at again, for a bounded time: an editor that saves by
- * truncating is about to write.
+ * Locates a path. A file that was emptied a moment ago is checked again, for a bounded time: an editor that saves by
+ * truncating is about to write it.
  */
 async function locateSettled(world: World, request: LookRequest): Promise<Outcome<{ located: Located }>> {
   for (let looks = 1; ; looks += 1) {
@@ -107,14 +107,17 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Only a glance trusts the stamp.
+  // Only a glance trusts the stamp, so drop the freshness that came from it.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
   const seen = { ...facts, freshness: undefined, ...read.facts };
   return { ...view, sighting: seen.sighting, snapshot: read.snapshot, facts: seen };
 }
 
-/** The facts that need no more than what was already located. One literal: every vet passes here. */
+/**
+ * The facts that need only the located file and no further disk access. One object literal, for speed: every vet calls
+ * this.
+ */
 export function glanceFacts(
   world: World,
   { request, located, sighting }: Looking<Located>,
@@ -169,7 +172,10 @@ function countingSighting(sighting: Sighting | undefined): Sighting | undefined 
   return sighting === undefined || isStub(sighting) || sighting.tombstone === true ? undefined : sighting;
 }
 
-/** An equal stamp that is not racy spares the hash. Pages of a huge file have no hash: for them it is all there is. */
+/**
+ * An equal stamp that is not racy makes hashing unnecessary. Pages of a huge file have no hash: for them only the stamp
+ * counts.
+ */
 function hasStampOf(sighting: Sighting, found: Found): boolean {
   if (sighting.stamp === undefined || (sighting.racy && sighting.fingerprint !== undefined)) return false;
   return sameStamp(sighting.stamp, found.stats);
@@ -192,7 +198,8 @@ async function readBytes(
   session: string,
   { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
-  // What an edit leaves alone it keeps as it is now; what destroys everything must know every byte, whatever the stamp says.
+  // An edit keeps all bytes it does not touch, so a trusted stamp is enough. Changes that replace everything must read
+  // every byte.
   const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const limits = { clock: undefined, seen: located.stats, known: sparing };
@@ -217,14 +224,14 @@ async function readBytes(
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
 }
 
-/** The rules compare revisions only with one that the caller sent, and show one only to a repeated refusal. */
+/** Revisions are costly. The rules need one only if the caller sent one, or to show it in a repeated refusal. */
 function needsRevision({ expectedRevision }: LookRequest, known: Sighting | undefined): boolean {
   return expectedRevision !== undefined || known?.refusedContent !== undefined;
 }
 
 /**
- * A file as this process last saw it, from memory, if its stamp can be trusted and is still the same. Whoever then changes
- * the file compares every byte of it on the way.
+ * A snapshot from this process's cache, if the stamp can be trusted and is unchanged. A change based on it still
+ * compares every byte before writing.
  */
 export function rememberedSnapshot(
   world: World,
@@ -236,13 +243,13 @@ export function rememberedSnapshot(
   return bytes && { bytes: bufferOf(bytes), ...known, stats, racy: false };
 }
 
-/** The stamp and fingerprint of a sighting, if the one may stand for the other. */
+/** The stamp and fingerprint of a sighting, if an equal stamp proves an equal fingerprint. */
 export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return undefined;
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** The sighting, if the file is as it was seen; of a huge file, the pages of it that are. */
+/** The sighting, if the file is unchanged since. For a huge file: the pages that are unchanged. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));
@@ -252,7 +259,10 @@ function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   return { ...known, fingerprint: undefined, pages, coverage: coverageOfPages(pages) };
 }
 
-/** The sighting of bytes that came back: they were seen whole, and are in the model's context still. */
+/**
+ * The sighting of earlier bytes that are back in the file: the session saw them whole, so the model's context still has
+ * them.
+ */
 function seenWhole({ refusedContent: _, ...known }: Sighting, snapshot: Snapshot): Sighting {
   const { fingerprint, stamp, racy } = snapshot;
   const totalLines = countLines(snapshot.bytes);
@@ -265,7 +275,7 @@ function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {
   return known.stamp !== undefined && sameStamp(known.stamp, snapshot.stamp);
 }
 
-/** A page of a huge file is compared where it lies: what was added after it does not make it stale. */
+/** Compares a page of a huge file at its position: text added after it does not make it stale. */
 function isAsShown(page: SeenPage, bytes: Uint8Array): boolean {
   return fingerprintOf(sliceLineBytes(bytes, page)).sha256 === page.sha256;
 }
@@ -274,7 +284,7 @@ function whyUnread(problem: Unreadable): string {
   return problem.problem === 'denied' ? problem.errno : problem.problem;
 }
 
-/** The operator's rule that exempts a file from having been read, in words; undefined if there is none. */
+/** The text of the operator's bypass rule that exempts a file from having been read, or undefined if there is none. */
 function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | undefined {
   for (const rule of rules) {
     const found = typeof rule === 'string' ? matchingGlob([rule], subject.relative) : wordsFor(rule, subject);
@@ -283,7 +293,7 @@ function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | un
   return undefined;
 }
 
-/** Every part of a rule must match; a part that it leaves out matches everything. */
+/** The text of a matching rule. Every part given in the rule must match; an omitted part matches everything. */
 function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject): string | undefined {
   const tool = tools === undefined ? undefined : callingTool();
   const path = paths && matchingGlob(paths, subject.relative);

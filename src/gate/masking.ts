@@ -7,13 +7,16 @@ import { isSecretPath, masked, secretSpans, touchesSecret } from '../text/secret
 import type { View } from './look.ts';
 import type { World } from './world.ts';
 
-/** How a text of this file is shown to a session. */
+/** The function that masks secrets in text of this file before a session sees it. */
 export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
   if (secrets === 'show') return (text) => text;
   return (text) => masked(text, { secretFile: isSecretPath(path) });
 }
 
-/** An edit may not rest on a value that reads show masked, whether it guesses it or not. */
+/**
+ * True if an edit's anchor touches a value that reads show masked. Such an edit is refused, even if it guesses the
+ * value.
+ */
 export function touchesMasked(
   { policy, baselines }: World,
   intent: Intent,
@@ -28,7 +31,7 @@ export function touchesMasked(
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
 }
 
-/** The lines that a refusal quotes, with their secrets masked. Of a secret file, similar lines are not quoted at all. */
+/** Masks secrets in the lines that a refusal quotes. For a secret file, similar lines are not quoted at all. */
 export function withMasks({ policy }: World, { path }: View, refusal: Refusal): Refusal {
   const { nearest, places, ...rest } = refusal.detail ?? {};
   if (policy.secrets === 'show' || (nearest === undefined && places === undefined)) return refusal;

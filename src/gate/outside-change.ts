@@ -20,21 +20,24 @@ import type { World } from './world.ts';
 
 /** What changed in a file since a session saw it. */
 export interface OutsideChange {
-  /** Bounded. */
+  /** At most the policy's number of lines. */
   readonly diff: string;
   readonly truncated: boolean;
   readonly totalLines: number;
-  /** What the session saw and that is still the same, in today's line numbers. */
+  /** Lines that the session saw and that are unchanged, in present line numbers. */
   readonly stillSeen: readonly LineRange[];
-  /** That, and what the diff shows of the new text. */
+  /** `stillSeen` and the new lines that the diff shows. */
   readonly coverage: Coverage;
-  /** Where a line that was seen is now; undefined if it or its neighbourhood changed. */
+  /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
   carryLine(line: number): number | undefined;
-  /** The lines that hold this anchor now, if the session saw it in the very same place; see same-place.ts. */
+  /** The lines that hold this anchor now, if the session saw it at the same place; see same-place.ts. */
   samePlace(anchor: string): LineRange | undefined;
 }
 
-/** Compares what a session saw with what is there; undefined if the earlier bytes are no longer at hand, or no text. */
+/**
+ * Compares the bytes a session saw with the present ones. Undefined if the earlier bytes are no longer cached or
+ * stored, or are not text.
+ */
 export async function outsideChange(
   world: World,
   sighting: Sighting,
@@ -66,9 +69,9 @@ export async function outsideChange(
   };
 }
 
-/** No more than a refusal quotes: what is cut from the quotation must not count as shown. */
+/** A diff that fits into a refusal. Text cut from the quotation must not count as shown. */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
-  // A line that a read would show whole is shown whole here, or the next overwrite would be refused for it.
+  // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.
   const diff = maskedDiff(before, now, bounds);
   if (diff.text.length <= MAX_QUOTED_CHARS || bounds.maxLines <= 1) return diff;
   return boundedDiff(before, now, { ...bounds, maxLines: Math.floor(bounds.maxLines / 2) });

@@ -13,7 +13,7 @@ import { spliceBytes } from '../text/splice-bytes.ts';
 import type { DecodedText } from '../text/unicode.ts';
 import { lineChangesOf } from './line-changes.ts';
 
-/** What a text change makes of a file's bytes. */
+/** The bytes of a file after a text change. */
 export interface PlannedText {
   readonly ok: true;
   readonly bytes: Uint8Array;
@@ -21,13 +21,13 @@ export interface PlannedText {
   readonly replaced: number;
   readonly tier: MatchTier;
   readonly inserted?: { readonly from: number; readonly to: number };
-  /** Typographic quotes of the new text that stand as code and were made straight. */
+  /** Number of typographic quotes in the new text that were used as code and were made straight. */
   readonly straightened: number;
 }
 
 /** How new text is written into a file. */
 export interface Style {
-  /** The file's name tells its language. */
+  /** The file name, which determines the language. */
   readonly path: string;
   readonly quotes: Policy['quotes'];
 }
@@ -38,13 +38,13 @@ export type PlanFailure =
   | { readonly ok: false; readonly kind: 'not-encodable'; readonly encoding: string }
   | { readonly ok: false; readonly kind: 'no-such-line' };
 
-/** Applies edits to bytes: on the bytes themselves where anchors stand there exactly, else through decoded text. */
+/** Applies edits to bytes: directly if the anchors match the bytes exactly, otherwise through decoded text. */
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],
   options: Style & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
-  // An anchor with such quotes shows that the file uses them on purpose.
+  // An anchor with curly quotes shows that the file uses them on purpose.
   const straighten =
     edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
     !edits.some((edit) => hasCurlyQuotes(edit.oldString));
@@ -72,7 +72,7 @@ export function planEdits(
   return written(decoded, applied, style, { replaced, tier });
 }
 
-/** Inserts whole lines; everything else stays the same byte for byte. */
+/** Inserts whole lines. All other bytes stay unchanged. */
 export function planInsert(
   bytes: Uint8Array,
   insertion: Style & { readonly content: string; readonly afterLine: number | undefined },
@@ -87,7 +87,7 @@ export function planInsert(
   return written(decoded, { text, changes }, insertion, counts);
 }
 
-/** The new text in the file's own encoding, with straight quotes where the model's own stand as code. */
+/** The new text in the file's encoding. Curly quotes that the model used as code become straight. */
 function written(
   decoded: DecodedText,
   made: { readonly text: string; readonly changes: readonly Change[] },

@@ -32,7 +32,7 @@ import type { World } from './world.ts';
 
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
 
-/** Judges a delete: of a file, of a link as a link, or of a folder that this session was shown in full. */
+/** Judges a delete of a file, of a link itself, or of a folder that this session was shown in full. */
 export async function prepareDelete(world: World, ledger: Ledger, intent: DeleteIntent): Promise<Prepared> {
   const outcome = await look(world, ledger, {
     path: intent.path,
@@ -85,8 +85,8 @@ async function judged(
 }
 
 /**
- * The outermost thing in a folder that keeps it: names inside a protected folder are not told. Found before judging, for
- * no listing could ever show all of such a folder.
+ * The outermost entry that prevents deleting a folder; names inside a protected folder are not disclosed. Checked
+ * before judging, because no listing can show all of such a folder.
  */
 function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPath | undefined {
   const held = nodes.filter(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
@@ -97,7 +97,7 @@ function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPa
   );
 }
 
-/** A file that is too large to be loaded, compared by its hash. */
+/** The fingerprint of a file too large to load, if it is as the session saw it. */
 async function largeFile(
   { policy }: World,
   { located, snapshot, sighting }: View,
@@ -112,12 +112,12 @@ async function largeFile(
 }
 
 interface Leaving extends Pick<View, 'snapshot'> {
-  /** Of a file that is too large to be loaded. */
+  /** The fingerprint of a file too large to load. */
   readonly large: Fingerprint | undefined;
   readonly located: Found;
   readonly folder: Inside | undefined;
   readonly errno: string | undefined;
-  /** What the session has seen of the files in a folder, by key, if they must be as it saw them. */
+  /** The session's sightings of the files in a folder, by key, if the policy requires the files to be unchanged. */
   readonly seen: ReadonlyMap<string, Sighting>;
 }
 
@@ -154,7 +154,7 @@ async function lookInside(
   }
 }
 
-/** Every folder of the tree was listed in full, and has the same names now. */
+/** Facts on whether the session listed every folder of the tree in full, and whether the names are still the same. */
 function listingFacts(
   folders: readonly FolderNode[],
   listings: ReadonlyMap<string, Sighting>,
@@ -180,13 +180,13 @@ async function seenFiles(
   return ledger.recallMany(files.map(({ path }) => path.key));
 }
 
-/** The first file that is not as the session saw it. One that was forgotten or deleted was not seen. */
+/** The first file that has changed since the session saw it. Files that are forgotten or deleted count as not seen. */
 function changedMember(doomed: readonly Doomed[], seen: ReadonlyMap<string, Sighting>): Doomed | undefined {
   return doomed.find(({ path, side, stamp }) => {
     const sighting = seen.get(path.key);
     if (side.kind !== 'file' || sighting === undefined || sighting.tombstone === true) return false;
     if (sighting.fingerprint !== undefined) return !sameFingerprint(sighting.fingerprint, side.fingerprint);
-    // The pages of a huge file are known by its stamp alone.
+    // Pages of a huge file can only be compared by the file's stamp.
     return sighting.stamp !== undefined && stamp !== undefined && !sameStamp(sighting.stamp, stamp);
   });
 }
@@ -225,7 +225,7 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }
 
-/** Deletes one file; its bytes stay among the images. */
+/** Deletes one file. Its bytes are kept as an image. */
 function removeFileStep(world: World, located: Found, before: Snapshot): Step {
   const { place } = located;
   const expected = { fingerprint: before.fingerprint, bytes: before.bytes };
@@ -248,7 +248,7 @@ function removeFileStep(world: World, located: Found, before: Snapshot): Step {
   };
 }
 
-/** Deletes a file that is too large to be loaded; the file itself becomes the image. */
+/** Deletes a file too large to load. The file itself becomes the image. */
 function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint): Step {
   const { place, stats } = located;
   const before = fileSide(fingerprint, modeOf(stats), true);
@@ -273,7 +273,7 @@ function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint)
   };
 }
 
-/** Deletes a link, never what it points to. */
+/** Deletes a link, never its target. */
 function removeLinkStep(world: World, located: Found): Step {
   const { place } = located;
   const target = linkTarget(place) ?? '';

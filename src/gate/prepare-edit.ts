@@ -22,14 +22,17 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
-/** Numbers of lines as reads print them; see tiers/line-numbers.ts. */
+/** Line numbers as printed by reads; see tiers/line-numbers.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
-/** As much as the official filesystem server shows around an edit. */
+/** Number of context lines; the official filesystem server shows as many. */
 const DIFF_CONTEXT = 4;
 
 export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 
-/** Judges an edit or an insert. If the file changed since it was seen, it is carried over the change, or STALE. */
+/**
+ * Judges an edit or an insert. If the file changed since it was seen, the edit is rebased on the change or refused as
+ * STALE.
+ */
 export async function prepareText(world: World, ledger: Ledger, intent: TextIntent): Promise<Prepared> {
   const { path, kind, expectedRevision } = intent;
   const appends = isAppend(intent);
@@ -50,7 +53,8 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {
-  // Of a file that is as it was seen, one look will do: the second, which asks everything that the first would.
+  // If the file is unchanged since it was seen, one judgement is enough: the second checks everything that the first
+  // would.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
@@ -77,7 +81,9 @@ function redacted({ kind, path }: TextIntent): Refusal {
   return { code: 'REDACTED_READ', action: kind, path, next: 'use_edit', detail };
 }
 
-/** Nothing is told of contents before the gate has allowed it. */
+/**
+ * The refusal for an edit that cannot be planned. The gate judges first, so that it discloses content only if allowed.
+ */
 function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
   if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
@@ -85,12 +91,14 @@ function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared
   return refusedAs(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
 }
 
-/** The session has every line of the file in view, as it is now. */
+/** Whether the session has seen every line of the file as it is now. */
 function hasSeenAll({ sighting, facts }: View): boolean {
   return facts.freshness === 'same' && sighting?.coverage.kind === 'whole' && showsAll(sighting.flags);
 }
 
-/** A session that has not seen the whole file has to read before it repeats the call. */
+/**
+ * A session that has not seen the whole file must read it before it repeats the call, so the refusal quotes no anchor.
+ */
 function withoutAnchor(refusal: Refusal): Refusal {
   const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
   return refusal.detail === undefined ? refusal : { ...refusal, detail };
@@ -122,7 +130,10 @@ function stale(view: View): Refusal {
   return { code: 'STALE', action, path, next: 'read_again', detail };
 }
 
-/** On a file that changed only line endings are overlooked, which no read shows: a looser match could land on text nobody meant. */
+/**
+ * Finds the places to edit. If the file changed, only line endings, which no read shows, may differ from the anchor: a
+ * looser match could hit the wrong text.
+ */
 function plan(
   world: World,
   { intent, view, change }: Omit<Touching, 'world' | 'planned'>,
@@ -152,7 +163,7 @@ interface Touching {
   readonly change: OutsideChange | undefined;
 }
 
-/** The second look, now that the lines are known: notices, or the refusal. */
+/** The second judgement, when the touched lines are known. Returns notices or a refusal. */
 function judgeTouched({ world, intent, view, planned, change }: Touching): readonly Notice[] | Refusal {
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);
@@ -163,7 +174,7 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
   }
   const text =
     intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
-  // Numbers that were taken off are not written, so they are no placeholder.
+  // Line numbers that were stripped are not written, so they are not a placeholder.
   const isNumbered = planned.tier === 'line-numbers';
   const placeholder = isNumbered
     ? placeholderIn(text.replace(LINE_NUMBERS, ''), view)
@@ -176,7 +187,7 @@ function judgeTouched({ world, intent, view, planned, change }: Touching): reado
   return verdict.outcome === 'refuse' ? verdict.refusal : verdict.notices;
 }
 
-/** The line at which the new text goes in, if it is one piece. */
+/** The line at which the new text is inserted, if it is one piece. */
 function placeOf(intent: TextIntent, touched: readonly LineRange[]): number | undefined {
   if (intent.kind === 'insert') return intent.afterLine === undefined ? undefined : intent.afterLine + 1;
   return intent.edits.length === 1 && touched.length === 1 ? touched[0]?.from : undefined;
@@ -188,7 +199,10 @@ function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
   return single.flatMap((edit) => change.samePlace(edit.oldString) ?? []);
 }
 
-/** Only a unique, exact anchor proves by itself that the model knows the lines it changes. */
+/**
+ * Whether the session must have seen the touched lines. A unique, exact anchor proves by itself that the model knows
+ * them.
+ */
 function mustSee(intent: TextIntent, planned: PlannedText): boolean {
   if (intent.kind === 'insert') return false;
   const loose = planned.tier !== 'exact' && planned.tier !== 'line-endings';
@@ -197,7 +211,7 @@ function mustSee(intent: TextIntent, planned: PlannedText): boolean {
 
 function totalBefore(view: View): number {
   const { sighting, snapshot, facts } = view;
-  // A page of a huge file is the same although the file may have grown.
+  // The line count of a sighting without a fingerprint (pages of a huge file) may be outdated: the file may have grown.
   const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
   if (facts.freshness === 'same' && known !== undefined) return known;
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);
@@ -229,13 +243,14 @@ function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
   return { replaced, ...tier, ...diff };
 }
 
-/** What the session knows of the new bytes. All that stands in a file that was empty is its own, as after a write. */
+/** The session's sighting of the new bytes. If the file was empty, the session wrote all of it, as after a write. */
 function seenAfter({ intent, view, planned }: Touching, credit: Sighting | undefined): NewBytes['sighting'] {
   const { changes } = planned;
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
-  // What an append did not show stays unread, and what was seen before it stays the baseline of the next diff.
+  // An append shows nothing of the old text, so that stays unread. The earlier sighting remains the baseline of the
+  // next diff.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const known =
     credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
@@ -249,7 +264,7 @@ function seenAfter({ intent, view, planned }: Touching, credit: Sighting | undef
   };
 }
 
-/** Of a huge file, what the session knows stays comparable page by page after its own edit. */
+/** After the session's own edit of a huge file, its known lines as pages that can be compared one by one. */
 function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   if (coverage.kind !== 'lines') return [];
   return coverage.ranges.map((range) => ({
@@ -277,7 +292,7 @@ function changeNotices(view: View, planned: PlannedText, change: OutsideChange |
   ];
 }
 
-/** Why a text change cannot be made, as a refusal. Called only after the gate has allowed looking at the content. */
+/** The refusal for a text change that cannot be made. Called only after the gate has allowed access to the content. */
 function planRefusal(failure: PlanFailure, action: Action, path: string): Refusal {
   switch (failure.kind) {
     case 'not-text':

@@ -34,15 +34,18 @@ type MkdirIntent = Extract<FileIntent, { kind: 'mkdir' }>;
 interface Move {
   readonly source: Found;
   readonly destination: Located;
-  /** What the source is, for the journal. */
+  /** The state of the source, for the journal. */
   readonly side: Side;
   /** The file at the destination that the session may overwrite. */
   readonly overwrites: Snapshot | undefined;
-  /** What the session has seen of the source, and below it if it is a folder. */
+  /** The session's sightings of the source and, for a folder, of everything below it. */
   readonly sightings: readonly Sighting[];
 }
 
-/** Judges a move: the source needs no sighting, a file at the destination is overwritten and needs a licence. */
+/**
+ * Judges a move. The source needs no sighting. A file at the destination is overwritten, so the session must have seen
+ * it.
+ */
 export async function prepareMove(world: World, ledger: Ledger, intent: MoveIntent): Promise<Prepared> {
   const source = await look(world, ledger, {
     path: intent.source,
@@ -128,7 +131,7 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
     : refusal('ALREADY_EXISTS', intent.destination, 'only a file may take the place of a file');
 }
 
-/** A folder moves with everything in it. */
+/** The refusal if something in a folder prevents moving it: a folder moves with all its contents. */
 function whyHeld(world: World, { place, stats }: Found, to: ResolvedPath): Refusal | undefined {
   if (!stats.isDirectory()) return undefined;
   const dir = place.dir.enter(place.name);
@@ -165,7 +168,7 @@ async function sightingsOf(ledger: Ledger, source: View): Promise<readonly Sight
   return source.sighting === undefined ? [] : [source.sighting];
 }
 
-/** Judges the making of a folder; one that is there already is no change. */
+/** Judges the creation of a folder. If it exists already, nothing changes. */
 export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIntent): Promise<Prepared> {
   const outcome = await look(world, ledger, { path: intent.path, action: 'mkdir', depth: 'glance' });
   if (!outcome.ok) return outcome;
@@ -181,7 +184,7 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
   };
 }
 
-/** Gives a file, link or folder another place. What it replaces there is kept; what was seen of it stays seen. */
+/** Moves a file, link or folder. The overwritten file is kept as an image, and sightings of the source move with it. */
 function moveStep(world: World, change: Move): Step {
   const { source, destination } = change;
   const from = source.place;
@@ -236,7 +239,7 @@ function moveStep(world: World, change: Move): Step {
   }
 }
 
-/** Takes the overwritten file out of the way; it is kept. */
+/** Moves the overwritten file out of the workspace, where it is kept. */
 function clear(world: World, place: Place, overwrites: Snapshot | undefined): Displaced[] | Conflict {
   if (overwrites === undefined) return [];
   const { fingerprint, bytes } = overwrites;
@@ -245,14 +248,14 @@ function clear(world: World, place: Place, overwrites: Snapshot | undefined): Di
   return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
 }
 
-/** Gives the overwritten file its place again. */
+/** Restores the overwritten file. */
 async function putBack(world: World, place: Place, overwritten: Snapshot | undefined): Promise<boolean> {
   if (overwritten === undefined) return true;
   const { bytes, stats } = overwritten;
   return (await create(world.disk, place, { bytes, mode: modeOf(stats) })).ok;
 }
 
-/** What happens at the old place and at the new one. */
+/** The effects at the old and the new path. */
 function endsOf({ source, destination, side, overwrites }: Move): Effect[] {
   const from = source.place.path;
   const to = destination.place.path;

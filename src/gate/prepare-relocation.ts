@@ -21,16 +21,16 @@ import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
 type EditIntent = Extract<FileIntent, { kind: 'edit' }>;
-/** A change that gives a file another place, other permissions, or both, and perhaps other text. */
+/** A change that gives a file another path, other permissions, or both, and perhaps other text. */
 type Relocation = EditIntent | Extract<FileIntent, { kind: 'move' }>;
 
-/** Places that the moves of a batch leave and fill, by key. */
+/** Keys of the paths that the moves of a batch empty and fill. */
 export interface Traffic {
   readonly left: ReadonlySet<string>;
   readonly filled: ReadonlySet<string>;
 }
 
-/** Where a change takes a file from and to; undefined if it leaves it in its place. */
+/** The source and destination of a change, or undefined if the file stays at its path. */
 export function routeOf(change: FileIntent): { readonly from: string; readonly to: string } | undefined {
   if (change.kind === 'move') return { from: change.source, to: change.destination };
   return change.kind === 'edit' && change.moveTo !== undefined
@@ -38,7 +38,7 @@ export function routeOf(change: FileIntent): { readonly from: string; readonly t
     : undefined;
 }
 
-/** The places that the changes of a batch leave and fill. */
+/** Collects the paths that the changes of a batch empty and fill. */
 export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
   const routes = changes.flatMap((change) => routeOf(change) ?? []);
   const keyOf = (path: string): string[] => {
@@ -53,7 +53,10 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
   };
 }
 
-/** Whether a change needs this way: a move of its own is done by renaming. */
+/**
+ * Whether a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
+ * rename.
+ */
 export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
   if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
   if (change.kind !== 'move' || traffic.left.size < 2) return false;
@@ -64,9 +67,9 @@ export function isRelocation(world: World, change: FileIntent, traffic: Traffic)
 }
 
 /**
- * Judges a change that writes a file's bytes at another place and takes the file away from the first, unless another
- * change of the batch fills that. Works for swaps and chains of any length, because every file is read before the first
- * one is written.
+ * Judges a change that writes a file's bytes at another path. The file at the old path is removed, unless another
+ * change of the batch fills that path. Works for swaps and chains of any length, because every file is read before the
+ * first one is written.
  */
 export async function prepareRelocation(
   world: World,
@@ -83,13 +86,13 @@ export async function prepareRelocation(
   return { ok: true, step: stepOf(world, { change, content, arrival: { ...arrival, stays } }) };
 }
 
-/** The file as it is, and as it will be. */
+/** The file's present and new content. */
 interface Content {
   readonly ok: true;
   readonly path: ResolvedPath;
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
-  /** What the session has seen of it, to be moved along; after an edit: will have seen of the new bytes. */
+  /** The session's sighting of the file, which moves with it. After an edit: the sighting of the new bytes. */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];
   readonly notices: readonly Notice[];
@@ -139,12 +142,15 @@ async function edited(
 
 interface Arrival {
   readonly path: ResolvedPath;
-  /** The file that is overwritten; undefined: nothing is there. */
+  /** The file that is overwritten, or undefined if there is none. */
   readonly overwrites: Snapshot | undefined;
   readonly notices: readonly Notice[];
 }
 
-/** A place that another change leaves needs no licence: its bytes go elsewhere. */
+/**
+ * Judges the destination. A path that another change of the batch empties needs no sighting, because its bytes are
+ * moved, not lost.
+ */
 async function arrivalOf(
   world: World,
   ledger: Ledger,
@@ -202,7 +208,7 @@ function invalid(path: string, reason: string): Refusal {
 interface Relocating {
   readonly change: Relocation;
   readonly content: Content;
-  /** Undefined: the file stays in its place and gets other permissions. */
+  /** Undefined if the file stays at its path and only its permissions change. */
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 
@@ -243,7 +249,7 @@ function stepOf(world: World, { change, content, arrival }: Relocating): Step {
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
   if (change.kind === 'move' || change.executable === undefined) return mode;
-  // Those who may read it may run it, as git does it.
+  // Like git: those who may read the file may execute it.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
@@ -269,7 +275,7 @@ function revisionOf(
 
 const NOTHING_DONE = { ok: true, sightings: [], tombstones: [], displaced: [] } as const;
 
-/** Steps that are done together, or not at all, with one result. */
+/** Combines steps that are done together or not at all into one step with one result. */
 function inOneStep(
   first: Step,
   others: readonly Step[],

@@ -22,7 +22,7 @@ import { type NewBytes, writeStep } from './write-step.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
-/** Judges a whole new content for a path: a creation, or an overwrite that needs a licence. */
+/** Judges new content for a whole file: a creation, or an overwrite of a file that the session must have seen. */
 export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIntent): Promise<Prepared> {
   const authored = author(world, intent);
   const { expectedRevision } = intent;
@@ -40,14 +40,14 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
   );
 }
 
-/** The text in the form of the file it replaces, where the policy keeps forms. */
+/** Converts the text to the encoding and line endings of the file it replaces, if the policy asks for that. */
 function inForm(world: World, authored: Authored, { snapshot }: View): Authored {
   if (world.policy.form === 'exact' || authored.text === undefined || snapshot === undefined) return authored;
   const bytes = bytesInFormOf(snapshot.bytes, authored.text);
   return bytes === undefined ? authored : { ...authored, bytes };
 }
 
-/** The bytes to write, and what was done to the text on the way. */
+/** The bytes to write, and how the text was adapted. */
 interface Authored {
   readonly bytes: Uint8Array;
   readonly text: string | undefined;
@@ -90,7 +90,7 @@ async function judged(
     return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : no(refusal);
   }
   if (located.exists && snapshot === undefined) return no(unverifiable(intent.path));
-  // UTF-8 has no halves: Node would write another character in their place.
+  // A lone surrogate has no UTF-8 form: Node would write a replacement character instead.
   if (authored.text?.isWellFormed() === false) return no(malformed(view));
   return {
     ok: true,
@@ -107,7 +107,10 @@ async function judged(
   };
 }
 
-/** A file that is created with nothing of it seen stays unseen; of one that is replaced the ledger learns the new bytes. */
+/**
+ * The session's sighting after the write. A new file of which nothing was seen gets none. For a replaced file the
+ * ledger records the new bytes.
+ */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,
   authored: Authored,
@@ -117,7 +120,7 @@ function sightingOf(
   return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
 }
 
-/** UTF-16 has newline bytes inside other characters, so lines are counted in the text. */
+/** Lines are counted in the text, because UTF-16 has newline bytes inside other characters. */
 function linesOf({ text, bytes }: Authored): number {
   return text === undefined ? countLines(bytes) : lineCount(text);
 }
@@ -128,9 +131,9 @@ function malformed({ facts: { path }, located }: View): Refusal {
   return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail };
 }
 
-/** Asked only of suspicious text, so that ordinary writes do not decode what they replace. */
+/** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
 export function placeholderIn(text: string | undefined, view: View, at?: number): string | undefined {
-  // A new file leaves nothing out.
+  // A new file has no text that a placeholder could leave out.
   if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
   const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
@@ -138,7 +141,7 @@ export function placeholderIn(text: string | undefined, view: View, at?: number)
   return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;
 }
 
-/** The bytes could not be looked at, so nothing can be promised about them. */
+/** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
 export function unverifiable(path: string, errno?: string): Refusal {
   const refusal: Refusal = { code: 'UNVERIFIABLE', action: 'overwrite', path, next: 'read_again' };
   return errno === undefined ? refusal : { ...refusal, detail: { errno } };

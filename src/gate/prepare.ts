@@ -13,11 +13,11 @@ import { prepareWrite } from './prepare-write.ts';
 import { no, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
-/** A sighting reaches the store some milliseconds after its answer, later on a busy machine. */
+/** Time to wait for a sighting: it reaches the store some milliseconds after its answer, later on a busy machine. */
 const PATIENCE_MS = 250;
 const STEP_MS = 10;
 
-/** Refusals that one more sighting could turn into a yes. */
+/** Refusals that a further sighting could lift. */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 
 interface Judging<Change> {
@@ -25,7 +25,10 @@ interface Judging<Change> {
   judge(change: Change): Promise<Prepared>;
 }
 
-/** Judges changes and makes the steps that do them, in the same order. Called under the locks of their files. */
+/**
+ * Judges changes and returns the steps that make them, in the same order. The caller must hold the locks of their
+ * files.
+ */
 export function prepareAll(
   world: World,
   ledger: Ledger,
@@ -36,7 +39,7 @@ export function prepareAll(
   return prepareWithSiblings(world, ledger, { changes, judge });
 }
 
-/** The same for one change. */
+/** Judges one change and returns its step. `batch`: all changes of the call. */
 export async function prepare(
   world: World,
   ledger: Ledger,
@@ -50,7 +53,7 @@ export async function prepare(
 }
 
 /**
- * What the system does not let us look at (a folder without read permission in a tree, say) is UNVERIFIABLE: nothing was
+ * Judges one change once. A system error, such as a folder without read permission, gives UNVERIFIABLE: nothing was
  * changed yet.
  */
 async function prepareOnce(
@@ -98,8 +101,8 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 }
 
 /**
- * Judges changes, and judges those again that lack a sighting as long as another process that has the session open may be
- * about to store it. A session that only one process has open is never waited for.
+ * Judges changes. Those that lack a sighting are judged again while another process that has the session open may be
+ * about to store it. If only one process has the session open, this never waits.
  */
 async function prepareWithSiblings<Change>(
   world: World,

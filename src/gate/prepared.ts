@@ -10,13 +10,15 @@ import type { Refusal } from '../model/verdict.ts';
 import type { View } from './look.ts';
 import type { Step } from './step.ts';
 
-/** A larger file that was not read for the verdict is not hashed for the journal either. */
+/** A larger file that the verdict did not read is not hashed for the journal either. */
 const MAX_HASHED_BYTES = 8 << 20;
 
-/** What the journal keeps of a refusal besides its code: hashes, so that it can be told later whether it was right. */
+/** Hashes that the journal keeps of a refusal, so that users can check later whether it was right. */
 export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
-/** A change that may be done, or why not; `credit` is what the refusal itself shows of the file. */
+/**
+ * An allowed change with its step, or a refusal. `credit` is the sighting of the lines that the refusal itself shows.
+ */
 export type Prepared = { readonly ok: true; readonly step: Step } | Denied;
 
 export interface Denied {
@@ -30,7 +32,9 @@ export function no(refusal: Refusal, credit?: Sighting): Denied {
   return { ok: false, refusal, ...(credit === undefined ? {} : { credit }) };
 }
 
-/** Closes a place that was looked at, unless a step goes on with it. A refusal gets the evidence for the journal. */
+/**
+ * Runs `prepare`, and closes the located path unless a step keeps using it. Adds evidence for the journal to a refusal.
+ */
 export async function closedUnlessOk(
   { view, intent }: { readonly view: View; readonly intent: FileIntent },
   prepare: () => Promise<Prepared>,
@@ -46,7 +50,7 @@ export async function closedUnlessOk(
   }
 }
 
-/** What was there, what the session had seen of it and what it wanted to write. */
+/** The present bytes, the bytes the session had seen, and the content it wanted to write, as hashes. */
 export async function evidenceOf(view: View, intent?: FileIntent): Promise<Evidence> {
   const live = view.snapshot?.fingerprint ?? (await hashUnread(view));
   const seen = seenOf(view.sighting);
@@ -58,7 +62,10 @@ export async function evidenceOf(view: View, intent?: FileIntent): Promise<Evide
   };
 }
 
-/** For the journal only: the answer to the session was decided without these bytes and says nothing about them. */
+/**
+ * Hashes a file for the journal only. The answer to the session was decided without these bytes and does not mention
+ * them.
+ */
 async function hashUnread({ located }: View): Promise<Fingerprint | undefined> {
   if (!located.exists || !located.stats.isFile() || located.stats.size > MAX_HASHED_BYTES) return undefined;
   const limits = { clock: undefined, seen: located.stats, maxBytes: MAX_HASHED_BYTES };
@@ -77,7 +84,7 @@ function linesOf(coverage: Coverage): string {
   return coverage.ranges.map(({ from, to }) => `${from}-${to}`).join(',');
 }
 
-/** Hash of the new content; of edits and inserts, whose result is not known, a hash of what was asked for. */
+/** Hash of the new content. For edits and inserts the result is unknown, so the request is hashed. */
 function contentOf(intent: FileIntent): string | undefined {
   switch (intent.kind) {
     case 'write': {

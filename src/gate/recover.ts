@@ -16,19 +16,22 @@ import { sideAt } from './side-at.ts';
 import { ABSENT } from './sides.ts';
 import type { World } from './world.ts';
 
-/** A process on its way out loses its locks a moment before it is seen to be gone. */
+/** An exiting process loses its locks a moment before it is seen to be gone. */
 const DYING_MS = 100;
 /** A change announced without a lock, whose files have changed, is settled by any process after this time. */
 const ABANDONED_MS = 10 * 60_000;
-/** Its program may still wait for a user's permission while the files are unchanged; after this time it will not come. */
+/**
+ * While the files are unchanged, the announcing program may still wait for the user's permission. After this time it is
+ * taken for dead.
+ */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
- * Settles the changes of processes that died in the middle: what was done goes into the journal, with the before-image
- * that may still lie among the displaced files; what was only begun is taken back.
+ * Settles the changes of processes that died midway. Completed changes are journalled, with before-images found among
+ * the displaced files. Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
-  // Before the cleaning up: whoever dies between the two is the next start's.
+  // Collect orphans before cleaning up. If a process dies between the two, the next start handles it.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);
@@ -36,16 +39,16 @@ export async function recoverWorld(world: World): Promise<void> {
   for (const orphan of orphans) await recoverOne(world, orphan);
 }
 
-/** A change that nobody will settle any more. One that is announced without a lock outlives its process. */
+/** Whether no process will settle this change. A change announced without a lock may outlive its process. */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
   return !(await world.isAlive(owner));
 }
 
 /**
- * Locks keys for a change, and first settles what a dead process has left there, so that the journal tells everything in
- * the order it happened. A change that was announced under a lock that we now have is no longer being made. With a ledger,
- * its sightings of these keys are fetched in the same round trip and held as long as the lock.
+ * Locks keys for a change. First settles changes that a dead process left there, so that the journal keeps the order of
+ * events. A pending change whose lock we now hold is no longer running. With a ledger, the sightings of these keys are
+ * fetched in the same round trip and cached while the lock is held.
  */
 export async function lockKeys(
   world: World,
@@ -79,7 +82,7 @@ export async function lockKeys(
   if (again === undefined) return undefined;
   return () => {
     again();
-    // A program that was announced without a lock may overwrite what was just written: keep it at once.
+    // A program announced without a lock may overwrite the bytes just written: store them immediately.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };
 }
@@ -92,7 +95,10 @@ async function settleLeft(world: World, pending: PendingChange): Promise<void> {
   await recoverOne(world, pending);
 }
 
-/** Too many open files, say: whoever wants to go on from what was left cannot. */
+/**
+ * The fault for a pending change that cannot be settled, for example because of too many open files. The caller's
+ * change cannot go on.
+ */
 function settlingFailed(error: unknown): unknown {
   const reason = errnoOf(error);
   if (reason === undefined) return error;
@@ -109,10 +115,10 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
   const keys = outermostKeys([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  // Someone is at work there, and has settled it before or will.
+  // Another process holds the lock and has settled the change, or will.
   if (release === undefined) return;
   try {
-    // Whoever was faster has settled it, and others have gone on from there.
+    // Another process has settled the change already, and the files may have changed since.
     if (!(await isPending(world, pending))) return;
     if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);
     await findImages(world, effects);
@@ -130,7 +136,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   }
 }
 
-/** Another program's change is never taken back: that program may have gone on from it. */
+/** Settles another program's change, but never reverts it: that program may have continued from it. */
 function settleForeignLeft(world: World, pending: PendingChange): Promise<void> {
   const { entry, foreign } = pending;
   const waits = foreign?.hold === 'none' && world.now() - entry.atMs <= FORGOTTEN_MS;
@@ -142,7 +148,10 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
   return (await store.pending({ change })).length > 0;
 }
 
-/** Before-images that still lie among the displaced files, looked for in one go: a folder may have held very many. */
+/**
+ * Stores before-images that are still among the displaced files. One search for all: a folder may have held very many
+ * files.
+ */
 async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
   const wanted = new Map<string, Fingerprint>();
   for (const { before } of effects)
@@ -154,16 +163,18 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
     if (!sizes.has(retained.size)) continue;
     const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
     if (found === undefined) continue;
-    // Not taken away: another process may have displaced a file with the same bytes this very moment.
+    // Link, do not move: another process may have displaced a file with the same bytes a moment ago.
     await world.images.keepLink(retained.file, found).catch((error: unknown) => {
-      // That other process has just taken it over: then it is among the images.
+      // The file is gone because that other process has just stored it as an image.
       if (fingerprintOfRetained(retained) !== undefined) throw error;
     });
     wanted.delete(found.sha256);
   }
 }
 
-/** Newest first. What someone has changed since, or what cannot be brought back now, is left to the journal. */
+/**
+ * Reverts begun effects, newest first. Files that changed since or cannot be restored stay; the journal records them.
+ */
 async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
   const moved = new Set<string>();
   for (const item of begun.toReversed()) {
@@ -176,12 +187,12 @@ async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
     moved.add(source.effect.key);
     const from = { key: item.effect.key, relative: item.effect.relative };
     await run(world, { ...stepBack(source), from });
-    // What the move has replaced comes back to the place that is free now.
+    // Restore the file that the move replaced, now that its path is free.
     await run(world, { ...stepBack(item), expect: ABSENT });
   }
 }
 
-/** Neither what was there before nor what the change was to put there. */
+/** True if the file has neither the content before the change nor the content after it: another program wrote it. */
 function isSomeoneElses({ effect, current, state }: Begun): boolean {
   return state === 'done' && !sameContent(effect.after, current);
 }

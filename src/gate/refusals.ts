@@ -6,12 +6,12 @@ import { keptWords } from '../report/kept.ts';
 import type { Evidence } from './prepared.ts';
 import type { World } from './world.ts';
 
-/** What is kept of a path that was refused; no system has longer ones, and callers send what they like. */
+/** A refused path is cut to this length. No system has longer paths, but callers may send anything. */
 const MAX_PATH_CHARS = 4096;
-/** Files remembered at most; a streak that is forgotten only explains itself later. */
+/** Number of files whose refusals are counted. A forgotten count only delays the explanation. */
 const MAX_STREAKS = 1000;
 
-/** Counts refusals in a row and puts each into the journal, together with what it showed of the file. */
+/** Counts successive refusals per path and journals each, with the lines it showed. */
 export class Refusals {
   readonly #world: World;
   readonly #ledger: Ledger;
@@ -22,12 +22,12 @@ export class Refusals {
     this.#ledger = ledger;
   }
 
-  /** Returns the refusal with its count; the third in a row explains itself (see report/). */
+  /** Returns the refusal with its count. The third in a row carries an explanation (see report/). */
   async record(item: {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
     readonly evidence?: Evidence;
-    /** The call passes all the same. */
+    /** Set if the policy only observes: the call passes anyway. */
     readonly observed?: true;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
@@ -48,7 +48,7 @@ export class Refusals {
     };
     const { credit } = item;
     if (credit !== undefined) {
-      // The refusal is about to be answered: calls that are here already do not know what it shows.
+      // The answer is about to be sent. Calls that have already arrived cannot know the lines it shows.
       const by = { answeredAt: performance.now() };
       this.#ledger.views.add(credit.key, { by, before: await this.#ledger.recall(credit.key) });
     }
@@ -56,7 +56,7 @@ export class Refusals {
     return { refusal };
   }
 
-  /** A successful read or change of a path starts its count again: what comes then is not in a row. */
+  /** Resets the count of a path, after a successful read or change. */
   reset(path: string): void {
     this.#streaks.delete(clip(path, MAX_PATH_CHARS));
   }
@@ -79,15 +79,15 @@ export class Refusals {
   }
 }
 
-/** How much of a change the refusal showed instead of asking for another read. */
+/** Size of the diff that the refusal showed instead of demanding another read. */
 function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
   return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
 }
 
-/** What the journal says of it besides the code. */
+/** The journal's text for a refusal, besides its code. */
 function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
   if (reason === 'declined') return { text: 'the user declined it' };
-  // For people: agents are not told how to approve.
+  // Only the journal, which users read, says how to approve; agents are not told.
   if (reason === 'approval')
     return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
   if (kept.length === 0) return reason === undefined ? {} : { text: reason };

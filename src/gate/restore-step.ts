@@ -16,21 +16,24 @@ import type { World } from './world.ts';
 
 export interface RestoreContext {
   readonly path: ResolvedPath;
-  /** What the session had seen of the file or folder as it comes back. */
+  /** The session's earlier sighting of the restored file or folder. */
   readonly known?: Sighting | undefined;
-  /** What the session has seen of a folder that moves back, and of everything in it, at its present place. */
+  /** The session's sightings of a folder that moves back and of its contents, at the present path. */
   readonly moving?: readonly Sighting[];
-  /** Reads the bytes that are to come. Default: from the images. */
+  /** Reads the bytes to restore. Default: from the images. */
   readonly bytes?: () => Promise<Uint8Array>;
-  /** A file of our own that holds these bytes, for folders that come whole; see `NewNode`. */
+  /** A file owned by the gate that holds these bytes, for folders restored as a whole; see `NewNode`. */
   readonly file?: string | undefined;
-  /** What the step is part of, for messages. Default: an undo. */
+  /** The action that messages name. Default: undo. */
   readonly action?: Action;
-  /** What the session knows afterwards, where that is not what it had seen before. */
+  /** The session's sightings after the step, if they differ from its earlier ones. */
   readonly shown?: readonly Sighting[];
 }
 
-/** Brings one thing back to what it was. It looks for its place when it runs: an earlier step may have to make it. */
+/**
+ * Restores one file, link or folder to an earlier state. It locates its path when it runs, because an earlier step may
+ * have to create the parent.
+ */
 export function restoreStep(world: World, step: UndoStep, context: RestoreContext): Step {
   const { path, bytes } = context;
   let staged: Staged | undefined;
@@ -69,7 +72,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
   };
 }
 
-/** Gives a displaced file its place again, or makes everything else as it was. */
+/** Reverts the step: puts a displaced file back, or restores the previous state otherwise. */
 async function takeBack(world: World, step: UndoStep, displaced: Displaced | undefined): Promise<boolean> {
   const { restore: after } = step;
   if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
@@ -104,7 +107,10 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
   return after.kind === 'absent' ? [key] : moving.map((seen) => seen.key);
 }
 
-/** A session that had not seen the bytes only knows that they are there: an edit may follow, an overwrite may not. */
+/**
+ * The session's sightings after a restore. If it had not seen the bytes, it only knows that they exist: it may edit,
+ * but not overwrite.
+ */
 export function sightingsOf(
   world: World,
   step: UndoStep,

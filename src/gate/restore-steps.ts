@@ -12,24 +12,24 @@ import { effectsOf, type RestoreContext, restoreStep, sightingsOf } from './rest
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** Smaller folders come and go file by file: that needs no listing first. */
+/** Folders with fewer entries are restored or removed file by file, which needs no listing first. */
 const WHOLE_ITEMS = 8;
 
-/** Something to restore, and what was found at its place. */
+/** An item to restore, and the state found at its path. */
 export interface Located extends Restoration {
-  /** Of the file that is there, if an equal stamp proves that it still holds the bytes that are expected. */
+  /** The stamp of the present file, if an equal stamp proves that it still holds the expected bytes. */
   readonly stamp?: Stamp | undefined;
 }
 
-/** One thing to restore. */
+/** One file, link or folder to restore. */
 interface Restoration {
   readonly step: UndoStep;
   readonly context: RestoreContext;
 }
 
 /**
- * The steps that restore things, in their order. A folder that comes or goes with everything in it is one step: a rename,
- * whatever it holds. In a world for many files (`worldFor`) folders come that way, too.
+ * The steps that restore the items, in order. A folder that is removed with all its contents is one rename. In a world
+ * for many files (`worldFor`), folders are created by one rename, too.
  */
 export function restoreSteps(world: World, items: readonly Located[]): readonly Step[] {
   const whole = new Map<Located, Step>();
@@ -48,7 +48,7 @@ export function restoreSteps(world: World, items: readonly Located[]): readonly 
 }
 
 /**
- * Whether what is on the disk now tells where each item will go. It does not if folders move back in between, or if a path has
+ * Whether the present disk shows where each item will go. It does not if folders move back in between, or if a path has
  * several items.
  */
 export function areIndependent(items: readonly Pick<Located, 'step'>[]): boolean {
@@ -69,7 +69,7 @@ function courseOf({ step }: Located): Course {
   return after === 'absent' ? 'going' : 'other';
 }
 
-/** The outermost folders that come, or go, with everything that the items do below them. */
+/** The outermost folders that are created or removed, each with the items below it. */
 function wholeFolders(items: readonly Located[]): readonly WholeFolder[] {
   const byKey = new Map(items.map((item) => [item.step.key, item]));
   if (!areIndependent(items)) return [];
@@ -100,14 +100,14 @@ function isFolder(item: Located): boolean {
   return (course === 'coming' ? restore : expect).kind === 'directory' && course !== 'other';
 }
 
-/** Keys of the folders around a key, the outermost first. */
+/** Keys of the parent folders of a key, outermost first. */
 function foldersAbove(key: string): string[] {
   const keys: string[] = [];
   for (let end = key.indexOf('/', 1); end > 0; end = key.indexOf('/', end + 1)) keys.push(key.slice(0, end));
   return keys;
 }
 
-/** Undefined if the folder has to be brought piece by piece. */
+/** The step that creates a whole folder, or undefined if it must be created entry by entry. */
 function stepIn(world: World, { root, inside }: WholeFolder): Step | undefined {
   const folders = new Set([root, ...inside].filter(isFolder).map(({ step }) => step.key));
   const hasParents = inside.every(({ step }) => folders.has(step.key.slice(0, step.key.lastIndexOf('/'))));
@@ -124,7 +124,7 @@ function stepIn(world: World, { root, inside }: WholeFolder): Step | undefined {
   }
 }
 
-/** Undefined if there is more in the folder than is to go, or something that must not. */
+/** The step that removes a whole folder, or undefined if the folder holds other or protected entries. */
 function stepOut(world: World, { root, inside }: WholeFolder): Step | undefined {
   const { path } = root.context;
   if (inside.some(({ context }) => world.workspace.isRoot(context.path))) return undefined;
@@ -160,7 +160,7 @@ interface Name {
   readonly readOnly: boolean;
 }
 
-/** Everything below a folder. */
+/** All names below a folder. */
 function namesIn(dir: PinnedDirectory, prefix: string): Name[] {
   const names: Name[] = [];
   for (const entry of listUnsorted(dir)) {
@@ -180,8 +180,9 @@ function byDepth(a: Located, b: Located): number {
 }
 
 /**
- * Brings a folder with everything in it by one rename: it is built under a temporary name first. `items` begin with the folder
- * itself, and each folder comes before what is in it. For batches only: `stage` builds it, and the batch syncs it.
+ * Creates a folder with its contents by one rename: it is first built under a temporary name. `items` begin with the
+ * folder itself, and each folder precedes its contents. For batches only: `stage` builds the folder, and the batch
+ * syncs it.
  */
 function folderInStep(world: World, path: ResolvedPath, items: readonly Restoration[]): Step {
   let built: string | undefined;
@@ -226,13 +227,13 @@ function folderInStep(world: World, path: ResolvedPath, items: readonly Restorat
 
 function doneOf(world: World, path: ResolvedPath, items: readonly Restoration[]): Done {
   const result = { path: path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
-  // Of files that it never saw, the session needs no note: there may be very many.
+  // Files that the session never saw need no sighting: there may be very many.
   const known = items.filter(({ context }) => context.known !== undefined || context.shown !== undefined);
   const sightings = known.flatMap(({ step, context }) => sightingsOf(world, step, context));
   return { ok: true, result, sightings, tombstones: [], displaced: [] };
 }
 
-/** The tree of nodes that the items describe. */
+/** Builds the tree of nodes that the items describe. */
 function folderOf(world: World, items: readonly Restoration[]): NewFolder {
   const inside = new Map<string, NewNode[]>();
   let root: NewFolder | undefined;

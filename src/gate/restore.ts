@@ -22,35 +22,38 @@ import { madeEffects } from './write-step.ts';
 interface RestoredOk {
   readonly ok: true;
   readonly displaced: readonly Displaced[];
-  /** Folders that had to be made on the way. */
+  /** Parent folders that had to be created. */
   readonly made: readonly Effect[];
-  /** A folder that was to go is still needed. */
+  /** Set if a folder to be removed is still in use and stayed. */
   readonly stayed?: true;
-  /** A folder that was to come or to go has come or gone already. */
+  /** Set if a folder to be created or removed was created or removed already. */
   readonly idle?: true;
 }
 type Restored = RestoredOk | Conflict;
 
 export interface RestoreHow {
-  /** What is there was put there by us just now, and is given up if there is no room to keep it. */
+  /** Set if we wrote the present content just now. It may be discarded if there is no space to keep it. */
   readonly ours?: true;
-  /** Reads the bytes that are to come. Default: from the images. */
+  /** Reads the bytes to restore. Default: from the images. */
   readonly bytes?: (() => Promise<Uint8Array>) | undefined;
-  /** The file that already holds them beside its place. */
+  /** The temporary file next to the target that already holds the bytes. */
   readonly staged?: Staged | undefined;
 }
 type Taking = UndoStep & RestoreHow;
 
 const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
 
-/** Brings one thing back, if what is there is what the step expects. After a conflict or a Fault everything is as it was. */
+/**
+ * Restores one file, link or folder, if the present state is the one the step expects. After a conflict or a Fault
+ * nothing has changed.
+ */
 export async function restore(world: World, step: UndoStep, how: RestoreHow = {}): Promise<Restored> {
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
   const outcome = world.workspace.locate(step.key, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
   const { located } = outcome;
   try {
-    // A link has taken the place of a folder on the way: what lies behind it is another file.
+    // A link has replaced a parent folder: the file behind it is another file.
     if (located.place.path.key !== step.key) return conflict('changed');
     if (step.from !== undefined) return moveBack(world, step.from.key, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
@@ -83,14 +86,17 @@ function moveBack(world: World, from: string, to: Located): Restored {
   }
 }
 
-/** Folders have no content of their own: whoever made or removed it, it is as it is to be. */
+/**
+ * Whether a folder already is in the wanted state. A folder has no content, so it does not matter which program made or
+ * removed it.
+ */
 function isFolderAsMeant(located: Located, { expect, restore: after }: UndoStep): boolean {
   if (after.kind === 'directory')
     return expect.kind === 'absent' && located.exists && located.stats.isDirectory();
   return after.kind === 'absent' && expect.kind === 'directory' && !located.exists;
 }
 
-/** The same thing with other permissions. */
+/** Changes only the permissions. */
 function changeMode({ place }: Located, { expect, restore: after }: UndoStep): Restored {
   if (after.kind === 'file' && expect.kind === 'file') {
     const changed = setFileMode(place, after.mode, { fingerprint: expect.fingerprint });
@@ -103,7 +109,7 @@ function changeMode({ place }: Located, { expect, restore: after }: UndoStep): R
   return RESTORED;
 }
 
-/** Removes what must make room. A file that is only replaced stays until its successor takes its place. */
+/** Removes the present content if it is in the way. A file that is replaced by a file stays until the rename. */
 function takeAway(world: World, located: Located, { expect, restore: after, ours }: Taking): Restored {
   if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
   switch (expect.kind) {
@@ -112,7 +118,7 @@ function takeAway(world: World, located: Located, { expect, restore: after, ours
     case 'directory': {
       const gone = removeFolder(world.disk, located.place);
       if (gone) return RESTORED;
-      // A folder in which someone has put something since stays, unless something else must take its place.
+      // A folder that another program has filled since stays, unless its path is needed.
       return after.kind === 'absent' ? { ...RESTORED, stayed: true } : conflict('changed');
     }
     case 'link': {
@@ -136,7 +142,10 @@ function takeFile(
   return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, side) } : removed;
 }
 
-/** A file that the journal knows as read-only became so by the recorded change, which also may change it again. */
+/**
+ * The check before replacing a file. A file journalled as read-only became so by the recorded change, so undoing that
+ * change may replace it.
+ */
 function expectedOf({ fingerprint, mode }: Extract<Side, { kind: 'file' }>): Expected {
   return { fingerprint, evenReadOnly: (mode & 0o222) === 0 };
 }
@@ -145,7 +154,7 @@ function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file
   return file === undefined ? [] : [{ file, ...side.fingerprint }];
 }
 
-/** Puts it there. If that fails, what had to make room for it comes back. */
+/** Writes the restored state. On failure, the content removed before comes back. */
 async function putThere(world: World, located: Located, step: Taking): Promise<Restored> {
   const { expect, restore: after } = step;
   const madeRoom = expect.kind !== 'absent' && !(expect.kind === 'file' && after.kind === 'file');
@@ -194,7 +203,7 @@ async function putFile(world: World, place: Place, step: Taking): Promise<Restor
   }
   if (after.kind !== 'file') return RESTORED;
   const { fingerprint, mode } = after;
-  // A file that was not staged with the others of its batch is synced by itself.
+  // A file that was not staged with its batch is synced on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
   const bytes = await bytesFor(world, step, fingerprint);
   const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
@@ -208,7 +217,7 @@ async function putFile(world: World, place: Place, step: Taking): Promise<Restor
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
 }
 
-/** Permissions that someone has given the file since stay, unless it was our change that gave it others. */
+/** The mode to set, if the change had altered it. Permissions that another program has set since stay. */
 function newMode({ expect, restore: after }: UndoStep): { readonly mode?: number } {
   return expect.kind === 'file' && after.kind === 'file' && after.mode !== expect.mode
     ? { mode: after.mode }
@@ -219,7 +228,10 @@ function bytesFor(world: World, { bytes }: RestoreHow, fingerprint: Fingerprint)
   return bytes === undefined ? world.images.read(fingerprint) : bytes();
 }
 
-/** Writes the bytes of a file that is to come beside its place; undefined where only carrying the step out can tell where. */
+/**
+ * Writes the bytes to restore to a temporary file next to the target. Undefined if the target's folder exists only
+ * after earlier steps.
+ */
 export async function stage(
   world: World,
   step: UndoStep,

@@ -11,8 +11,8 @@ export interface DoneStep {
 }
 
 /**
- * The world for a change of so many files: many of them are synced together, unless each has to be done before the next can be
- * written (`in order`). The steps and `carryOut` must get the same world.
+ * Returns the world for a change of `files` files: many files are synced together, unless each must be complete before
+ * the next is written (`in order`). The steps and `carryOut` must get the same world.
  */
 export async function worldFor(
   world: World,
@@ -26,8 +26,9 @@ export async function worldFor(
 }
 
 /**
- * Carries the steps out, in order; why one of them was stopped, if one was. `done` holds those that were done. In a batch
- * all new bytes are written and synced before the first file changes, and all names are synced after the last.
+ * Runs the steps in order and returns the refusal of the one that failed, if any. `done` collects the completed steps.
+ * In a batch, all new bytes are written and synced before the first file changes, and all names are synced after the
+ * last.
  */
 export async function runSteps(
   world: World,
@@ -43,7 +44,7 @@ export async function runSteps(
     if (refusal === undefined) await syncAll(world, steps);
     return refusal;
   } finally {
-    // The last first: a folder that an early step made for several files is empty only then.
+    // Last step first: a folder that an early step made for several files is empty only after the others.
     for (const step of steps.toReversed()) await step.unstage?.();
   }
 }

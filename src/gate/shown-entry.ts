@@ -3,18 +3,18 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { World } from './world.ts';
 
-/** What a list, find or search has shown. */
+/** The result of a list, find or search, for the journal. */
 export interface Look {
   readonly action: 'list' | 'search';
-  /** The folder or file that was looked into, as the caller wrote it. */
+  /** The folder or file that was searched, as the caller wrote it. */
   readonly path: string;
-  /** How much was shown, such as `12 entries`. */
+  /** The amount shown, such as `12 entries`. */
   readonly text: string;
-  /** The shown text itself; only its hash is kept. */
+  /** The shown text. Only its hash is stored. */
   readonly shown: string;
 }
 
-/** Journals what was shown: counts and a hash, never the text. */
+/** Journals a list, find or search: counts and a hash, never the text. */
 export async function recordLook(world: World, ledger: Ledger, look: Look): Promise<void> {
   const resolved = world.workspace.resolve(look.path);
   const root = world.workspace.roots[0] ?? '';
@@ -33,7 +33,7 @@ export async function recordLook(world: World, ledger: Ledger, look: Look): Prom
   await world.store.record({ entries: [entry] });
 }
 
-/** `1 file`, `2 files`, `2 entries`. */
+/** Formats a count, such as `1 file`, `2 files`, `2 entries`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

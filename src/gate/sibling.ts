@@ -2,7 +2,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Writer } from '../model/verdict.ts';
 import type { World } from './world.ts';
 
-/** The other session whose recorded change left the bytes that are there now; undefined if nobody of ours did. */
+/** The other session whose recorded change left the present bytes, or undefined if no recorded change did. */
 export async function siblingOf(
   world: World,
   session: string,

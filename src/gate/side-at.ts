@@ -14,14 +14,14 @@ export interface FoundSide {
 }
 
 /**
- * What is at a key now. Nothing is below a file or a link, whatever the link leads to. Throws if that cannot be told, or if
- * the key is not in this workspace.
+ * The present state at a key. A key below a file or a link is absent, even if the link's target is a folder. Throws if
+ * the state cannot be determined or the key is not in this workspace.
  */
 export async function sideAt(world: World, key: string): Promise<Side> {
   return (await foundAt(world, key)).side;
 }
 
-/** What is at a key now, with its bytes if it is a file. Throws like `sideAt`. */
+/** The present state at a key, with the bytes of a file. Throws like `sideAt`. */
 export async function foundAt(world: World, key: string): Promise<FoundSide> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return { side: ABSENT };
@@ -37,7 +37,7 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
   }
 }
 
-/** What was located, with its bytes if it is a file. */
+/** The state of a located path, with the bytes of a file. */
 export async function sideOfLocated(world: World, located: Located): Promise<FoundSide> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
@@ -55,7 +55,9 @@ export async function sideOfLocated(world: World, located: Located): Promise<Fou
   return { side: sideOf(snapshot), snapshot };
 }
 
-/** A file that is too large to be loaded, hashed in bounded memory; undefined if it cannot be read or changes meanwhile. */
+/**
+ * The state of a file too large to load, hashed in bounded memory. Undefined if it cannot be read or changes meanwhile.
+ */
 export async function largeSide({ place, stats }: Found): Promise<Side | undefined> {
   const fingerprint = await fingerprintIfStill(place, stampOf(stats));
   return fingerprint && fileSide(fingerprint, modeOf(stats), true);

@@ -9,7 +9,7 @@ export function fileSide(fingerprint: Fingerprint, mode: number, kept: boolean):
   return { kind: 'file', fingerprint, mode, kept };
 }
 
-/** A file as it was read; its bytes will be among the images. */
+/** The side of a file that was read. Its bytes will be kept as an image. */
 export function sideOf(snapshot: Snapshot): Side {
   return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), true);
 }

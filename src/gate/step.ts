@@ -5,56 +5,61 @@ import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 
-/** One allowed change, ready to be carried out under the lock. */
+/** One allowed change, ready to run under the lock. */
 export interface Step {
   readonly action: Action;
   readonly path: ResolvedPath;
-  /** What it will do, for the journal; announced before anything is touched. Empty: nothing will change. */
+  /** The planned effects, announced before any file is touched. Empty if nothing will change. */
   readonly effects: readonly Effect[];
-  /** The file's bytes afterwards, if it writes one file. */
+  /** The file's bytes afterwards, if the step writes one file. */
   readonly bytes?: Uint8Array;
-  /** What the session will have seen of them. */
+  /** The session's sighting of these bytes. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** What an edit did besides, as far as it is known already. */
+  /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
-  /** What its caller is told already now; part of the result, too. */
+  /** Notices known before the step runs. They are also part of the result. */
   readonly notices?: readonly Notice[];
-  /** What it will do to a text, with a bounded diff, for dry runs. */
+  /** The result on a text file, with a bounded diff, for dry runs. */
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
-  /** In a batch: writes new bytes beside their place, so that those of all steps are synced together before `run`. */
+  /**
+   * In a batch: writes new bytes to temporary files, so that the files of all steps are synced together before `run`.
+   */
   stage?(): Promise<void>;
-  /** Removes what was staged and not published. */
+  /** Removes staged files that were not published. */
   unstage?(): void | Promise<void>;
-  /** Changes the disk. After a conflict or a Fault nothing of this step is left, unless `isLeft` says so. */
+  /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */
   run(): Promise<Done | Conflict>;
-  /** After a conflict or a Fault: whether something could not be put back, so that the change is still to be settled. */
+  /** After a conflict or a Fault: whether something could not be reverted, so that the change stays pending. */
   isLeft?(): boolean;
-  /** Takes it back, because a later step failed or nothing could be recorded; false if someone has changed it since. */
+  /**
+   * Reverts the step, because a later step failed or the change could not be recorded. Returns false if another program
+   * has changed the file since.
+   */
   revert(): Promise<boolean>;
-  /** Releases what it holds. */
+  /** Releases held resources. */
   close(): void;
 }
 
 export interface Done {
   readonly ok: true;
-  /** What it did, as far as that is known better now than it was announced. */
+  /** The real effects, if they differ from the announced ones. */
   readonly effects?: readonly Effect[];
-  /** The key of a folder that was to go and is still needed. */
+  /** The key of a folder that should be removed but is still in use. */
   readonly stayed?: string;
   readonly result: Omit<ChangeResult, 'change'>;
-  /** What the session knows afterwards. */
+  /** The session's sightings afterwards. */
   readonly sightings: readonly Sighting[];
-  /** Files of this session that are gone. */
+  /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
   /** Files that left the workspace, to be kept as before-images. */
   readonly displaced: readonly Displaced[];
 }
 
 export interface Displaced {
-  /** Where it is, outside the workspace. */
+  /** Path outside the workspace. */
   readonly file: string;
   readonly sha256: string;
   readonly size: number;
-  /** Its bytes, where they are at hand. */
+  /** Its bytes, if they are in memory. */
   readonly bytes?: Uint8Array;
 }

@@ -1,7 +1,7 @@
 import type { Notice } from '../model/results.ts';
 import type { Step } from './step.ts';
 
-/** The same step, whose caller is also told what the verdict had to say. */
+/** Adds the verdict's notices to the result of a step. */
 export function told(step: Step, notices: readonly Notice[]): Step {
   if (notices.length === 0) return step;
   return {

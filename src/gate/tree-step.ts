@@ -17,7 +17,7 @@ import type { Displaced, Step } from './step.ts';
 import type { TreeNode } from './tree.ts';
 import type { World } from './world.ts';
 
-/** Fingerprints every file of a tree, so that each is deleted only as it was looked at. */
+/** Fingerprints every file of a tree, so that each is deleted only if unchanged. */
 export async function doom(world: World, nodes: readonly TreeNode[]): Promise<Doomed[] | Conflict> {
   const doomed: Doomed[] = [];
   for (const node of nodes) {
@@ -53,7 +53,10 @@ interface Removed extends Doomed {
   readonly displaced?: string;
 }
 
-/** Deletes a folder and everything in it, by one rename if it can be moved to our own folder; every file becomes an image. */
+/**
+ * Deletes a folder with its contents, by one rename if it can be moved to the state folder. Every file becomes an
+ * image.
+ */
 export function removeTreeStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
   const { place } = located;
   if (!isTakeable(world.disk, place)) return removeEachStep(world, located, doomed);
@@ -65,7 +68,7 @@ export function removeTreeStep(world: World, located: Found, doomed: readonly Do
   return { ...step, close };
 }
 
-/** The same one by one, innermost first, for folders on another file system than our own. */
+/** Deletes the entries one by one, innermost first, for folders on another file system than the state folder. */
 function removeEachStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
   const removed: Removed[] = [];
   let left = false;
@@ -99,7 +102,7 @@ function removeEachStep(world: World, located: Found, doomed: readonly Doomed[])
   };
 }
 
-/** Removes one after the other, until one cannot be removed; why that is. */
+/** Removes entries one by one. Returns the conflict of the first that cannot be removed. */
 async function removeAll(
   world: World,
   doomed: readonly Doomed[],
@@ -145,7 +148,10 @@ function removeOne(world: World, place: Place, item: Doomed): Removed | Conflict
   }
 }
 
-/** Brings back what was removed so far, outermost first; false if something has a name by now, or cannot be had. */
+/**
+ * Restores the entries removed so far, outermost first. Returns false if a name is taken by now, or an entry cannot be
+ * restored.
+ */
 async function putBack(world: World, removed: readonly Removed[]): Promise<boolean> {
   let complete = true;
   for (const item of removed.toReversed()) complete = (await isBack(world, item)) && complete;
@@ -156,7 +162,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
     return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
-    // Whatever it was: the others come back, and of this one the next to look finds what is there.
+    // Ignore the error and restore the others. The next process that locks this file settles it by its state.
     return false;
   }
 }
@@ -173,7 +179,7 @@ function putOneBack(world: World, place: Place, { side, displaced }: Removed): b
   return putFileBack(world, place, { side, displaced });
 }
 
-/** Its inode, or a copy if that is among the images already: others may rely on it there. */
+/** Moves the inode back, or writes a copy if the inode is already an image: other entries may rely on that image. */
 async function putFileBack(
   world: World,
   place: Place,

@@ -5,7 +5,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { World } from './world.ts';
 
-/** The fingerprint of a folder: its names and their kinds. Contents of files do not count. */
+/** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
   const text = entries.map((entry) => `${entry.kind}\0${entry.name}\n`).join('');
   return { sha256: hash('sha256', text, 'hex'), size: entries.length };
@@ -18,14 +18,14 @@ export interface FolderNode {
   readonly mode: number;
 }
 
-/** One thing in a tree, held by its folder. */
+/** One entry of a tree, held by the handle of its folder. */
 export type TreeNode =
   | FolderNode
   | { readonly kind: 'file'; readonly path: ResolvedPath; readonly readOnly: boolean }
   | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
   | { readonly kind: 'other'; readonly path: ResolvedPath };
 
-/** Everything below a folder, each folder after what is in it; the folder itself last. Goes down by handles only. */
+/** Everything below a folder, each folder after its contents, the folder itself last. Descends by handles only. */
 export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath): TreeNode[] {
   const nodes: TreeNode[] = [];
   const entries = listNames(dir);

@@ -18,10 +18,13 @@ import type { World } from './world.ts';
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
-/** Names in one notice; the rest is a number. */
+/** A notice names at most this many files and counts the rest. */
 const MAX_NAMED = 20;
 
-/** Notes what someone else did. Only what the disk confirms is believed; the rest makes the next verdict ask again. */
+/**
+ * Records an action of another program. Only what the disk confirms counts; otherwise the next verdict checks the file
+ * again.
+ */
 export function witness(world: World, ledger: Ledger, event: WitnessEvent): Witnessed {
   switch (event.kind) {
     case 'read':
@@ -39,7 +42,7 @@ export function witness(world: World, ledger: Ledger, event: WitnessEvent): Witn
   }
 }
 
-/** The file behind a path as it is now; undefined if it is no file that can be read. */
+/** A snapshot of the file at a path, or undefined if it is not a readable file. */
 async function snapshotAt(
   world: World,
   path: string,
@@ -85,7 +88,7 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
     flags,
     how: 'witness' as const,
   };
-  // What was shown and is not there (any more) is a sighting of older bytes: the next change finds it stale.
+  // Shown text that is no longer in the file is a sighting of older bytes: the next change finds it stale.
   const sighting = current
     ? sightingOf(world, { ...seen, snapshot })
     : { ...seen, fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, atMs: world.now() };
@@ -95,8 +98,8 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
 }
 
 /**
- * Whether a text shows the file, or the lines it is said to show of it. How these end, and how the file stores them, is not
- * asked: no read shows that.
+ * Whether the shown text equals the file, or the given lines of it. Line endings and encoding are ignored: no read
+ * shows them.
  */
 function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {
   if (shown.equals(bytes)) return true;
@@ -133,7 +136,10 @@ async function witnessWrite(
   return { ok: true, notices: [] };
 }
 
-/** Content that is there as intended was written whole. Of an unknown change, what was seen stays seen and the rest is its author's. */
+/**
+ * The coverage after a write. Content that is on the disk as intended was written whole. After an unknown change,
+ * unchanged lines keep their coverage, and changed lines count as known to their author.
+ */
 async function coverageWritten(
   world: World,
   ledger: Ledger,
@@ -194,7 +200,9 @@ function sightingOf(
   return { ...rest, fingerprint, stamp, racy, atMs: world.now() };
 }
 
-/** Which of the files a session has seen are no longer as it saw them; asked after a command that may have changed any. */
+/**
+ * Lists the files seen by the session that have changed since. Called after a command that may have changed any file.
+ */
 async function sweep(world: World, ledger: Ledger): Promise<Outcome<{ notices: readonly Notice[] }>> {
   const changed = (await changedFiles(world, ledger)).map(({ path }) => path);
   if (changed.length === 0) return { ok: true, notices: [] };

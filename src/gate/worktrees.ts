@@ -1,16 +1,18 @@
 import { isMainWorktree, worktreesAround } from '../process/git.ts';
 
-/** Worktrees come and go while a process runs; finding them takes a few small reads. */
+/**
+ * How long the list is cached. Worktrees come and go while a process runs, and finding them takes a few small reads.
+ */
 const FRESH_MS = 5000;
 
-/** The same file in an agent's own worktree. */
+/** The same file in the agent's own worktree. */
 export interface Counterpart {
   /** Canonical folder of the worktree. */
   readonly own: string;
   readonly meant: string;
 }
 
-/** The worktrees of the repositories that some folders are in. Those of one repository are one family. */
+/** The worktrees of the repositories that contain some folders. Worktrees of one repository share their claims. */
 export class Worktrees {
   readonly #roots: readonly string[];
   readonly #now: () => number;
@@ -21,7 +23,7 @@ export class Worktrees {
     this.#now = now;
   }
 
-  /** Their folders, canonical. */
+  /** The canonical folders of the worktrees. */
   tops(): readonly string[] {
     const atMs = this.#now();
     if (this.#found === undefined || atMs - this.#found.atMs > FRESH_MS)
@@ -29,7 +31,7 @@ export class Worktrees {
     return this.#found.tops;
   }
 
-  /** The worktree that a path lies in, the innermost if one lies in another. */
+  /** The worktree that contains a path; the innermost one if they are nested. */
   around(path: string): string | undefined {
     return this.tops()
       .filter((top) => isWithin(path, top))
@@ -44,11 +46,14 @@ export class Worktrees {
     return tops.filter((top) => top !== own).map((top) => top + key.slice(own.length));
   }
 
-  /** The same file in the worktree of a folder, if that is a linked one and the file lies in another of the same repository. */
+  /**
+   * The same file in the worktree of `folder`, if that is a linked worktree and the file is in another one of the same
+   * repository.
+   */
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);
     const other = this.around(absolute);
-    // An agent in the main checkout that names a worktree means that worktree.
+    // An agent in the main checkout that names another worktree means that worktree.
     if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
     return { own, meant: own + absolute.slice(other.length) };
   }

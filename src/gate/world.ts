@@ -11,7 +11,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
 
-/** Everything a gate works with; shared by all sessions of one workspace in this process. */
+/** Everything a gate works with. Shared by all sessions of one workspace in this process. */
 export interface World {
   readonly workspace: Workspace;
   readonly disk: DiskContext;
@@ -21,17 +21,17 @@ export interface World {
   /** The state folder's canonical path. */
   readonly home: string;
   readonly policy: Policy;
-  /** Leave that the operator gave for what is being judged. */
+  /** The operator's grants for the change being judged. */
   readonly granted?: readonly ActiveGrant[];
   readonly baselines: Baselines;
-  /** Who else works on which files. */
+  /** The files that other sessions are working on. */
   readonly claims: Claims;
   readonly processes: Processes;
   readonly revisionOf: RevisionOf;
-  /** Names this process among all that share the store. */
+  /** Identifies this process among all that share the store. */
   readonly owner: string;
   isAlive(owner: string): Awaitable<boolean>;
-  /** Gives back what dead processes have left in the workspace under temporary names. */
+  /** Restores or removes temporary files that dead processes left in the workspace. */
   cleanUp(): void;
   now(): number;
 }

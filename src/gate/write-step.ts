@@ -21,20 +21,20 @@ import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** A file's new bytes and what the session will have seen of them. */
+/** A file's new bytes, and the session's sighting of them. */
 export interface NewBytes {
   readonly action: Action;
   readonly located: Located;
-  /** What is there now; undefined if nothing is. */
+  /** The present file, or undefined if there is none. */
   readonly before: Snapshot | undefined;
   readonly bytes: Uint8Array;
-  /** Of these bytes, where it is known already. */
+  /** Fingerprint of `bytes`, if already known. */
   readonly fingerprint?: Fingerprint;
-  /** Mode of a file that is created; default by umask. */
+  /** Mode of a created file. Default: from the umask. */
   readonly mode?: number;
-  /** Undefined after an append to a file that was not seen: it shows nothing of what was there. */
+  /** Undefined after an append to an unseen file: the append shows nothing of the old text. */
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** What the session has seen of the file as it was before, if this very change showed it. */
+  /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;
   readonly notices: readonly Notice[];
   readonly more?:
@@ -47,7 +47,7 @@ export interface NewBytes {
     | undefined;
 }
 
-/** Creates or replaces one file. Writing the bytes already there is a step without effects. */
+/** Creates or replaces one file. If the file already holds these bytes, the step has no effects. */
 export function writeStep(world: World, change: NewBytes): Step {
   const { located, before } = change;
   const { path } = located.place;
@@ -99,7 +99,7 @@ export function writeStep(world: World, change: NewBytes): Step {
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
         return { ...done(world, change, outcome), effects };
       } catch (error) {
-        // The new file may have its name, and a temporary name that could not be removed besides.
+        // The new file may exist under its name, although its temporary name could not be removed.
         left = before === undefined && holdsAt(place(), fingerprint);
         folders?.undo();
         throw error;
@@ -129,7 +129,7 @@ interface Committing {
   readonly staged: Staged | undefined;
 }
 
-/** Undefined if what is to be replaced is gone; carrying the step out will refuse. */
+/** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
 function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
   if (before !== undefined) return stageReplacement(world.disk, place, { bytes });
   return stageNew(world.disk, place, { bytes, ...(mode === undefined ? {} : { mode }) });
@@ -180,7 +180,7 @@ function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Ef
   };
 }
 
-/** Folders that will be made on the way, outermost first; undo removes them if they are empty then. */
+/** Missing parent folders that will be made, outermost first. An undo removes those that are empty. */
 export function folderEffects(located: Located): Effect[] {
   if (located.exists || located.missing.length <= 1) return [];
   const { path } = located.place;
@@ -194,7 +194,7 @@ export function folderEffects(located: Located): Effect[] {
   });
 }
 
-/** Those of them that we did make, the last so many: someone may have been faster with the others. */
+/** The parent folders that we made: the innermost ones. Another program may have made the others first. */
 export function madeEffects(
   located: Located,
   folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
@@ -215,7 +215,7 @@ function done(
   const seen = change.sighting;
   const whole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
   const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
-  // Field by field: copies of objects cost more than all else here, and every change passes.
+  // Field by field: object spreads would dominate the cost here, and every change runs this.
   const sighting: Sighting | undefined = seen && {
     coverage: seen.coverage,
     totalLines: seen.totalLines,

@@ -22,35 +22,38 @@ import {
   type Written,
 } from './write-set.ts';
 
-/** A program that changes a file in the moment of the commit is met by comparing once more. */
+/** If a program changes a file during the commit, everything is compared again, this many times at most. */
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
-/** From so many files on, new folders take over the layer's files instead of writing them again. */
+/** From this number of files on, new folders link the layer's files instead of writing them again. */
 const LINKED_FILES = 200;
 
-/** A layer whose command has ended, and what is to become of it. */
+/** A layer whose command has ended, and how to commit it. */
 export interface LayerCommit {
   readonly layer: Layer;
   readonly attributes: AttributeReader;
   /** The command line for the journal, with its secrets masked. */
   readonly command: string;
   readonly writes: CommandPolicy['writes'];
-  /** What becomes of changes that other programs made while the command ran; `overwrite` is for who has looked at them. */
+  /**
+   * How to treat changes that other programs made while the command ran. `overwrite` is for callers that have seen
+   * them.
+   */
   readonly meanwhile: 'merge' | 'overwrite';
-  /** Whether the model is shown the changes; only then do they count as seen. */
+  /** Whether the model is shown the changes. Only then do they count as seen. */
   readonly answer: 'shown' | 'silent';
 }
 
-/** What a commit says of a command, in the words of a `RunResult`. */
+/** The result of a commit, as fields of `RunResult`. */
 export type Committed = Pick<
   RunResult,
   'change' | 'committed' | 'files' | 'cut' | 'merged' | 'leftOut' | 'droppedBits'
 >;
 
 /**
- * Commits what a command did as one change with one undo, under the locks of everything it touched: all of it or nothing.
- * The change has the layer's id. With `discard` nothing is changed and nothing is refused.
+ * Commits a command's writes as one change with one undo, under the locks of everything it touched: all or nothing. The
+ * change has the layer's id. With `discard` nothing is changed and nothing is refused.
  */
 export async function commitCommand(
   world: World,
@@ -117,12 +120,15 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
   return { leftOut: leftOut.map(({ path, kind }) => `${path} (${kind})`), droppedBits };
 }
 
-/** Makes every path what the layer has there. It is an undo in reverse: expect this side, make it that side. */
+/**
+ * The items that make every path what the layer holds there. It works like an undo in reverse: expect one side, write
+ * the other.
+ */
 function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Located[] {
   return written
     .map((each): Located => {
       const { path, before, after, bytes } = each;
-      // What is linked is not read again, and of that many files the session needs no bytes for later diffs.
+      // Linked files are not read again. For so many files the session needs no bytes for later diffs.
       const linked = written.length < LINKED_FILES ? {} : { file: each.file };
       const shown = sightings.get(path.key);
       const read = bytes === undefined ? {} : { bytes: async () => remembered(world, each, bytes()) };
@@ -134,14 +140,16 @@ function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites):
     .sort((a, b) => inOrder(a.step, b.step));
 }
 
-/** What a session has seen is kept for later diffs; so is what its own command left, which it must not lose unseen. */
+/**
+ * Keeps the bytes that a command left as a baseline for later diffs, so that the session can see later changes to them.
+ */
 function remembered(world: World, { after }: Written, bytes: Buffer): Buffer {
   if (after.kind === 'file' && bytes.byteLength <= MAX_REMEMBERED_BYTES)
     world.baselines.remember(after.fingerprint, bytes);
   return bytes;
 }
 
-/** One refusal that names every refused file. */
+/** Combines the refusals into one that names every refused file. */
 function combined(first: Refusal, refusals: readonly Refusal[]): Refused {
   if (refusals.length === 1) return refused(first);
   return refused({ ...first, detail: { ...first.detail, refusals } });

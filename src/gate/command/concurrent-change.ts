@@ -9,9 +9,9 @@ import { diffOf, knownBytes } from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
 /**
- * A file that both the command and another program changed: the merge of both, or a refusal with the diff. The bytes from
- * which both began are gone; any earlier bytes that the session or the journal knows serve as the base, because what the
- * base lacks is then in both sides alike.
+ * Merges a file that both the command and another program changed, or refuses with the diff. The bytes both started
+ * from are gone, so any earlier bytes known to the session or the journal serve as the base: text missing from the base
+ * is then in both sides alike.
  */
 export async function concurrentChange(
   world: World,

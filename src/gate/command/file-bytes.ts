@@ -7,13 +7,13 @@ import type { Written } from './write-set.ts';
 /** Larger files are neither merged nor shown as a diff. */
 const MAX_TEXT_BYTES = 2 << 20;
 
-/** The bytes of `before` as they are now; undefined if it is no file, or too large to be looked at as text. */
+/** The present bytes of `before`. Undefined if it is not a file, or too large to treat as text. */
 export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
   if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;
   return liveBytes(world, path);
 }
 
-/** The bytes of `after`; undefined if it is no file, or too large to be looked at as text. */
+/** The bytes of `after`. Undefined if it is not a file, or too large to treat as text. */
 export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
   return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();
 }
@@ -30,14 +30,17 @@ async function liveBytes(world: World, path: ResolvedPath): Promise<Buffer | und
   }
 }
 
-/** UTF-8 text, with its byte order mark; undefined for anything that merging by lines would damage. */
+/** UTF-8 text, with its byte order mark. Undefined for content that a merge by lines would damage. */
 export function plainText(bytes: Uint8Array | undefined): string | undefined {
   const decoded = bytes === undefined ? undefined : decodeText(bytes);
   if (decoded === undefined || decoded.encoding !== 'utf-8') return undefined;
   return `${decoded.bom ? '\ufeff' : ''}${decoded.text}`;
 }
 
-/** The name of a path in a root. A worktree's common git folder stands for the `.git` that the worktree lacks. */
+/**
+ * The name of a path in a root. Paths in a worktree's common git folder are named `.git/…`, the folder that the
+ * worktree lacks.
+ */
 export function nameOf({ workspace }: World, { root, relative }: ResolvedPath): string {
   return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
 }

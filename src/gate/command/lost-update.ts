@@ -9,19 +9,19 @@ import { siblingOf } from '../sibling.ts';
 import type { World } from '../world.ts';
 import { plainText } from './file-bytes.ts';
 
-/** A file that a command has changed or removed, or is about to. */
+/** A file that a command has changed or removed, or is about to change or remove. */
 export interface Overwritten {
   readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
   readonly before: Side;
   readonly after: Side;
-  /** Undefined if it was no file, or is too large to be looked at as text. */
+  /** Undefined if it was not a file, or is too large to treat as text. */
   beforeBytes(): Promise<Uint8Array | undefined>;
   afterBytes(): Uint8Array | undefined;
 }
 
 /**
- * The lost-update test for one file: the session knew other bytes than there were before the command, and the command's
- * result drops the difference. What the session itself changed is no other writer's change.
+ * The lost-update test for one file: the session knew other bytes than those before the command, and the command's
+ * result drops the difference. The session's own changes do not count as another writer's.
  */
 export async function lostUpdate(
   world: World,
@@ -50,7 +50,10 @@ export async function lostUpdate(
   };
 }
 
-/** Without texts to compare, only the very bytes that the session knew prove that a change was dropped. */
+/**
+ * Whether the result drops the other writer's change. Without texts to compare, only a result equal to the session's
+ * known bytes proves it.
+ */
 function drops(
   written: Overwritten,
   texts: {
@@ -68,7 +71,7 @@ function drops(
   return lostChanges(base, live, result).length > 0;
 }
 
-/** What the session last saw of a file or last left there; undefined if it never did. */
+/** The bytes that the session last saw in a file or last wrote to it, or undefined if there are none. */
 export async function knownBytes(
   world: World,
   ledger: Ledger,
@@ -85,7 +88,7 @@ export async function knownBytes(
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 
-/** What another writer did to a file, with secrets masked. */
+/** The diff of another writer's change, with secrets masked. */
 export function diffOf({ policy }: World, path: string, [before, after]: readonly [string, string]): string {
   return maskedDiff(before, after, { maxLines: policy.maxDiffLines, secrets: policy.secrets, path }).text;
 }

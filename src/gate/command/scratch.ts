@@ -4,7 +4,7 @@ import { ignoredByGit } from '../../process/git.ts';
 import { type PathMatch, policyGlobMatcher } from '../../text/glob/glob.ts';
 import type { World } from '../world.ts';
 
-/** Deep enough for the packages of a monorepo, and bounded in large trees. */
+/** Deep enough for the packages of a monorepo, yet bounded in large trees. */
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
@@ -52,7 +52,7 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
   return found;
 }
 
-/** A folder that went or became a link meanwhile holds no scratch folder. */
+/** Runs `work` in a subfolder. If it is gone or became a link meanwhile, it holds no scratch folder and is skipped. */
 function within(dir: PinnedDirectory, name: string, work: (inner: PinnedDirectory) => void): void {
   let inner: PinnedDirectory;
   try {

@@ -12,18 +12,18 @@ import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import type { Written } from './write-set.ts';
 
-/** Paths that an answer names; the rest is a number. */
+/** An answer names at most this many paths and counts the rest. */
 const MAX_NAMED = 100;
 
-/** What an answer says of a write set, and what the session has seen once it got that answer. */
+/** The part of an answer that shows a command's writes, and the session's sightings after it. */
 export interface ShownWrites {
   readonly files: readonly CommandFile[];
   readonly cut: number;
-  /** By key. */
+  /** Sightings by key. */
   readonly sightings: ReadonlyMap<string, Sighting>;
 }
 
-/** Names the changed paths and quotes small changes whole, within the policy's bound for diffs. */
+/** Names the changed paths, and quotes small changes whole, within the policy's diff limit. */
 export async function showWrites(
   world: World,
   ledger: Ledger,
@@ -57,7 +57,7 @@ export async function showWrites(
   return { files, cut: named.length - files.length, sightings };
 }
 
-/** A folder is named if nothing in it is. */
+/** The writes to name: a folder is named only if nothing in it is. */
 function namedWrites(written: readonly Written[]): readonly Written[] {
   const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
   return written.filter(({ path, before, after }) => {
@@ -80,7 +80,7 @@ function didTo(before: Written['before'], after: Written['after']): CommandFile[
   return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
 }
 
-/** Both sides as text; undefined if one of them is something else. */
+/** Both sides as text, or undefined if one of them is not text. */
 async function textsOf(
   world: World,
   written: Written,
@@ -101,8 +101,8 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * What the session has seen of the new bytes: what it had seen of the old ones, and what the diff shows. A session that saw
- * yet other bytes keeps them as its baseline, so that the change in between is not forgotten.
+ * The session's sighting of the new bytes: the lines it had seen before, and the lines in the diff. A session that saw
+ * different earlier bytes keeps those as its baseline, so that the change in between is not lost.
  */
 async function creditOf(
   world: World,

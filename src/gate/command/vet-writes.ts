@@ -13,10 +13,10 @@ import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import { lostUpdate } from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
-/** More are counted by the sentence that names the first ones. */
+/** At most this many refusals are listed; the message counts the rest. */
 const MAX_REFUSALS = 50;
 
-/** A write set that may be committed, with what other programs changed meanwhile taken in. */
+/** A write set that may be committed, merged with concurrent changes by other programs. */
 export interface Vetted {
   readonly written: readonly Written[];
   /** Paths whose concurrent changes were merged in. */
@@ -24,8 +24,8 @@ export interface Vetted {
 }
 
 /**
- * Decides whether a command's writes may be committed: all of them or none. What another program changed while the command
- * ran is merged in if both changes fit together. Returns every refusal, and the writes if there is none.
+ * Decides whether a command's writes may be committed: all of them or none. Changes that other programs made while the
+ * command ran are merged if they do not conflict. Returns every refusal, or the writes if there is none.
  */
 export async function vetWrites(
   world: World,
@@ -51,7 +51,7 @@ interface Judged {
   readonly meanwhile: 'merge' | 'overwrite';
 }
 
-/** The write as it may be committed, or why it may not. */
+/** The write in the form that may be committed, or its refusal. */
 async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written, meanwhile } = judged;
   const forbidden =
@@ -70,7 +70,10 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
   return detail === undefined ? base : { ...base, detail };
 }
 
-/** Read-only sessions, folders and files. Git itself makes and removes read-only files all the time. */
+/**
+ * The refusal for writes in read-only sessions, folders and files. Files in `.git` are exempt: git makes and removes
+ * read-only files all the time.
+ */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
   if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
@@ -83,7 +86,10 @@ function isInGit(world: World, { path }: Written): boolean {
   return /(^|\/)\.git(\/|$)/i.test(nameOf(world, path));
 }
 
-/** A change that needs the user's approval. Nobody is asked for a command: `lookfirst allow` is the approval. */
+/**
+ * The refusal for a change that needs the user's approval. During a command the user is not asked; only `lookfirst
+ * allow` approves.
+ */
 async function unapproved(world: World, ledger: Ledger, written: Written): Promise<Refusal | undefined> {
   const { path, before, after } = written;
   const effect = { key: path.key, relative: path.relative, before, after };
@@ -92,7 +98,7 @@ async function unapproved(world: World, ledger: Ledger, written: Written): Promi
   return 'missing' in found ? refusal(written, 'PROTECTED', { reason: 'approval' }) : undefined;
 }
 
-/** Configuration that decides which programs run next; the policy may trust commands with some of it. */
+/** The refusal for configuration that decides which programs run. The policy may trust commands with some of it. */
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
@@ -101,7 +107,7 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
   if (!isGitConfig(relative)) return undefined;
   const [before, after] = [await bytesBefore(world, written), bytesAfter(written)].map(plainText);
   const setting = changedProgram(before ?? '', after ?? '');
-  // Removing a repository with its configuration runs nothing.
+  // Removing a repository with its configuration runs no program.
   if (setting === undefined || written.after.kind === 'absent') return undefined;
   return refusal(written, 'PROTECTED', {
     reason: `the setting ${setting}, because it decides which programs run`,
@@ -123,7 +129,10 @@ async function unseenWrite(
   return lostUpdate(world, ledger, { ...written, ...bytes });
 }
 
-/** An overwrite needs every line of the file as it is; so does what a command does under `seen-only`. */
+/**
+ * The refusal if the session has not seen every present line of a file. Overwriting requires that, and so does any
+ * command under `seen-only`.
+ */
 async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | undefined> {
   const { before } = written;
   if (before.kind !== 'file' || before.fingerprint.size === 0) return undefined;

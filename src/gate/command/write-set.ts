@@ -16,31 +16,31 @@ import {
 import { ABSENT, fileSide } from '../sides.ts';
 import type { World } from '../world.ts';
 
-/** What a command did to one path. */
+/** A command's effect on one path. */
 export interface Written {
   readonly path: ResolvedPath;
-  /** What is there now. */
+  /** The present state in the workspace. */
   readonly before: Side;
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Where the layer has these bytes with this mode, if the command made the file. */
+  /** Path in the layer of a file with these bytes and this mode, if the command made it. */
   readonly file?: string | undefined;
-  /** The file there has no write permission. */
+  /** True if the file in the workspace has no write permission. */
   readonly readOnly: boolean;
-  /** Another program changed it while the command ran. */
+  /** True if another program changed the path while the command ran. */
   readonly concurrent: boolean;
 }
 
 export interface WriteSet {
   readonly written: readonly Written[];
-  /** FIFOs and sockets that the command left behind; they hold no bytes and are not taken over. */
+  /** FIFOs and sockets that the command left behind. They hold no bytes and are not committed. */
   readonly leftOut: readonly { readonly path: string; readonly kind: FileKind }[];
-  /** setuid and setgid bits that the command set and that are not taken over. */
+  /** Paths whose setuid and setgid bits, set by the command, are not committed. */
   readonly droppedBits: readonly string[];
 }
 
-/** What a layer holds over each layered folder. It is read once: reading makes files readable that were not. */
+/** The content of a layer, per layered folder. Read only once, because reading makes unreadable files readable. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
@@ -55,8 +55,8 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
 }
 
 /**
- * Compares a command's layer with the workspace as it is now. Call it under the locks of `layerKeys`. A path that cannot be
- * looked at, or that holds what cannot be brought back, refuses the whole command.
+ * Compares a command's layer with the present workspace. The caller must hold the locks of `layerKeys`. A path that
+ * cannot be read, or whose content could not be restored, refuses the whole command.
  */
 export async function readWriteSet(
   world: World,
@@ -72,7 +72,7 @@ export async function readWriteSet(
   return { ok: true, set: reading.set() };
 }
 
-/** The paths that a layer touches: what to lock before it is compared. A locked folder covers what is in it. */
+/** The keys that a layer touches, to be locked before it is compared. A locked folder covers its contents. */
 export function layerKeys(world: World, { folders }: LayerContent): readonly string[] {
   const keys = folders.flatMap(({ root, entries }) =>
     outermost(entries).map((relative) => world.workspace.keyOf(absolute(root, relative))),
@@ -85,7 +85,7 @@ function outermost(entries: Iterable<LayerEntry>): readonly string[] {
   let covered: string | undefined;
   for (const entry of entries) {
     if (covered !== undefined && entry.relative.startsWith(covered)) continue;
-    // A folder that is only on the way to what changed need not be had alone.
+    // A folder that merely contains changed paths needs no lock.
     if (entry.kind === 'folder' && entry.copied && !entry.opaque) continue;
     if (entry.kind === 'folder') covered = `${entry.relative}/`;
     touched.push(entry.relative);
@@ -103,7 +103,7 @@ class Reading {
   readonly #written: Written[] = [];
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
-  /** Keys of folders that are not there, or not as folders: nothing in them is either. */
+  /** Keys of paths that are not folders in the workspace, so that nothing below them exists there. */
   readonly #fresh = new Set<string>();
 
   constructor(world: World, beganNs: bigint) {
@@ -119,7 +119,7 @@ class Reading {
     if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
     const { located } = outcome;
     try {
-      // A folder on the way became a link while the command ran.
+      // A parent folder became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
       const there = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
       if ('ok' in there) return there;
@@ -134,7 +134,7 @@ class Reading {
     return { written: this.#written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
 
-  /** What the workspace's folder holds and the layer does not have in its place. */
+  /** Removes the entries of the workspace's folder that the layer replaced or removed. */
   #removals(folder: Place, entry: LayerEntry): Promise<Refused | undefined> {
     if (entry.kind !== 'folder') return this.#removeAllBut(folder, []);
     return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);
@@ -234,9 +234,9 @@ class Reading {
 }
 
 /**
- * A name that is not there. The time is that of its folder: if the layer has a copy of a file under this name, and the folder
- * changed while the command ran, then another program may have removed the file. If the folder did not change, the command
- * itself gave the name to a file that it had moved.
+ * The state of an absent name, with the change time of its folder. Suppose the layer has a copy of a file under this
+ * name. If the folder changed while the command ran, another program may have removed the file. If not, the command
+ * itself moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
@@ -266,7 +266,7 @@ interface After {
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
-/** Larger files are read again when they are written: a command may leave many. */
+/** Larger files are read again when they are written, because a command may leave many. */
 const KEPT_IN_MEMORY = 64 << 10;
 
 function parentKey({ key }: ResolvedPath): string {

@@ -21,32 +21,34 @@ import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pend
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import type { Scene } from './shown.ts';
 
-/** Refusals that do not concern a command which changes a file in place. */
+/** Refusals that do not apply to a command that edits a file in place; its result is tested afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'STALE',
   'PARTIALLY_READ',
   'READ_EXPIRED',
   'DELETED',
 ]);
-/** Links and folders may change between locking and looking; then what is needed now is locked. */
+/**
+ * Links and folders may change after locking, so that a try needs more locks. Each try locks what the last one lacked.
+ */
 const MAX_TRIES = 5;
 
-/** As many settled calls of a session are remembered or searched for. */
+/** Number of a session's settled calls that are remembered or searched. */
 const MAX_SEARCHED = 200;
 
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
-/** How to announce, and the call that asks for it. */
+/** The options of an announcement, and the times of its call. */
 interface Announcing extends AnnounceOptions {
   readonly times?: CallTimes;
 }
 
-/** A change that this process has announced, and holds the locks of. */
+/** A change that this process has announced and whose locks it holds. */
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
-  /** False: the policy lets changes go on although the journal cannot be written. */
+  /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
   release(): void;
 }
@@ -55,12 +57,12 @@ type OnOthers =
   | { readonly refusal: Refusal }
   | { readonly tellings: readonly Telling[]; readonly entries: readonly NewEntry[] };
 
-/** Changes that other programs make for one session: judged and announced before, settled after. */
+/** Changes that other programs make for one session. They are judged and announced before, and settled after. */
 export class Announcements {
   readonly #scene: Scene;
   readonly #refusals: Refusals;
   readonly #open = new Map<string, OpenChange>();
-  /** Ids of calls that were settled without their host's report. */
+  /** Ids of calls that were settled without a report from their host. */
   readonly #settled = new Set<string>();
 
   constructor(scene: Scene, refusals: Refusals) {
@@ -68,7 +70,10 @@ export class Announcements {
     this.#refusals = refusals;
   }
 
-  /** Judges the changes under the locks of their files; if all may be made, keeps what they destroy and stores them. */
+  /**
+   * Judges the changes under the locks of their files. If all are allowed, keeps the bytes they destroy and stores the
+   * announcement.
+   */
   async announce(intents: readonly ForeignIntent[], options: Announcing = {}): Promise<Announced> {
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined) return this.#again(known);
@@ -85,7 +90,7 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }], options);
   }
 
-  /** A host is about to run a shell command: keeps the bytes that it may destroy. Nobody waits for it. */
+  /** Keeps the bytes that a shell command, which a host is about to run, may destroy. Holds no lock. */
   async announceCommand(
     text: string,
     { call, writes = [], layer: asked = 'possible' }: CommandOptions,
@@ -102,7 +107,7 @@ export class Announcements {
     return change;
   }
 
-  /** Announces changes that were refused and are made all the same: the policy only observes. */
+  /** Announces changes that were refused but happen anyway, because the policy only observes. */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
@@ -111,7 +116,7 @@ export class Announcements {
     for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
   }
 
-  /** Tells our MCP server which sub-agent makes a call: the client names only the call. */
+  /** Records which sub-agent makes a call, for our MCP server: the client tells the server only the call's id. */
   async announceOwnCall(call: string): Promise<void> {
     const { world, ledger } = this.#scene;
     const change = newChangeId();
@@ -122,8 +127,8 @@ export class Announcements {
   }
 
   /**
-   * The client's shell prefix is about to run an announced command on a layer. Afterwards the layer's commit records what the
-   * command changes. False if the command is settled, or if another process runs it.
+   * Marks an announced command as run on a layer by the client's shell prefix. The layer's commit then records its
+   * changes. Returns false if the command is settled or another process runs it.
    */
   async moveToLayer(change: string): Promise<boolean> {
     const { world } = this.#scene;
@@ -142,8 +147,8 @@ export class Announcements {
   }
 
   /**
-   * May a shell command write this file? `edit` needs any sighting: whether the command keeps the changes of others is tested
-   * afterwards. Anything else is an overwrite, but the session may replace what it made itself.
+   * Judges whether a shell command may write this file. `edit` needs any sighting; a later test checks that the command
+   * keeps others' changes. `replace` is an overwrite, but the session may replace files it made itself.
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
@@ -159,7 +164,7 @@ export class Announcements {
     return this.#refuse(judged.denied, { hold: 'none' });
   }
 
-  /** Releases the locks, unless the announced change is to hold them. */
+  /** Announces under the locks. Releases them, unless the announced change is to hold them. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
     options: Announcing,
@@ -193,8 +198,8 @@ export class Announcements {
   }
 
   /**
-   * What to tell about other sessions' work on files that may be changed, and the approvals that are used; or the refusal. A
-   * host or server makes the changes, so nobody is asked here: `lookfirst allow` is the approval.
+   * Notices about other sessions' work on the files, with the approvals used; or the refusal. A host or server makes
+   * the changes, so the user cannot be asked here: only `lookfirst allow` approves.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -208,7 +213,7 @@ export class Announcements {
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
-  /** Records what became of an announced change. One that another process announced is found in the store. */
+  /** Records the result of an announced change. A change that another process announced is loaded from the store. */
   async settle(change: string, ending: ChangeEnding): Promise<Settled> {
     const open = this.#open.get(change);
     if (open === undefined) return this.#settleStored(change, ending);
@@ -220,7 +225,7 @@ export class Announcements {
     }
   }
 
-  /** Settles what this session has announced without a lock and not settled, by comparing bytes. */
+  /** Settles, by comparing bytes, the changes that this session announced without a lock and did not settle. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -230,12 +235,12 @@ export class Announcements {
     }
   }
 
-  /** Something is announced, and its files are locked. */
+  /** True if a change is announced and its files are locked. */
   get isOpen(): boolean {
     return this.#open.size > 0;
   }
 
-  /** Settles what this process still holds: whether it was done is not known. */
+  /** Settles the changes that this process still holds as `unknown`, because their results are not known. */
   async close(): Promise<void> {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
@@ -244,7 +249,7 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold }: Pick<AnnounceOptions, 'hold'>,
   ): Promise<Announced> {
-    // Only hooks announce without a lock, and only they observe. What they then do not say is not seen either.
+    // Only hooks announce without a lock, and only hooks observe. Lines that they do not show do not count as seen.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
@@ -257,7 +262,7 @@ export class Announcements {
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
   }
 
-  /** True if a call was announced and is settled: by this process, or with a change that the journal has. */
+  /** True if a call was announced and is settled, by this process or according to the journal. */
   async isSettled(call: string): Promise<boolean> {
     const { world, ledger } = this.#scene;
     if (this.#settled.has(call)) return true;
@@ -272,7 +277,7 @@ export class Announcements {
     if (this.#settled.size > MAX_SEARCHED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
-  /** The change that was announced for a call and is not settled yet. */
+  /** The id of the change that was announced for a call and is not settled yet. */
   async changeOf(call: string): Promise<string | undefined> {
     return (await this.#announcedAs(call))?.change;
   }
@@ -283,7 +288,7 @@ export class Announcements {
     return pending.find(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call);
   }
 
-  /** The answer to a call that is announced already: the same change, and what is to be told of it now. */
+  /** The answer to a call that is announced already: the same change id, and the notices that apply now. */
   async #again({ change, entry, foreign }: PendingChange): Promise<Announced> {
     if (foreign?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
@@ -300,17 +305,18 @@ export class Announcements {
       for (const { expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
-        // Another process will compare what is there with them.
+        // Another process will compare the file with these bytes.
         if (foreign?.hold === 'none')
           await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
       }
-      // A caller that holds no lock shows the notices at once; a lock's holder shows them when the change is done.
+      // A caller without a lock shows the notices immediately, so they count as seen now. A lock's holder shows them
+      // after the change.
       if (foreign?.hold === 'none' && to.judged.credits.length > 0) await ledger.record(to.judged.credits);
       return { pending, credits: to.judged.credits, announced };
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
         return { pending, credits: to.judged.credits, announced: false };
-      // Nothing will happen to the files; if this cannot be written either, the next start finds them unchanged.
+      // The files will not change. If this record fails too, the next start finds them unchanged.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;
     }
@@ -324,7 +330,7 @@ export class Announcements {
     if (pending.foreign?.hold === 'lock' && (await world.isAlive(pending.owner)))
       return refused(notSettled(change, 'the process that announced it holds it'));
     const settled = await this.#locked(pending, async () => {
-      // Another process may have been faster.
+      // Another process may have settled the change first.
       if ((await world.store.pending({ change })).length === 0) return [];
       return settleForeign(this.#scene, pending, { ending, announced: true, credits: [] });
     });
@@ -333,7 +339,7 @@ export class Announcements {
       : { ok: true, notices: settled };
   }
 
-  /** Another writer, or the passing of time, may have settled it; then the journal has it. */
+  /** The answer for a change that another writer or a timeout may have settled; then the journal has it. */
   async #settledAlready(change: string): Promise<Settled> {
     const { world, ledger } = this.#scene;
     const found = await world.store.entries({ change, session: ledger.session, limit: 1 });

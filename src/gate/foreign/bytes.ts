@@ -10,8 +10,8 @@ import type { World } from '../world.ts';
 import type { Scene } from './shown.ts';
 
 /**
- * Keeps the bytes that a change would destroy. A copy, never a link: the other server may write into the very file.
- * What only moves is not destroyed.
+ * Stores the bytes that a change would destroy. Makes a copy, never a link, because the other server may write into the
+ * file itself. A file that only moves is not destroyed.
  */
 export async function keepBefore(world: World, { key, before, movedTo }: Effect): Promise<void> {
   if (before.kind !== 'file' || movedTo !== undefined) return;
@@ -21,7 +21,9 @@ export async function keepBefore(world: World, { key, before, movedTo }: Effect)
   await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint);
 }
 
-/** What changed elsewhere in a file that may be changed all the same, and what the session has seen once it was told. */
+/**
+ * The notice about changes elsewhere in a file that may still be changed, and the session's sighting after the notice.
+ */
 export async function changedElsewhere(
   { world, ledger }: Scene,
   { key, before }: Effect,

@@ -23,24 +23,24 @@ import { keepBefore } from './bytes.ts';
 import type { Turnout } from './known-after.ts';
 import type { Scene } from './shown.ts';
 
-/** Files a session has seen, newest first, whose bytes are kept before a command. */
+/** Number of files seen by a session, newest first, whose bytes are kept before a command. */
 const MAX_SEEN = 2000;
-/** Files that git does not have, whose bytes are kept before a command. */
+/** Number of files unknown to git whose bytes are kept before a command. */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
 /** The kept state of the files before a command that runs without a layer. */
 export interface BytesBefore {
-  /** Files as they are; `after` is the same as `before` until the command has ended. */
+  /** The present files. `after` equals `before` until the command has ended. */
   readonly effects: readonly Effect[];
   readonly writes: readonly ForeignWrite[];
   readonly command: AnnouncedCommand;
 }
 
 /**
- * Keeps the bytes that a command may destroy: of every file the session has seen, of `paths`, and of the rest of the work tree
- * as far as git can find it within the policy's time limit.
+ * Keeps the bytes that a command may destroy: of every file the session has seen, of `paths`, and of the rest of the
+ * work tree as far as git finds it within the policy's time limit.
  */
 export async function keepBytesBefore(
   scene: Scene,
@@ -69,7 +69,7 @@ export async function keepBytesBefore(
 
 const LEFT_TO_LAYER = { snapshots: [], uncovered: 'the command was expected to run on a layer' };
 
-/** Snapshots of all roots that git knows. Adds the files whose bytes git does not have. */
+/** Snapshots all roots that are git work trees. Adds the files whose bytes git does not store. */
 async function takeSnapshots(
   world: World,
   change: string,
@@ -107,7 +107,7 @@ async function seenFiles({ world, ledger }: Scene): Promise<readonly Effect[]> {
   return effects;
 }
 
-/** A seen file as it is now. A stamp that the sighting has as well spares reading it again. */
+/** The present state of a seen file. If its stamp equals that of the sighting, it is not read again. */
 async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
   const outcome = world.workspace.locate(sighting.key, 'status', 'parents');
   if (!outcome.ok) return undefined;
@@ -128,7 +128,7 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
   return effect;
 }
 
-/** Adds files whose bytes git does not have. */
+/** Adds the files whose bytes git does not store. */
 async function looseFiles(
   world: World,
   { root, loose }: TreeSnapshot,
@@ -150,7 +150,7 @@ async function looseFiles(
   return { ok: true };
 }
 
-/** Syncs of several images at once share the disk's work. */
+/** Number of images stored in parallel, so that their syncs share disk work. */
 const KEPT_AT_ONCE = 16;
 
 async function keepAll(world: World, effects: readonly Effect[]): Promise<void> {
@@ -158,7 +158,7 @@ async function keepAll(world: World, effects: readonly Effect[]): Promise<void> 
     await Promise.all(effects.slice(at, at + KEPT_AT_ONCE).map((effect) => keepBefore(world, effect)));
 }
 
-/** A path as it is now; undefined for one that is protected or cannot be read. */
+/** The present state of a path, or undefined if it is protected or cannot be read. */
 export async function effectAt(world: World, path: string): Promise<Effect | undefined> {
   const resolved = world.workspace.resolve(path, 'undo');
   if (!resolved.ok) return undefined;
@@ -172,7 +172,7 @@ export async function effectAt(world: World, path: string): Promise<Effect | und
   }
 }
 
-/** Everything that may have changed, as it was and as it is now. */
+/** Everything that a command may have changed, with its state before and now. */
 export async function commandTurnouts(
   { world, ledger }: Scene,
   { entry, foreign }: PendingChange,
@@ -191,12 +191,12 @@ export async function commandTurnouts(
   return turnouts;
 }
 
-/** Removes what was kept for settling a command. */
+/** Removes the snapshots that were kept for settling a command. */
 export function dropSnapshots({ foreign }: PendingChange): void {
   for (const snapshot of foreign?.command?.snapshots ?? []) dropSnapshot(snapshot);
 }
 
-/** The stamp of the sighting says that the file still has the bytes it had before the command. */
+/** True if the sighting's stamp proves that the file still has its bytes from before the command. */
 function isUntouched(world: World, { key, before }: Effect, { stamp, racy, fingerprint }: Sighting): boolean {
   if (stamp === undefined || racy || before.kind !== 'file' || fingerprint === undefined) return false;
   if (!sameFingerprint(before.fingerprint, fingerprint)) return false;
@@ -248,7 +248,10 @@ async function snapshotTurnouts(
   return turnouts;
 }
 
-/** A tracked file before the command. Its bytes are known only if git stores them as they are in the work tree. */
+/**
+ * The state of a tracked file before the command. Its bytes are known only if git stores them as they are in the work
+ * tree.
+ */
 async function blobSide(
   world: World,
   bytes: Buffer | undefined,
@@ -261,7 +264,7 @@ async function blobSide(
   return fileSide(fingerprint, mode, kept);
 }
 
-/** Names the changes of others that a command has dropped. */
+/** Notices that name the other writers' changes that a command has dropped. */
 export async function lostChangeNotices(
   { world, ledger }: Scene,
   change: string,
@@ -284,7 +287,7 @@ export async function lostChangeNotices(
   return notices;
 }
 
-/** True if a file still is as this session's own last change left it. */
+/** True if a file is unchanged since this session's own last change. */
 export async function isOwnWork({ world, ledger }: Scene, path: string): Promise<boolean> {
   const effect = await effectAt(world, path);
   if (effect?.before.kind !== 'file') return false;

@@ -17,7 +17,7 @@ import { Sessions } from '../../session/sessions.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
-/** A workspace with one file; the test itself plays the other server. */
+/** Opens a workspace with one file. The test itself acts as the other server. */
 async function open(options: Partial<WorkspaceOptions> = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-foreign-')));
   const root = join(base, 'workspace');
@@ -96,7 +96,7 @@ describe('a foreign read', () => {
       const { session, sessions, path } = await open({ policy: { ttlMs: ttlMs ?? 0 } });
       const located = await session.locate(path, 'read');
       const key = located.ok ? located.key : '';
-      // The first may fall into the tick in which the file was written, and is then looked at again.
+      // The first sighting may be racy, if it falls into the clock tick of the write. Repeat until it is not.
       while ((await sessions.world.store.recall('test', key))?.racy !== false)
         expect(await session.sawWhole({ path, key }, shown)).toBe(true);
       const before = (await sessions.world.store.entries({ kinds: ['read'] })).length;

@@ -31,13 +31,13 @@ import { recordView, type Scene, witnessOutput, witnessShown } from './shown.ts'
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
-/** Lists of folders up to this many entries count as full. */
+/** A folder list of up to this many entries counts as complete. */
 const MAX_LISTED = 100_000;
 
-/** Kinds whose opening waits for somebody, or does something: a server that reads one may hang for good. */
+/** Opening such a file may block or have side effects: a server that reads one may hang forever. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
-/** A session of the gate, for reads and changes that another server makes. */
+/** A session of the gate for reads and changes that another server makes. */
 export class GatedForeign implements ForeignSession {
   readonly id: string;
   readonly readOnly: boolean;
@@ -47,7 +47,7 @@ export class GatedForeign implements ForeignSession {
 
   readonly ended: (() => void) | undefined;
 
-  /** `gate` is that of the session, so that both count refusals together. */
+  /** `gate` is the session's own gate, so that both count refusals together. */
   constructor(
     scene: Scene,
     session: Session,
@@ -96,7 +96,7 @@ export class GatedForeign implements ForeignSession {
     }
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
     const seen = await witnessShown(this.#during(times), event);
-    // A read of a path starts the count of its refusals again.
+    // A read of a path resets the count of its refusals.
     if (!seen.ok) return seen;
     this.#gate.refusals.reset(event.path);
     const { world, ledger } = this.#scene;
@@ -148,7 +148,7 @@ export class GatedForeign implements ForeignSession {
   }
 }
 
-/** Where a path leads, if it may be looked at to do this. Nothing is opened. */
+/** The key of a path, if the policy allows this action on it. Opens nothing. */
 function foreignLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
   const outcome = world.workspace.locate(path, action);
   if (!outcome.ok) return outcome;
@@ -161,8 +161,8 @@ function foreignLocate(world: World, path: string, action: Action): Outcome<{ re
 }
 
 /**
- * The path as its names are spelt on disk, for a server that takes a name that is not there for the one that is the same
- * but for its Unicode form. Where several are the same it takes none of them, and the path stays as it is.
+ * The path with its names spelt as on disk, for a server that treats names as equal if they differ only in Unicode
+ * form. If several names match, the server uses none, and the path stays unchanged.
  */
 function speltPath(world: World, path: string): string {
   let spelt = path;
@@ -173,7 +173,10 @@ function speltPath(world: World, path: string): string {
   }
 }
 
-/** The path with the first of its missing names as it is there; undefined: nothing is missing, or nothing is the same. */
+/**
+ * The path with its first missing name replaced by the name on disk. Undefined if nothing is missing or no name
+ * matches.
+ */
 function nextSpelling(world: World, path: string): string | undefined {
   const outcome = world.workspace.locate(path, 'read');
   if (!outcome.ok) return undefined;
@@ -185,7 +188,7 @@ function nextSpelling(world: World, path: string): string | undefined {
       ({ name }) => name.normalize('NFC') === wanted.normalize('NFC'),
     );
     const [only] = same;
-    // The very name came to be there meanwhile: it is looked at as it is.
+    // The exact name was created meanwhile: use the path as it is.
     if (only === undefined || same.length > 1 || only.name === wanted) return undefined;
     const parts = located.place.path.absolute.split('/').slice(0, -located.missing.length);
     return [...parts, only.name, ...rest].join('/');
@@ -194,7 +197,7 @@ function nextSpelling(world: World, path: string): string | undefined {
   }
 }
 
-/** Notes that a whole file was shown, if that is so; false leaves everything to a closer look. */
+/** Records that a whole file was shown, if the bytes prove it. Returns false if the slower check must decide. */
 async function sawWhole(
   scene: Scene,
   file: { readonly path: string; readonly key: string },
@@ -232,7 +235,10 @@ async function sawWhole(
   }
 }
 
-/** The same bytes, seen whole before: there is nothing to add, unless sightings grow old. Whether they are still there is asked when it matters. */
+/**
+ * True if the session has seen the same bytes whole before and sightings do not expire, so that nothing needs
+ * recording. Later verdicts check whether the file still holds them.
+ */
 async function isOldNews({ world }: Scene, known: Sighting, shown: ShownBytes): Promise<boolean> {
   if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
   const bytes = await world.baselines.recall(known.fingerprint);

@@ -20,23 +20,23 @@ import type { World } from '../world.ts';
 import { changedElsewhere } from './bytes.ts';
 import type { Scene } from './shown.ts';
 
-/** Changes of another program that may be made, as they are expected to turn out. */
+/** Allowed changes of another program, with their expected effects. */
 export interface AllowedChanges {
   readonly ok: true;
   readonly effects: readonly Effect[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed: readonly Bypassed[];
   readonly notices: readonly Notice[];
-  /** What the notices show of the files. */
+  /** Sightings of the lines that the notices show. */
   readonly credits: readonly Sighting[];
 }
 
-/** A file whose text changes, with the bytes that are expected there, if the caller's text tells. */
+/** A file whose text changes, with its expected bytes if the caller's text determines them. */
 interface ExpectedWrite extends ForeignWrite {
   readonly expected?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
 }
 
-/** A change that only the operator's bypass let through. */
+/** A change that was allowed only by the operator's bypass. */
 interface Bypassed extends Pick<Step, 'action' | 'path'> {
   readonly notices: readonly Notice[];
 }
@@ -45,11 +45,11 @@ interface AllowedTouch {
   readonly ok: true;
   readonly effects: readonly Effect[];
   readonly writes: readonly ForeignWrite[];
-  /** Set if the file has changed since it was seen, and the policy lets it be changed all the same. */
+  /** Set if the file has changed since it was seen but the policy still allows the change. */
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
-/** Judges every change; all of them may be made, or none. Call it under the locks of their files. */
+/** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */
 export async function judgeAll(
   scene: Scene,
   intents: readonly ForeignIntent[],
@@ -83,7 +83,7 @@ export async function judgeAll(
   };
 }
 
-/** What changed outside in files that may be changed all the same. */
+/** Notices about outside changes in files that may still be changed. */
 export async function changesElsewhere(
   scene: Scene,
   effects: readonly Effect[],
@@ -101,7 +101,7 @@ interface Allowed {
   readonly effects: readonly Effect[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed?: Bypassed;
-  /** Set if the file has changed since it was seen, and the policy lets it be changed all the same. */
+  /** Set if the file has changed since it was seen but the policy still allows the change. */
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
@@ -112,7 +112,7 @@ async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Allowed | 
   return effects === undefined ? judged : { ok: true, effects, writes: unknownWrites(effects) };
 }
 
-/** What the program makes of it is only known once it has answered. */
+/** Writes whose text is known only after the program has answered. */
 function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
   return effects.map(({ key }) => ({ key, text: 'unknown' }));
 }
@@ -129,13 +129,13 @@ async function judgeFile({ world, ledger }: Scene, intent: FileIntent): Promise<
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // The program writes the bytes that are there already, perhaps in another form: look at them afterwards all the same.
+  // The program writes the bytes that are there already, perhaps in another form. Compare them afterwards anyway.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
 }
 
-/** Another program writes the text as it was given: the gate's own ways of writing a file are not taken. */
+/** The write expected from another program. It writes the text as given, without the gate's conversions. */
 function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite | undefined {
   switch (intent.kind) {
     case 'write': {
@@ -164,7 +164,7 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   return fileSide(expected.fingerprint, after.mode, false);
 }
 
-/** Of what a verdict tells, only the bypass concerns another program's way of writing. */
+/** Of a verdict's notices, only the bypass applies to another program's write. */
 function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
@@ -176,15 +176,15 @@ function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
 }
 
 /**
- * Where nothing is there to be edited, deleted or moved, nothing can be destroyed: whether that is a mistake is the other
- * server's to say, in its own words. What it makes of it is looked at afterwards. Undefined: the refusal stands.
+ * Effects for an edit, delete or move of a missing file. Nothing can be destroyed, so the other server reports the
+ * mistake in its own words. Its result is compared afterwards. Undefined if the refusal stands.
  */
 async function effectsWhereNothingIs(
   scene: Scene,
   intent: ForeignIntent,
   { refusal }: Denied,
 ): Promise<readonly Effect[] | undefined> {
-  // With a reason, something is there all the same: a link that leads nowhere, say.
+  // A refusal with a reason means that something exists at the path, for example a dangling link.
   if (refusal.code !== 'NOT_FOUND' || refusal.detail?.reason !== undefined) return undefined;
   if (intent.kind !== 'move') return absentAt(scene.world, [intent.path]);
   const { destination } = intent;
@@ -212,8 +212,8 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
 }
 
 /**
- * Judges a change whose text only the other server knows. It needs the lines it names, or every line if it names none,
- * at the bytes that are there: nothing can be carried over a change that we cannot see.
+ * Judges a change whose text only the other server knows. The session must have seen the named lines, or every line if
+ * none is named, in the present bytes. An unseen text cannot be rebased on a change.
  */
 function judgeTouch({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   return judgeGranted(world, ledger, {
@@ -262,7 +262,7 @@ function clipped({ from, to }: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, Math.min(from, totalLines)), to: Math.min(to, totalLines) };
 }
 
-/** What comes after is not known yet; it is looked at when the other server has answered. */
+/** The effect on a file. Its result is unknown until the other server has answered. */
 function effectOf({ path, snapshot }: View): Effect {
   const before = snapshot === undefined ? ABSENT : sideOf(snapshot);
   return { key: path.key, relative: path.relative, before, after: before };

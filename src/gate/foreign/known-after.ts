@@ -11,21 +11,21 @@ import type { FoundSide } from '../side-at.ts';
 import type { World } from '../world.ts';
 import type { Scene } from './shown.ts';
 
-/** An announced effect, and what is there once the program is done. */
+/** An announced effect, and the state after the program has finished. */
 export interface Turnout {
   readonly effect: Effect;
   readonly now: FoundSide;
 }
 
-/** What a session knows after a change that another program made for it. */
+/** A session's sightings and tombstones after another program made a change for it. */
 export interface KnownAfter {
   readonly sightings: readonly Sighting[];
   readonly tombstones: readonly string[];
 }
 
 /**
- * What a session knows of the files once another program has made its change: the text that the caller gave, as far as it
- * is there, and what the session had seen before. Lines that someone else put there meanwhile do not count as seen.
+ * Computes a session's knowledge of the files after another program made its change: the caller's text as far as it is
+ * in the file, and lines seen before. Lines that other writers added meanwhile do not count as seen.
  */
 export async function knownAfter(
   scene: Scene,
@@ -51,7 +51,7 @@ export async function knownAfter(
 interface Written {
   readonly effect: Effect;
   readonly write: ForeignWrite;
-  /** What a notice of the announcement showed of the file. */
+  /** The sighting of the lines that a notice of the announcement showed. */
   readonly credit: Sighting | undefined;
   readonly snapshot: Snapshot;
 }
@@ -82,7 +82,7 @@ async function coverageAfter(
 ): Promise<Coverage> {
   const { effect, write, snapshot } = written;
   const expected = write.text === 'whole' || write.text === 'parts' ? fileOf(effect.after) : undefined;
-  // Bytes as expected need no comparison of lines, and a file may be too large for one.
+  // If the bytes are as expected, lines need no comparison; a file may be too large for one.
   if (write.text === 'whole' && expected !== undefined && sameFingerprint(expected, snapshot.fingerprint))
     return WHOLE;
   const given = expected === undefined ? undefined : await world.baselines.recall(expected);
@@ -90,7 +90,9 @@ async function coverageAfter(
   return given === undefined ? own : carried(own, given, { to: snapshot.bytes, addedAre: 'unseen' });
 }
 
-/** What is seen of the bytes that the caller's text makes of the file; if they are not known, of the bytes that are there. */
+/**
+ * The coverage of the bytes that the caller's text produces. If those are unknown: the coverage of the present bytes.
+ */
 async function ownCoverage(
   world: World,
   {
@@ -115,7 +117,7 @@ async function ownCoverage(
       });
 }
 
-/** A coverage of some bytes, carried over to others. Line endings do not count as a difference: no read shows them. */
+/** Carries a coverage over from some bytes to others. Line endings do not count as a difference: no read shows them. */
 function carried(
   coverage: Coverage,
   from: Uint8Array,
@@ -144,7 +146,7 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
   return side.kind === 'file' ? side.fingerprint : undefined;
 }
 
-/** Sightings of something that is gone: they go with it if it was moved, otherwise a tombstone stays. */
+/** Sightings of a path that is gone. They move with a moved file; otherwise a tombstone remains. */
 async function goneFrom(
   { ledger }: Scene,
   effect: Effect,
@@ -158,7 +160,7 @@ async function goneFrom(
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }
   const moved = (await ledger.all()).filter(({ key }) => key === from || key.startsWith(`${from}/`));
-  // The bytes decide whether they still count: the stamps have changed with the names.
+  // Later verdicts compare the bytes, because the stamps have changed with the names.
   const there = moved.map((seen) => ({
     ...seen,
     key: `${movedTo}${seen.key.slice(from.length)}`,

@@ -15,7 +15,7 @@ import type { Scene } from './shown.ts';
 
 const MAX_COMMAND_CHARS = 1000;
 
-/** Changes that may be made and are about to be announced. */
+/** Allowed changes that are about to be announced. */
 export interface Opening {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;
@@ -100,8 +100,8 @@ export function pendingCommand(
 }
 
 /**
- * The announcement of changes that would have been refused, and that the policy lets pass (`mode: observe`). They are recorded
- * and can be undone like all others.
+ * The announcement of changes that would have been refused but pass under `mode: observe`. They are recorded and can be
+ * undone like all others.
  */
 export async function pendingObserved(
   { world, ledger }: Scene,

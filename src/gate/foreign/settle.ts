@@ -13,21 +13,21 @@ import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts'
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { Scene } from './shown.ts';
 
-/** A folder with more in it than this is recorded alone: it can then be taken back only by hand. */
+/** A folder with more entries is recorded without them: only the user can remove it then. */
 const MAX_MADE = 10_000;
 
 export interface Ended {
   readonly ending: ChangeEnding;
-  /** False: the change could not be announced, and the policy let it go on all the same. */
+  /** False if the change could not be announced but the policy let it go on. */
   readonly announced: boolean;
-  /** What the announcement's notices showed of the files. */
+  /** Sightings of the lines that the announcement's notices showed. */
   readonly credits: readonly Sighting[];
 }
 
 /**
- * Records what really became of the files, and what the session knows of them then. Unless the change is `done`, the
- * session keeps what it knew: where the bytes are others by now, its next change finds them stale. If nobody knows how it
- * ended, the program may yet write, and files that it has not written are forgotten. Call it under the locks of the change.
+ * Records the real effects on the files, and the session's sightings after them. Unless the change is `done`, the
+ * session keeps its old sightings: if the bytes differ, its next change is stale. If the ending is unknown, the program
+ * may still write, so unwritten files are forgotten. The caller must hold the locks of the change.
  */
 export async function settleForeign(
   scene: Scene,
@@ -45,8 +45,8 @@ export async function settleForeign(
 
 /**
  * Settles a change that its caller did not settle, by comparing bytes: as announced is `done`, unchanged is `failed`,
- * anything else is `unknown`. Leaves it pending if `untouched` says so and nothing has happened yet, or if the files cannot
- * be looked at now.
+ * anything else is `unknown`. The change stays pending if the files are unchanged and `untouched` says so, or if the
+ * files cannot be read now.
  */
 export async function settleByBytes(
   scene: Scene,
@@ -75,7 +75,7 @@ function isOnLayer({ foreign }: PendingChange): boolean {
   return foreign?.command?.onLayer === true;
 }
 
-/** The commit of the layer records what the command changed, so nothing is compared here. */
+/** Settles a command that ran on a layer. The layer's commit records its changes, so nothing is compared here. */
 async function settleOnLayer({ world }: Scene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
   dropSnapshots(pending);
@@ -128,7 +128,10 @@ async function settleAs(
   ];
 }
 
-/** Files of which another program changed the line endings or dropped the byte order mark: R32 wants that told. */
+/**
+ * Notices about files whose line endings another program changed or whose byte order mark it dropped. Rule R32 requires
+ * them.
+ */
 async function reshapedFiles(world: World, turnouts: readonly Turnout[]): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
   for (const { effect, now } of turnouts) {
@@ -153,9 +156,9 @@ function reshaping(before: Buffer, after: Buffer): string | undefined {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** The notice in the journal about a command that was expected to run on a layer. */
+/** Text of the journal notice about a command that was expected to run on a layer. */
 const WITHOUT_LAYER = 'a shell command ran without its layer';
-/** As many notices of a session are searched for it. */
+/** Number of a session's notices that are searched for that text. */
 const MAX_SEARCHED = 50;
 
 function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEntry {
@@ -163,22 +166,22 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
   return { kind: 'notice', atMs: now(), session, ...mark, root, text: WITHOUT_LAYER };
 }
 
-/** True if the client has run a command of this session without the layer that was expected. */
+/** True if the client has run a command of this session without the expected layer. */
 export async function ranWithoutLayer({ world, ledger }: Scene): Promise<boolean> {
   const { session } = ledger;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
   return notices.some(({ text }) => text === WITHOUT_LAYER);
 }
 
-/** Says in the entry that files were not covered which the session had not seen. */
+/** The entry's field that says why files unseen by the session were not covered. */
 function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
   const reason = foreign?.command?.uncovered;
   return reason === undefined ? {} : { uncovered: reason };
 }
 
-/** A change that another writer made and recorded while this one was under way. */
+/** A change that another writer made and recorded while this one was running. */
 interface Overtaking {
-  /** What that writer left there. */
+  /** The state that the other writer left. */
   readonly left: Side;
   readonly notice: Notice;
 }
@@ -191,7 +194,7 @@ async function overtakenAt(
   const found = new Map<string, Overtaking>();
   for (const { effect, now } of turnouts) {
     const { key, relative, before } = effect;
-    // A command names many files and changes few.
+    // A command names many files but changes few, so skip the unchanged ones.
     if (entry.action === 'run' && sameSide(before, now.side)) continue;
     const last = await world.store.lastChange(key);
     if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
@@ -203,7 +206,7 @@ async function overtakenAt(
   return found;
 }
 
-/** The side, which can be brought back only if its bytes are among the images. */
+/** The side, marked as restorable only if its bytes are stored as an image. */
 async function asKept({ images }: World, side: Side): Promise<Side> {
   return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
 }
@@ -214,7 +217,7 @@ async function effectsNow(
   overtaken: ReadonlyMap<string, Overtaking>,
 ): Promise<Effect[]> {
   const effects: Effect[] = [];
-  // What came with a folder that was moved goes back with it.
+  // Contents of a moved folder move back with it, so they need no effects.
   const moved = new Set(turnouts.flatMap(({ effect }) => effect.movedTo ?? []));
   for (const {
     effect: { movedTo, ...effect },
@@ -235,8 +238,8 @@ async function effectsNow(
 }
 
 /**
- * What a program put into a folder that it made, such as a copy of another; without it the folder could not be taken back.
- * Where some of it cannot be looked at, or is protected, the folder is recorded alone.
+ * Effects for the contents of a folder that a program made, for example by a copy. Without them the folder could not be
+ * undone. If some content is protected or cannot be read, the folder is recorded without contents.
  */
 async function effectsBelow(world: World, key: string): Promise<Effect[]> {
   try {
@@ -247,12 +250,12 @@ async function effectsBelow(world: World, key: string): Promise<Effect[]> {
     }
     return effects;
   } catch {
-    // The change itself has to be recorded whatever this says.
+    // Ignore the error: the change itself must be recorded in any case.
     return [];
   }
 }
 
-/** Everything in a folder, each folder before what is in it; nothing where there is too much. */
+/** Everything in a folder, each folder before its contents. Empty if there are too many entries. */
 function nodesBelow(world: World, key: string): TreeNode[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return [];

@@ -21,14 +21,14 @@ type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 export interface Scene {
   readonly world: World;
   readonly ledger: Ledger;
-  /** The call in whose answer something is shown; absent if calls and answers come one after the other. */
+  /** Times of the call whose answer shows something. Absent if calls and answers alternate strictly. */
   readonly times?: CallTimes;
 }
 
 /**
- * Notes what a foreign read showed. Text that came with it is believed over the disk: if the file is other by now, the
- * session has seen older bytes, and the next change is STALE instead of unseen. A file over the policy's size for edits
- * is not noted.
+ * Records what another program's read showed. Its text takes precedence over the disk: if the file has changed since,
+ * the session has seen older bytes, and its next change is STALE instead of NOT_READ. Files above the policy's edit
+ * size are not recorded.
  */
 export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   const { world, ledger } = scene;
@@ -55,7 +55,7 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
   }
 }
 
-/** The file was shown and cannot be read any more: what was shown is all that is known of it. */
+/** Records shown text of a file that can no longer be read: only the text is known. */
 async function witnessText(scene: Scene, event: ReadEvent): Told {
   const { content } = event;
   const resolved = scene.world.workspace.resolve(event.path);
@@ -75,8 +75,8 @@ async function witnessText(scene: Scene, event: ReadEvent): Told {
 }
 
 /**
- * Proof by bytes: runs of lines in the output of a command that equal live lines of a file are a view of exactly those
- * lines. False if there are none, or if the path is no text file in the workspace.
+ * Records lines shown in a command's output: runs of lines that equal present lines of a file count as seen. Returns
+ * false if there are none, or if the path is not a text file in the workspace.
  */
 export async function witnessOutput(scene: Scene, path: string, output: string): Promise<boolean> {
   const { world } = scene;
@@ -111,7 +111,7 @@ const MAX_PROVEN_BYTES = 8 << 20;
 
 interface ShownNow {
   readonly sighting: Omit<Sighting, 'key' | 'how' | 'atMs'>;
-  /** The whole file as it was shown, if that is known. */
+  /** The whole file as it was shown, if known. */
   readonly bytes: Uint8Array | undefined;
   readonly current: boolean;
 }
@@ -130,14 +130,14 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const isThere = content === undefined || matches(content, bytes, ranges);
   if (isThere || 'guessed' in event) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
-    // A server that shows U+FFFD for bytes it cannot read would also write it: to it, the file is no text.
+    // A server that shows U+FFFD for bytes it cannot decode would also write it, so treat the file as not text.
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
     const known = { ...flags, notText, clamped: flags.clamped || !isThere };
     const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
     return { sighting: seen, bytes, current: true };
   }
   if (ranges !== undefined) {
-    // Some lines of a file that is other by now: of which bytes they were a part nobody can say.
+    // Some lines of a file that has changed since. The rest of the bytes they came from is unknown.
     const coverage: Coverage = { kind: 'none' };
     return {
       sighting: { fingerprint, stamp, racy, coverage, totalLines, flags },
@@ -156,13 +156,13 @@ function matches(content: string, bytes: Buffer, ranges: readonly LineRange[] | 
   return sameLines(Buffer.from(content, 'utf8'), there);
 }
 
-/** A range that may count from the end, as one that counts from the beginning. */
+/** Converts a range that may count from the end to one that counts from the beginning. */
 function within(range: LineRange, totalLines: number): LineRange {
   const place = (line: number): number => (line < 0 ? totalLines + 1 + line : line);
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
-/** Records a view together with its line in the journal. */
+/** Records a sighting together with its journal entry. */
 export async function recordView(
   { ledger, times }: Scene,
   sighting: Sighting,

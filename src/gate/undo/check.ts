@@ -14,18 +14,19 @@ import { ABSENT } from '../sides.ts';
 import type { World } from '../world.ts';
 import { type Found, joinSteps } from './found.ts';
 
-/** What is at a path at some point of an undo. */
+/** The state of a path at some point of an undo. */
 interface State {
   readonly side: Side;
-  /** The file on the disk, if this is what is there now. */
+  /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
-  /** The bytes of a file, if they are at hand. */
+  /** The bytes of a file, if they are in memory. */
   readonly bytes?: Uint8Array | undefined;
 }
 
 /**
- * Goes through the steps in order without touching the disk. Each one must find what the plan expects, on the disk or as
- * an earlier step leaves it, or be merged with it. Steps of one path become one. All bytes to be restored must be at hand.
+ * Simulates the steps in order without touching the disk. Each step must find the state that the plan expects, on the
+ * disk or left by an earlier step, or be merged with it. Steps on one path are joined. All bytes to restore must be
+ * available.
  */
 export async function checkSteps(
   world: World,
@@ -46,7 +47,7 @@ export async function checkSteps(
   return { ok: true, found };
 }
 
-/** Bytes by hash that the steps find or make themselves: a step may restore the very bytes that another one displaces. */
+/** Bytes, by hash, that the steps find or produce themselves: a step may restore bytes that another one displaces. */
 export function presentBytes(found: readonly Found[]): ReadonlyMap<string, Uint8Array> {
   const present = new Map<string, Uint8Array>();
   for (const { step, snapshot, merged } of found) {
@@ -68,7 +69,7 @@ async function check(
   if (state === undefined || sameContent(state.side, step.expect))
     return { ok: true, step, snapshot: state?.snapshot };
   const { side, snapshot } = state;
-  // Already as it was before: someone took the change back by hand.
+  // The path already has its earlier state: the user or another program has reverted the change.
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
   const { world } = rehearsal;
   const merged = selection.merge === true ? await merge(world, step, state) : undefined;
@@ -89,7 +90,7 @@ function notKept({ relative }: UndoStep): Refusal {
   return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'none', detail };
 }
 
-/** Three-way merge: base is what the change left, theirs what is there instead, ours what was there before the change. */
+/** Three-way merge: base is the state after the change, theirs the present state, ours the state before the change. */
 async function merge(
   world: World,
   step: UndoStep,
@@ -133,12 +134,12 @@ async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array
   return world.baselines.recall(side.fingerprint);
 }
 
-/** Plays the steps of an undo through without touching the disk: what each path will hold when a step comes to it. */
+/** Simulates the steps of an undo without touching the disk: tracks what each path holds when a step reaches it. */
 class Rehearsal {
   readonly world: World;
-  /** What the steps so far leave behind, by key. */
+  /** The states that the steps so far leave behind, by key. */
   #left = new Map<string, State>();
-  /** Keys at which a step makes a folder. What is there now may be a file or a link, and then nothing is below it. */
+  /** Keys where a step makes a folder. If a file or a link is there now, nothing exists below it. */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
 
@@ -151,7 +152,7 @@ class Rehearsal {
     );
   }
 
-  /** What the step will find; undefined if only carrying out the steps before it can tell. */
+  /** The state that the step will find. Undefined if it is known only after earlier steps have run. */
   async at({ key, lookAt }: UndoStep): Promise<Outcome<{ readonly state: State | undefined }>> {
     const left = this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
@@ -167,7 +168,7 @@ class Rehearsal {
     }
   }
 
-  /** Notes what a step that was checked leaves behind. */
+  /** Records the state that a checked step leaves behind. */
   done({ step, merged }: Found): void {
     const { key, restore, from } = step;
     if (from !== undefined) this.#move(from.key, key);
@@ -178,7 +179,7 @@ class Rehearsal {
     const left = new Map<string, State>();
     for (const [key, state] of this.#left) {
       if (isUnder(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
-      // What was noted below the new place is no longer there: the folder brings its own content.
+      // States recorded below the new path no longer hold: the folder brings its own content.
       else if (!isUnder(key, to)) left.set(key, state);
     }
     this.#left = left.set(from, { side: ABSENT });

@@ -1,17 +1,17 @@
 import type { Snapshot } from '../../disk/read.ts';
 import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
 
-/** A step that can be taken, and the bytes that are there now. */
+/** A step that can run, and the present bytes of its file. */
 export interface Found {
   readonly step: UndoStep;
   readonly snapshot?: Snapshot | undefined;
-  /** The bytes to be restored, if they are neither there nor were there before: the result of a merge. */
+  /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
   readonly merged?: Uint8Array | undefined;
 }
 
 /**
- * Makes one step of all steps at one path, from what is there now to what the last of them restores, in an order in which
- * they can be carried out. The move of a folder stays where it is: what comes before it and after it is not joined.
+ * Joins all steps on one path into one, from the present state to the last restored state, in an order that can run.
+ * The move of a folder is a boundary: steps before and after it are not joined.
  */
 export function joinSteps(found: readonly Found[]): readonly Found[] {
   const joined: Found[] = [];

@@ -5,10 +5,10 @@ import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
 import type { Found } from './found.ts';
 
-/** More files than this are only counted: nobody reads the diffs of a thousand files in one answer. */
+/** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
 
-/** What an undo does to texts: a bounded diff under each file's name. A file that only moves back gets one line. */
+/** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, found: readonly Found[]): Promise<string> {
   const present = presentBytes(found);
   const moves = fileMoves(found);
@@ -26,7 +26,10 @@ export async function previewDiff(world: World, found: readonly Found[]): Promis
   return [...diffs, ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
 }
 
-/** Files that come back to a free place with the very bytes that go away at another, and that other step. */
+/**
+ * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
+ * elsewhere.
+ */
 function fileMoves(found: readonly Found[]): ReadonlyMap<Found, Found> {
   const going = new Map<string, Found[]>();
   for (const each of found) {
@@ -64,11 +67,11 @@ async function diffOf(
   return text === '' ? [] : [`${step.relative}\n${text}`];
 }
 
-/** The folders among those that are to go in which there is more than the steps take away. */
+/** The folders to be removed that hold more than the steps remove. */
 export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();
-  // From the inside out, as they will go.
+  // Innermost first, in the order of removal.
   for (const step of steps) {
     if (!isFolderToGo(step) || step.lookAt !== step.key) continue;
     const names = namesAt(world, step.key);
@@ -78,7 +81,7 @@ export function foldersInUse(world: World, steps: readonly UndoStep[]): Readonly
   return inUse;
 }
 
-/** The key at which nothing is left after a step. */
+/** The keys that a step leaves empty. */
 function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
   if (restore.kind === 'absent') return [key];
   return from === undefined ? [] : [from.key];

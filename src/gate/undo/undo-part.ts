@@ -17,20 +17,20 @@ import type { World } from '../world.ts';
 import type { Found } from './found.ts';
 import { stepsFor } from './undo.ts';
 
-/** One hunk of what a change did to one file. */
+/** Selects one hunk of a change to one file. */
 export interface PartRequest {
   readonly change: string;
   /** Canonical path of the file. */
   readonly key: string;
-  /** The hunk's number in the line diff of the change, from 0. */
+  /** The hunk's index in the line diff of the change, from 0. */
   readonly hunk: number;
   readonly preview?: boolean;
 }
 
 /**
- * Takes one hunk of a change back, through the same lock, steps and journal as any change. Lines that were changed since
- * elsewhere in the file stay. If the lines of the hunk were changed since, or touch such lines, it refuses with the diff.
- * The rest of the change stands, and this undo can be undone like any change.
+ * Undoes one hunk of a change, through the same lock, steps and journal as any change. Later changes elsewhere in the
+ * file stay. If the lines of the hunk or their neighbours changed since, it refuses with the diff. The rest of the
+ * change stays in force, and this undo can be undone like any change.
  */
 export async function undoPart(
   world: World,
@@ -114,7 +114,7 @@ async function textOf(
   return bytes === undefined ? undefined : decodeText(bytes);
 }
 
-/** The text after a change, with one of its hunks as it was before. */
+/** The text after a change, with one of its hunks reverted. */
 function withoutHunk(before: string, after: string, hunk: Hunk): string {
   const lines = splitLines(after);
   const old = splitLines(before).slice(hunk.beforeStart, hunk.beforeEnd);

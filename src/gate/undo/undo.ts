@@ -24,36 +24,38 @@ import { checkSteps, presentBytes } from './check.ts';
 import type { Found } from './found.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 
-/** `by`: a session that takes back by id what another session did must have seen the files. A user need not. */
+/**
+ * `by: 'session'`: a session that undoes another session's change by its id must have seen the files. A user need not.
+ */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
-  /** If it fires before the first file is touched, nothing is taken back. */
+  /** If it fires before the first file is touched, nothing is undone. */
   readonly signal?: AbortSignal | undefined;
-  /** Everything since a turn began, instead of the changes that the selection names. */
+  /** Undo everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;
 }
 
 /** A return to the beginning of a turn. */
 interface RewindTarget {
   readonly turn: string;
-  /** Number of the turn's entry in the journal. */
+  /** Sequence number of the turn's entry in the journal. */
   readonly afterSeq: number;
   /** Only the changes of these sessions. */
   readonly sessions?: readonly string[] | undefined;
 }
 
-/** More files than this are not named one by one. */
+/** A message names at most this many files. */
 const MAX_NAMED = 20;
 
-/** What the session has to look at first: a file, or a folder as a relative path. */
+/** The file or folder that the session must read or list first. `folder` is a relative path. */
 interface MissingView {
   readonly next: 'read' | 'list';
   readonly folder?: string;
 }
 
 /**
- * Takes recorded changes back, through the same steps, locks and journal as any change. It touches nothing that was not
- * recorded; if a file changed since, it refuses with the diff, or merges if asked to.
+ * Undoes recorded changes, through the same steps, locks and journal as any change. Only recorded changes are touched.
+ * If a file changed since, it refuses with the diff, or merges if requested.
  */
 export async function undo(
   world: World,
@@ -69,7 +71,7 @@ export async function undo(
       return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     const fetched = ledger.earlier.prefetch();
     try {
-      // Once more, now that nobody can change these files: someone may have, or may have taken back the same.
+      // Plan again under the locks: another process may have changed these files, or undone the same change.
       const again = await plan(world, ledger, selection);
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
@@ -103,12 +105,12 @@ function readOnlyStep({ workspace }: World, { plan }: UndoPlans): Refusal | unde
   return { code: 'READ_ONLY', action: 'undo', path: key, next: 'ask_human', detail: { reason: 'root' } };
 }
 
-/** What the steps touch, and the folders that have to be made for them. */
+/** The keys that the steps touch, and the missing folders that they need. */
 function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
   const touched = new Set(steps.map(({ key }) => key));
   const keys = steps.flatMap(({ key, from }) => {
-    // Its folder has a step of its own, whose lock covers it and which finds the folders that are missing.
+    // The folder of this key has its own step: its lock covers the key, and it finds missing folders.
     if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
@@ -149,7 +151,10 @@ function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: Rewi
   return sessions === undefined ? since : { ...since, sessions };
 }
 
-/** The same in the root of the newest such change: of several roots any may hold it, and a move between two is recorded in one. */
+/**
+ * Narrows the target to the root of the newest selected change. Any of several roots may hold it, and a move between
+ * two is recorded in one.
+ */
 async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
   const { roots } = world.workspace;
   if (roots.length === 1) return target;
@@ -190,7 +195,10 @@ async function undoLocked(
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
 }
 
-/** Why this session may not take the selected change back, if another one made it. Checked before any bytes are compared. */
+/**
+ * The refusal if another session made the selected change and this one may not undo it. Checked before any bytes are
+ * compared.
+ */
 async function whyNotTheirs(
   world: World,
   ledger: Ledger,
@@ -202,7 +210,10 @@ async function whyNotTheirs(
   return entry?.session === ledger.session ? undefined : whyUnseen(world, ledger, plans.plan.steps);
 }
 
-/** The first plan that fits what is there. Only the last one may merge: the first leads through states that nobody has changed. */
+/**
+ * The first plan that fits the present files. Only the last plan may merge: the first one passes through states that no
+ * other program has changed.
+ */
 async function checkPlans(
   world: World,
   { plan, instead }: UndoPlans,
@@ -217,7 +228,7 @@ async function checkPlans(
   return checked.ok ? { ...checked, plan: last } : checked;
 }
 
-/** Keeps the present bytes that a step restores: another step may displace them first. */
+/** Stores the present bytes that a step restores, because another step may displace them first. */
 async function keepNeeded(world: World, found: readonly Found[]): Promise<void> {
   const present = presentBytes(found);
   for (const { step } of found) {
@@ -247,7 +258,7 @@ export async function stepsFor(
   return restoreSteps(world, items);
 }
 
-/** Folders that were to go and stayed. */
+/** Keys of folders that should be removed but stayed. */
 function keptOf(found: readonly Found[], results: readonly ChangeResult[]): ReadonlySet<string> {
   const unchanged = new Set(results.filter(({ changed }) => !changed).map(({ path }) => path));
   const stayed = found.filter(({ step }) => isFolderToGo(step) && unchanged.has(step.relative));
@@ -269,8 +280,8 @@ function fileOf({ step, merged }: Found, kept: ReadonlySet<string>): UndoneFile 
 }
 
 /**
- * Why a session may not take back a change that another session made: it must have seen every file concerned, all of it and
- * as it is now. Where nothing is now, it must have deleted the file itself or have listed the folder as it is.
+ * The refusal for undoing another session's change: this session must have seen every file concerned, whole and as it
+ * is now. If a file is absent now, the session must have deleted it itself or have listed its folder as it is.
  */
 async function whyUnseen(
   world: World,
@@ -296,12 +307,12 @@ async function missingView(world: World, ledger: Ledger, key: string): Promise<M
     const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
     return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
   }
-  // A folder is only removed if it is empty, and a link holds nothing that could be lost.
+  // Only empty folders are removed, and a link holds no content that could be lost.
   if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
   return unlistedFolder(world, ledger, key);
 }
 
-/** The folder in which nothing has this key, unless the session has listed it as it is now. */
+/** The folder in which this key is absent, unless the session has listed it as it is now. */
 async function unlistedFolder(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok || outcome.located.exists) return undefined;
@@ -318,11 +329,11 @@ async function unlistedFolder(world: World, ledger: Ledger, key: string): Promis
   }
 }
 
-/** What a session knows of the things that the steps of one undo bring back. Steps are asked about in their order. */
+/** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
 class SeenBefore {
   readonly #ledger: Ledger;
   readonly #steps: readonly UndoStep[];
-  /** What earlier steps have brought, by key: a folder that moves back takes it along. */
+  /** Sightings that earlier steps have restored, by key. A folder that moves back takes them along. */
   #brought = new Map<string, Sighting>();
 
   constructor(ledger: Ledger, steps: readonly UndoStep[]) {

@@ -241,7 +241,7 @@ async function takenBack(world: World, taking: Taking, error: unknown): Promise<
 /** The part of the error message that names the files that could not be reverted. */
 function stillChanged(left: readonly string[]): string {
   const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
-  return `not put back, look at them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
+  return `still changed, read them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /**
@@ -271,12 +271,12 @@ async function isReverted(step: Step): Promise<boolean> {
 }
 
 function rootMoved(root: string): Fault {
-  const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened, and nothing is changed in it: start again`;
+  const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened; nothing was changed: open it again`;
   return new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
 }
 
 function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
-  const message = `${path} could not be changed (${code}), and what was done before could not be taken back; ${stillChanged(left)}`;
+  const message = `${path} could not be changed (${code}), and earlier steps could not be reverted; ${stillChanged(left)}`;
   return new Fault('IO_FAILED', message, { path });
 }
 

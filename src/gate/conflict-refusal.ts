@@ -36,7 +36,7 @@ function refusalOf(step: Refused, conflict: Conflict): Refusal {
         ...base,
         code: 'ALREADY_EXISTS',
         next: 'read',
-        detail: { reason: 'someone created it in this moment' },
+        detail: { reason: 'another program created it at the same moment' },
       };
     case 'kind':
       return {

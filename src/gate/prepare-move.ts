@@ -124,7 +124,7 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
   }
   if (!destination.located.exists) return undefined;
   if (intent.overwrite === false)
-    return refusal('ALREADY_EXISTS', intent.destination, 'nothing may be there');
+    return refusal('ALREADY_EXISTS', intent.destination, 'this call does not allow replacing it');
   const both = source.located.exists && source.located.stats.isFile() && destination.located.stats.isFile();
   return both
     ? undefined

@@ -71,7 +71,7 @@ async function judged(
     return no({ code: 'NOT_FOUND', action: 'create', path: intent.path, next: 'other_path', detail });
   }
   if (intent.overwrite === false && located.exists) {
-    const detail = { reason: 'nothing may be there' };
+    const detail = { reason: 'this call does not allow replacing it' };
     return no({ code: 'ALREADY_EXISTS', action: 'create', path: intent.path, next: 'other_path', detail });
   }
   const fingerprint = fingerprintOf(authored.bytes);

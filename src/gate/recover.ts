@@ -102,7 +102,7 @@ async function settleLeft(world: World, pending: PendingChange): Promise<void> {
 function settlingFailed(error: unknown): unknown {
   const reason = errnoOf(error);
   if (reason === undefined) return error;
-  const message = `what another process has left there cannot be settled: ${reason}`;
+  const message = `a change that another process left unfinished cannot be settled: ${reason}`;
   return new Fault('IO_FAILED', message, { cause: error, reason });
 }
 

@@ -25,12 +25,11 @@ export async function sideAt(world: World, key: string): Promise<Side> {
 export async function foundAt(world: World, key: string): Promise<FoundSide> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return { side: ABSENT };
-  if (!outcome.ok)
-    throw new Fault('IO_FAILED', `cannot look at ${key}: ${outcome.refusal.code}`, { path: key });
+  if (!outcome.ok) throw new Fault('IO_FAILED', `cannot read ${key}: ${outcome.refusal.code}`, { path: key });
   try {
     const { root, key: found } = outcome.located.place.path;
     if (!world.workspace.stands(root))
-      throw new Fault('IO_FAILED', `cannot look at ${key}: ${root} was moved`, { path: key });
+      throw new Fault('IO_FAILED', `cannot read ${key}: ${root} was moved`, { path: key });
     return found === key ? await sideOfLocated(world, outcome.located) : { side: ABSENT };
   } finally {
     outcome.located.place.dir.close();

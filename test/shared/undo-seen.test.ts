@@ -151,7 +151,10 @@ describe('a folder in which others have put something', () => {
     await t.put('d/theirs.txt', 'theirs\n');
     expect((await ok(t.session.undo({ preview: true }))).files).toEqual([{ path: 'd', did: 'kept' }]);
     const { path, detail } = await refusal(t.session.undo({}), 'STALE');
-    expect([path, detail?.reason]).toEqual(['d', 'someone has put something into it since that change']);
+    expect([path, detail?.reason]).toEqual([
+      'd',
+      'another program or session has put something into it since that change',
+    ]);
   });
 
   it('stays, while the rest is taken back, and the next undo goes on to the change before', async () => {

@@ -17,7 +17,8 @@ export async function keepBefore(world: World, { key, before, movedTo }: Effect)
   if (before.kind !== 'file' || movedTo !== undefined) return;
   if (await world.images.has(before.fingerprint.sha256)) return;
   const snapshot = await snapshotAt(world, key);
-  if (snapshot === undefined) throw new Fault('IO_FAILED', `cannot keep ${key}`, { path: key });
+  if (snapshot === undefined)
+    throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
   await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint);
 }
 

@@ -266,7 +266,7 @@ function keptOf(found: readonly Found[], results: readonly ChangeResult[]): Read
 }
 
 function inUse(path: string): Refusal {
-  const detail = { reason: 'someone has put something into it since that change' };
+  const detail = { reason: 'another program or session has put something into it since that change' };
   return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
 }
 

@@ -15,12 +15,12 @@ export interface Policy {
   readonly partial: 'lines' | 'file';
   /**
    * If the file changed since it was seen: refuse, merge edits with the change, hold the change back until the session
-   * repeats it (seed D), warn, or skip the check.
+   * repeats it (preset `staleness`), warn, or skip the check.
    */
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
-  /** When a file counts as changed: if its bytes differ, or (seed B) if its bytes or its modification time differ. */
+  /** When a file counts as changed: other bytes, or (preset `file-time`) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
-  /** What a session needs after STALE: only the diff that the refusal shows, or (seed B) to read the file again. */
+  /** What a session needs after STALE: the diff in the refusal, or (preset `file-time`) a new read of the file. */
   readonly cure: 'diff' | 'reread';
   /**
    * Whether a session may append to an unseen file. `free`: yes, with a notice; `gated`: an append needs what an insert
@@ -42,12 +42,12 @@ export interface Policy {
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**
    * What remains after compaction: nothing; the baseline, which still licenses edits of unchanged files; or everything
-   * (seeds A, B).
+   * (presets `sandbox`, `file-time`).
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /** Sightings older than this are READ_EXPIRED; 0 = never. */
   readonly ttlMs: number;
-  /** If a check fails with an error: refuse as UNVERIFIABLE, or (seeds B, D) continue. */
+  /** If a check fails with an error: refuse as UNVERIFIABLE, or (presets `file-time`, `staleness`) continue. */
   readonly verificationErrors: 'refuse' | 'allow';
   /**
    * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.

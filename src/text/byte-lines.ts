@@ -5,31 +5,34 @@ const NEWLINE = 10;
 const FOUR_NEWLINES = 0x0a0a0a0a;
 const LOW_BITS = 0x7f7f7f7f;
 const ONES = 0x01010101;
-/** Words whose newlines fit in four 8-bit counters, in steps of four words. */
+/**
+ * Number of words per round. Chosen so that the newline count of each byte position fits in an 8-bit counter;
+ * a multiple of four.
+ */
 const WORDS_PER_ROUND = 252;
 
 /**
- * How many lines, by the rules of lines.ts.
- * For bytes in which `\n` is the one byte 0A: ASCII, UTF-8 and the older encodings, not UTF-16.
+ * The number of lines, by the rules of lines.ts. For encodings in which `
+ * ` is the single byte 0A: ASCII, UTF-8 and legacy encodings, not UTF-16.
  */
 export function countLines(bytes: Uint8Array): number {
   const newlines = countNewlineBytes(bytes);
   return bytes.length === 0 || bytes[bytes.length - 1] === NEWLINE ? newlines : newlines + 1;
 }
 
-/** The 1-based line that holds the byte at `offset`. */
+/** The 1-based number of the line that contains the byte at `offset`. */
 export function lineAtByte(bytes: Uint8Array, offset: number): number {
   return countNewlineBytes(bytes.subarray(0, offset)) + 1;
 }
 
-/** The bytes of lines `from` to `to` with their endings, not copied; lines that do not exist are left out. */
+/** The bytes of lines `from` to `to` with their endings, not copied. Lines that do not exist are skipped. */
 export function sliceLineBytes(bytes: Uint8Array, range: LineRange): Uint8Array {
   const buffer = viewOf(bytes);
   const start = skipLines(buffer, 0, range.from - 1);
   return buffer.subarray(start, skipLines(buffer, start, range.to - range.from + 1));
 }
 
-/** Counts by words of four bytes: the cost does not depend on how long the lines are. */
+/** Counts newlines in words of four bytes, so that the cost does not depend on the line lengths. */
 export function countNewlineBytes(bytes: Uint8Array): number {
   if (bytes.length < WORDS_PER_ROUND) return countOneByOne(bytes, 0, bytes.length);
   const skew = (4 - (bytes.byteOffset & 3)) & 3;
@@ -43,7 +46,7 @@ export function countNewlineBytes(bytes: Uint8Array): number {
   return count;
 }
 
-/** Four counters in one number. Unrolled: half the time of one word a step. */
+/** Keeps four 8-bit counters in one number. The unrolled loop takes half the time of one word per step. */
 function countRound(words: Int32Array, from: number, to: number): number {
   let sums = 0;
   for (let at = from; at < to; at += 4) {
@@ -57,7 +60,7 @@ function countRound(words: Int32Array, from: number, to: number): number {
   return sums;
 }
 
-/** A 1 in each byte of the result whose byte in the word is a newline. */
+/** Returns a word with a 1 in each byte where `word` has a newline. */
 function newlinesIn(word: number): number {
   const others = word ^ FOUR_NEWLINES;
   return (~(((others & LOW_BITS) + LOW_BITS) | others) >>> 7) & ONES;

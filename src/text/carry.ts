@@ -2,8 +2,8 @@ import { type LineRange, mergeRanges } from '../model/coverage.ts';
 import type { Hunk } from './diff.ts';
 
 /**
- * Where lines of the text before are in the text after: the unchanged ones of them, under their new numbers.
- * Changed and new lines are in no range.
+ * Maps ranges of the old text to the new text. Only unchanged lines are mapped; changed and new lines are in
+ * no range.
  */
 export function carryRanges(ranges: readonly LineRange[], hunks: readonly Hunk[]): LineRange[] {
   const carried: LineRange[] = [];
@@ -18,8 +18,8 @@ export function carryRanges(ranges: readonly LineRange[], hunks: readonly Hunk[]
 }
 
 /**
- * Where "after line N" (0 = top) is in the text after; undefined when the place itself changed, that is when
- * the line before it or the line after it did, or something stands between them now.
+ * Maps the position "after line N" (0 = top) to the new text. Undefined if the line before or after the
+ * position changed, or if text was inserted there.
  */
 export function carryLine(line: number, hunks: readonly Hunk[]): number | undefined {
   let shift = 0;
@@ -31,7 +31,9 @@ export function carryLine(line: number, hunks: readonly Hunk[]): number | undefi
   return line + shift;
 }
 
-/** The stretches between hunks, 0-based, end not included, and how far each moved. */
+/**
+ * The unchanged stretches between hunks (0-based, end exclusive), with the number of lines each one moved.
+ */
 function unchanged(hunks: readonly Hunk[]): { start: number; end: number; shift: number }[] {
   const ends = [0, ...hunks.map((hunk) => hunk.beforeEnd)];
   const shifts = [0, ...hunks.map((hunk) => hunk.afterEnd - hunk.beforeEnd)];

@@ -1,12 +1,15 @@
 import type { Span } from './lines.ts';
 
-/** A stretch of a text and what stands in its place now. */
+/** A stretch of the old text and the stretch that replaces it. */
 export interface Change {
   readonly before: Span;
   readonly after: Span;
 }
 
-/** Changes that result from replacing `spans`, ascending and apart, by texts of these lengths. */
+/**
+ * The changes made by replacing `spans` with texts of these lengths. Spans must be ascending and
+ * disjoint.
+ */
 export function changesOf(spans: readonly Span[], lengths: readonly number[]): Change[] {
   let shift = 0;
   return spans.map((span, index) => {
@@ -18,8 +21,8 @@ export function changesOf(spans: readonly Span[], lengths: readonly number[]): C
 }
 
 /**
- * Two steps as one: where `first` led from A to B and `second` from B to C, the changes from A to C.
- * Both ascending and apart; changes that meet in B become one. Linear in their number.
+ * Composes two steps: `first` leads from A to B, `second` from B to C, the result from A to C. Both
+ * must be ascending and disjoint. Changes that meet in B become one. Linear in their number.
  */
 export function composeChanges(first: readonly Change[], second: readonly Change[]): Change[] {
   const composed: Change[] = [];

@@ -1,15 +1,16 @@
-/** A line cut to a bound, with a mark that says so. */
+/** A line cut to a maximum length, with a mark if it was cut. */
 export interface ClampedLine {
   readonly text: string;
   readonly clamped: boolean;
 }
 
-/** What {@link clampLine} leaves at the end of a line it cut. */
+/** Matches the mark that {@link clampLine} puts at the end of a line it cut. */
 export const CLAMP_MARK: RegExp = /… \[\+\d+ characters\]$/;
 
 /**
- * Cuts a line to `maxChars` characters (UTF-16 units, never half of a pair) and says at its end how many are missing.
- * A line that fits is returned as it is. `missing`: characters after those given, for who has no more than these.
+ * Cuts a line to `maxChars` UTF-16 units, never inside a surrogate pair, and appends the number of missing
+ * characters. A shorter line is returned unchanged. `missing`: characters of the line beyond the given text, for
+ * callers that have only its beginning.
  */
 export function clampLine(line: string, maxChars: number, missing = 0): ClampedLine {
   if (line.length <= maxChars && missing === 0) return { text: line, clamped: false };

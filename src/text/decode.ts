@@ -12,20 +12,23 @@ import {
   type TextForm,
 } from './unicode.ts';
 
-/** Detection costs about half a second a megabyte, so it sees this much. */
+/** Sample size for detection, which takes about half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
-/** Each candidate costs a decode and an encode of the whole file. */
+/** Maximum number of encodings to try. Each one costs a decode and an encode of the whole file. */
 const MAX_CANDIDATES = 4;
-/** Share of bytes beyond ASCII up to which a text is Western unless the detector is clearly surer of another encoding. */
+/**
+ * Up to this share of non-ASCII bytes, a text counts as Western unless the detector is clearly surer of another
+ * encoding.
+ */
 const MAX_HIGH_SHARE = 0.3;
-/** Bytes beyond ASCII from which a guess other than Western is believed: fewer fit any encoding. */
+/** Minimum number of non-ASCII bytes for a guess other than Western. Fewer bytes fit any encoding. */
 const MIN_HIGH_BYTES = { single: 8, multi: 16 } as const;
-/** How much surer than of a Western encoding the detector must be, in per cent. */
+/** Percentage points by which the detector must prefer another encoding over a Western one. */
 const SURER = 10;
 const MIN_MULTI_BYTE_CONFIDENCE = 50;
 const WESTERN = ['windows-1252', 'iso-8859-1'] as const;
 const MULTI_BYTE = /^(?:shift_jis|euc-|big5|gb|iso-2022)/;
-/** Windows' superset of an ISO encoding: its extra characters may lie beyond the sample. */
+/** The Windows superset of each ISO encoding. Characters that only the superset has may occur after the sample. */
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-1': 'windows-1252',
   'iso-8859-9': 'windows-1254',
@@ -37,9 +40,9 @@ interface Match {
 }
 
 /**
- * Decodes a file without loss, or undefined: then it is binary for every purpose of ours.
- * The ladder: byte order mark; NUL near the beginning (UTF-16 or binary); strict UTF-8; an older encoding
- * that gives the same bytes back. Nothing is ever replaced by U+FFFD.
+ * Decodes a file without loss. Returns undefined if it cannot; the file then counts as binary everywhere. Tries in
+ * order: byte order mark; NUL near the beginning (UTF-16 or binary); strict UTF-8; a legacy encoding that restores the
+ * same bytes. Never substitutes U+FFFD.
  */
 export function decodeText(bytes: Uint8Array): DecodedText | undefined {
   const decoded = decodeUnicode(bytes);
@@ -47,18 +50,18 @@ export function decodeText(bytes: Uint8Array): DecodedText | undefined {
   return hasNul(bytes) || hasMark(bytes) ? undefined : decodeLegacy(bytes);
 }
 
-/** The bytes of a text stored `like` another; undefined if that form cannot hold it (an emoji in Latin-1). */
+/** Encodes a text in the form of another (`like`). Undefined if that form cannot represent it (an emoji in Latin-1). */
 export function encodeText(text: string, like: TextForm): Uint8Array | undefined {
   return isUnicode(like.encoding) ? encodeUnicode(text, like) : encodeLegacy(text, like.encoding);
 }
 
 /**
- * Decodes text in an older encoding, or undefined.
- * The name is a guess from a sample; what is certain is that encoding the text again gives the same bytes.
+ * Decodes text in a legacy encoding, or returns undefined. The encoding's name is a guess from a sample, but encoding
+ * the text again certainly restores the same bytes.
  */
 function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
   const buffer = viewOf(bytes);
-  // Every encoding we accept keeps ASCII as it is, so control bytes are control characters: no need to decode.
+  // All accepted encodings extend ASCII, so control bytes are control characters, and decoding is not needed here.
   if (/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(buffer.toString('latin1'))) return undefined;
   for (const encoding of candidates(sampleOf(buffer))) {
     const text = iconv.decode(buffer, encoding, { stripBOM: false });
@@ -68,14 +71,14 @@ function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
   return undefined;
 }
 
-/** Encodes in an older encoding; undefined when a character does not exist in it, or the name is unknown. */
+/** Encodes in a legacy encoding. Undefined if it lacks a character, or if its name is unknown. */
 function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
   if (!iconv.encodingExists(encoding)) return undefined;
   const bytes = iconv.encode(text, encoding);
   return iconv.decode(bytes, encoding, { stripBOM: false }) === text ? bytes : undefined;
 }
 
-/** Encodings to try, the likeliest first. A few words are too little for the detector, and most such files are Western. */
+/** Encodings to try, most likely first. Short texts are too little for the detector, and most of them are Western. */
 function candidates(sample: Buffer): string[] {
   const high = sample.filter((byte) => byte >= 0x80).byteLength;
   const matches = analyse(sample)
@@ -109,7 +112,7 @@ function westernIf(plausible: boolean): readonly string[] {
   return plausible ? WESTERN : [];
 }
 
-/** From the line of the first byte beyond ASCII on: what comes before helps no detector. */
+/** A sample from the line of the first non-ASCII byte on. Earlier lines do not help the detector. */
 function sampleOf(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte >= 0x80);
   const line = bytes.lastIndexOf(0x0a, first) + 1;

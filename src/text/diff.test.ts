@@ -7,7 +7,7 @@ import { splitLines } from './lines.ts';
 const lines = fc
   .array(fc.constantFrom('a\n', 'b\n', '\n', 'c\r\n', 'c\n', 'd', 'é\n'), { maxLength: 25 })
   .map((parts) => parts.join(''));
-/** Mostly the same text on both sides. */
+/** Pairs of texts that are mostly the same. */
 const pair = fc
   .tuple(
     lines,
@@ -32,7 +32,7 @@ function apply(before: string, after: string, hunks: readonly Hunk[]): string {
   return [...out, ...rows.slice(at)].join('');
 }
 
-/** Length of the longest common subsequence, the plain way. */
+/** Length of the longest common subsequence, by the textbook algorithm. */
 function lcsLength(a: readonly string[], b: readonly string[]): number {
   let row = new Array<number>(b.length + 1).fill(0);
   for (const item of a) {

@@ -2,7 +2,7 @@ import { splitLines } from './lines.ts';
 import { type Content, type Middle, middleOf } from './middle.ts';
 import { equalRuns } from './myers.ts';
 
-/** Lines replaced by other lines, as 0-based indexes, ends not included; either side may be empty. */
+/** Lines replaced by other lines, as 0-based indexes with exclusive ends. Either side may be empty. */
 export interface Hunk {
   readonly beforeStart: number;
   readonly beforeEnd: number;
@@ -10,28 +10,30 @@ export interface Hunk {
   readonly afterEnd: number;
 }
 
-/** What changed, in ascending order; between hunks the lines are equal, their endings included. */
+/** Differences in ascending order. Lines between hunks are equal, including their endings. */
 export interface LineDiff {
   readonly hunks: readonly Hunk[];
-  /** The exact answer would have cost too much: everything between the first and the last change is one hunk. */
+  /**
+   * True if an exact diff would cost too much: one hunk then covers everything from the first to the last
+   * change.
+   */
   readonly rough: boolean;
 }
 
 export interface DiffOptions {
-  /** Comparisons after which the diff becomes rough. */
+  /** Number of comparisons after which the diff becomes rough. */
   readonly maxCost?: number;
 }
 
 /**
- * The differences of two texts by lines, the fewest there can be unless `rough`.
- * Bytes are compared as bytes, without decoding; they must not be UTF-16.
+ * Computes a minimal line diff, unless `rough`. Bytes are compared without decoding; they must not be UTF-16.
  */
 export function diffLines<T extends Content>(before: T, after: T, options: DiffOptions = {}): LineDiff {
   const middle = middleOf(before, after);
   return middle === undefined ? { hunks: [], rough: false } : diffMiddle(middle, options);
 }
 
-/** The differences of what {@link middleOf} left, numbered as in the whole. */
+/** The diff of the part that {@link middleOf} returns, with line numbers of the whole text. */
 export function diffMiddle(middle: Middle, options: DiffOptions = {}): LineDiff {
   const before = splitLines(middle.before);
   const after = splitLines(middle.after);

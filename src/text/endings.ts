@@ -1,12 +1,12 @@
 import type { Ending, Span } from './lines.ts';
 
-/** Writes every line ending of a text as `ending`; without one the text stays as it is. */
+/** Rewrites every line ending of a text as `ending`; undefined leaves the text unchanged. */
 export function withEnding(text: string, ending: Ending | undefined): string {
   if (!ending || !text.includes('\n')) return text;
   return text.replaceAll(/\r?\n/g, () => ending);
 }
 
-/** The one ending a text uses; `mixed`, or undefined without any. */
+/** The line ending a text uses: `mixed` if there are several kinds, undefined if it has none. */
 export function endingUsed(text: string): Ending | 'mixed' | undefined {
   if (!text.includes('\n')) return undefined;
   if (!text.includes('\r\n')) return '\n';
@@ -14,8 +14,8 @@ export function endingUsed(text: string): Ending | 'mixed' | undefined {
 }
 
 /**
- * Tells, for spans in ascending order, the ending of the line a span ends in, or else of the line before it.
- * Ascending, so that a long text is searched once and not once for every span.
+ * Returns a function that finds the ending of the line in which a span ends, or else of the previous line.
+ * Spans must be passed in ascending order, so that the text is searched only once.
  */
 export function neighbourEndings(text: string): (span: Span) => Ending | undefined {
   let next = -1;

@@ -1,13 +1,13 @@
 import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
-/** A tier that compares something other than the characters themselves. */
+/** A tier that ignores some differences between characters. */
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
- * A text with what a tier ignores taken out, and the way back.
- * From `folded[i]` on, the characters stand for those from `source[i]` on, one for one, up to the next entry;
- * an entry in `wide` stands for a single source character that became several.
+ * A text without the characters that a tier ignores, and a mapping back to the source. Characters from `folded[i]` on
+ * correspond one to one to those from `source[i]` on, up to the next entry. An entry in `wide` is one source character
+ * that became several.
  */
 export interface Folded {
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Folded {
   readonly wide: ReadonlySet<number>;
 }
 
-/** Typographic characters and what a keyboard has for them. Zero-width joiners carry meaning and stay. */
+/** Typographic characters and their keyboard equivalents. Zero-width joiners carry meaning and are not replaced. */
 const PUNCTUATION: Readonly<Record<string, string>> = {
   ...lookAlikes("'", '\u2018\u2019\u201a\u201b\u2032\u02bc'),
   ...lookAlikes('"', '\u201c\u201d\u201e\u201f\u2033'),
@@ -29,7 +29,10 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
 };
 const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
 
-/** The text with typographic characters as a keyboard has them; `like`: only those whose kind this text has, too. */
+/**
+ * Replaces typographic characters by their keyboard equivalents. With `like`: only those whose equivalent also replaces
+ * a character of `like`.
+ */
 export function asTyped(text: string, like?: string): string {
   const kinds =
     like === undefined ? undefined : new Set([...like].map((character) => PUNCTUATION[character]));
@@ -40,8 +43,9 @@ export function asTyped(text: string, like?: string): string {
 }
 
 /**
- * Folds a text for a tier: `line-endings` drops the `\r` of `\r\n`, `trailing-space` also spaces and tabs before
- * a line's end, `punctuation` also writes typographic characters as typed ones. Linear in the text.
+ * Folds a text for a tier, in linear time. `line-endings` drops the `\r` of `\r
+ * `. `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces typographic characters by
+ * typed ones.
  */
 export function fold(text: string, tier: TolerantTier): Folded {
   const folding = new Folding(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);
@@ -55,7 +59,10 @@ export function fold(text: string, tier: TolerantTier): Folded {
   return folding.result();
 }
 
-/** The source span behind folded characters `start` to `end`; undefined if a boundary cuts a character that became several. */
+/**
+ * The source span of the folded characters `start` to `end`. Undefined if a boundary is inside a character that became
+ * several.
+ */
 export function sourceSpan(fold: Folded, start: number, end: number): Span | undefined {
   const first = entryAt(fold.folded, start);
   const last = entryAt(fold.folded, end - 1);
@@ -70,7 +77,7 @@ export function sourceSpan(fold: Folded, start: number, end: number): Span | und
   };
 }
 
-/** Where the source character at `offset`, or the first one after it that was kept, went. */
+/** The folded position of the source character at `offset`, or of the next character that was kept. */
 export function foldedOffset(fold: Folded, offset: number): number {
   const entry = entryAt(fold.source, offset);
   const next = fold.folded[entry + 1] ?? fold.text.length;
@@ -79,7 +86,7 @@ export function foldedOffset(fold: Folded, offset: number): number {
   return Math.min((fold.folded[entry] ?? 0) + past, next);
 }
 
-/** Collects what is kept, in ascending order; touching pieces become one. */
+/** Collects the kept pieces in ascending order and merges adjacent ones. */
 class Folding {
   readonly #text: string;
   readonly #pattern: RegExp | undefined;
@@ -90,7 +97,7 @@ class Folding {
   #length = 0;
   #start = 0;
   #end = 0;
-  /** The next character to be replaced, found once and not again for every line before it. */
+  /** Position of the next character to replace. Cached, so that it is not searched again for every line before it. */
   #hit = -1;
 
   constructor(text: string, pattern: RegExp | undefined) {
@@ -153,7 +160,7 @@ class Folding {
   }
 }
 
-/** Where a line's content ends for a tier; `line.end` is its newline, or the end of the text. */
+/** Where the content of a line ends for a tier. `line.end` is the position of its newline, or the end of the text. */
 function contentEnd(text: string, line: Span, tier: TolerantTier): number {
   let end = line.end;
   if (end > line.start && text[end] === '\n' && text[end - 1] === '\r') end -= 1;
@@ -167,7 +174,7 @@ function isSpace(character: string, tier: TolerantTier): boolean {
   return tier === 'punctuation' && PUNCTUATION[character] === ' ';
 }
 
-/** Index of the last entry at or before a position. */
+/** Index of the last entry whose position is at or before `position`. */
 function entryAt(positions: readonly number[], position: number): number {
   let low = 0;
   let high = positions.length - 1;

@@ -5,14 +5,14 @@ import { decodeUnicode, encodeUnicode, hasMark, hasNul, type TextForm } from './
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** How a whole file is stored: its Unicode form, and whether all of its lines end in CRLF. */
+/** How a whole file is stored: its encoding and byte order mark, and whether all of its lines end in CRLF. */
 interface FileForm extends TextForm {
   readonly crlf: boolean;
 }
 
 /**
- * The bytes of a new whole text in the form of the file it replaces: its byte order mark, its UTF-16, its CRLF endings.
- * Undefined if the file has none of these: then the text is written as it is. A mark in the text itself is not doubled.
+ * Encodes a new whole text in the form of the file it replaces: byte order mark, UTF-16, CRLF. Undefined if the file
+ * has none of these; the caller then writes the text as it is. A mark in the text itself is not doubled.
  */
 export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | undefined {
   const form = specialForm(existing);
@@ -22,7 +22,7 @@ export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | 
   return encodeUnicode(form.crlf ? withEnding(body, '\r\n') : body, { encoding: form.encoding, bom });
 }
 
-/** Undefined for plain UTF-8 without CRLF, which is decided without decoding. */
+/** Returns undefined for plain UTF-8 without CRLF, which needs no decoding to detect. */
 function specialForm(bytes: Uint8Array): FileForm | undefined {
   const marked = hasMark(bytes) || hasNul(bytes);
   if (!marked && !beginsWithCrlf(bytes)) return undefined;

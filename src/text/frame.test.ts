@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LineFrames } from './frame.ts';
 
-/** Runs chunks through a splitter and lists what came out. */
+/** Passes chunks through a splitter and lists its output. */
 function frames(chunks: readonly (string | Buffer)[], maxBytes = 1 << 20): string[] {
   const out: string[] = [];
   const splitter = new LineFrames({

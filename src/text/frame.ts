@@ -1,18 +1,18 @@
 const NEWLINE = 10;
 
-/** What to do with the lines of a byte stream. */
+/** Receives the lines of a byte stream. */
 export interface LineSink {
-  /** Longer lines are not delivered and not held in memory beyond this. */
+  /** Maximum line length. Longer lines are not delivered, and not more than this is held in memory. */
   readonly maxBytes: number;
-  /** One line without its newline; never empty. A trailing `\r` is kept (JSON ignores it). */
+  /** Receives one line without its newline, never empty. A trailing `\r` is kept, because JSON ignores it. */
   onLine(line: Buffer): void;
-  /** A line ran over `maxBytes`: called once for it, when the limit is passed; the rest of the line is skipped. */
+  /** Called once per line that exceeds `maxBytes`, as soon as it does. The rest of the line is skipped. */
   onTooLong(): void;
 }
 
 /**
- * Cuts a byte stream into lines in linear time, however long a line is and however it is chunked.
- * A line that lies in one chunk is handed out as a view of that chunk, without a copy.
+ * Splits a byte stream into lines in linear time, regardless of line lengths and chunk sizes. A line within one chunk
+ * is delivered as a view of that chunk, without copying.
  */
 export class LineFrames {
   readonly #sink: LineSink;
@@ -24,7 +24,7 @@ export class LineFrames {
     this.#sink = sink;
   }
 
-  /** Takes the next chunk; the sink is called before this returns. The chunk must not be reused by the caller. */
+  /** Accepts the next chunk and calls the sink before it returns. The caller must not reuse the chunk. */
   push(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
@@ -35,7 +35,7 @@ export class LineFrames {
     this.#hold(chunk, from, chunk.length);
   }
 
-  /** Ends the current line: delivers what is held. Call it at the end of the stream for a last line without newline. */
+  /** Delivers the buffered rest as a line. Call it at the end of the stream, for a last line without newline. */
   end(): void {
     const [first] = this.#parts;
     const line = this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#heldBytes);

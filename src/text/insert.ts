@@ -5,16 +5,15 @@ import { type Ending, endingOf, lineCount, lineStart } from './lines.ts';
 
 export interface LinesInserted {
   readonly text: string;
-  /** The lines in the new text; undefined when there was nothing to insert. */
+  /** The inserted lines, numbered as in the new text; undefined if nothing was inserted. */
   readonly inserted: LineRange | undefined;
   readonly change: Change;
 }
 
 /**
- * Inserts whole lines after a line: 0 is the top, undefined the end; undefined as a result means no such line.
- * What is inserted takes the ending of the line before it (or after it, at the top) and always ends its last line,
- * also at the end of the file. A last line that had no newline gets one before something follows it.
- * Empty content inserts nothing and changes nothing.
+ * Inserts whole lines after a line (0 = top, undefined = end). Returns undefined if the line does not exist. The
+ * inserted lines use the ending of the line before (at the top: after) them, and the last one always gets an
+ * ending. An old last line without newline gets one. Empty content changes nothing.
  */
 export function insertAfterLine(
   text: string,

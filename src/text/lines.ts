@@ -1,33 +1,36 @@
 import type { LineRange } from '../model/coverage.ts';
 
-/** What ends a line; a lone `\r` ends none. `''` only for a last line without a newline. */
+/** A line ending. A lone `\r` does not end a line. `''` only for a last line without a newline. */
 export type Ending = '\n' | '\r\n' | '';
 
-/** Offsets `start` to `end`, `end` not included. */
+/** A range of offsets, `end` exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** How many lines: a final newline does not start another, and an empty text has none. */
+/** The number of lines. A final newline does not start another line, and an empty text has none. */
 export function lineCount(text: string): number {
   const newlines = countNewlines(text, text.length);
   return text === '' || text.endsWith('\n') ? newlines : newlines + 1;
 }
 
-/** The 1-based line that holds the character at `offset`; an offset at the very end belongs to the last line begun. */
+/**
+ * The 1-based number of the line that contains the character at `offset`. An offset at the end of the text belongs to
+ * the last line.
+ */
 export function lineAt(text: string, offset: number): number {
   return countNewlines(text, offset) + 1;
 }
 
-/** The lines a span touches; an empty span touches the line it stands in. */
+/** The lines that a span touches. An empty span touches the line of its position. */
 export function linesOfSpan(text: string, span: Span): LineRange {
   const from = lineAt(text, span.start);
   const last = Math.max(span.start, span.end - 1);
   return { from, to: from + countNewlines(text, last, span.start) };
 }
 
-/** Lines with their endings; joined they are the text again. */
+/** Splits a text into lines with their endings; joining them restores the text. */
 export function splitLines(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
@@ -39,7 +42,7 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
-/** Lines `from` to `to` with their endings; lines that do not exist are left out. */
+/** Lines `from` to `to` with their endings. Lines that do not exist are skipped. */
 export function sliceLines(text: string, range: LineRange): string {
   const start = lineStart(text, range.from);
   if (start === undefined) return '';
@@ -47,7 +50,7 @@ export function sliceLines(text: string, range: LineRange): string {
   return end === undefined ? text.slice(start) : text.slice(start, start + end);
 }
 
-/** Offset at which a 1-based line begins; undefined past the last line. The line after a final newline is none. */
+/** Offset of the beginning of a 1-based line; undefined past the last line. A final newline does not begin a line. */
 export function lineStart(text: string, line: number): number | undefined {
   let start = 0;
   for (let passed = 1; passed < line; passed += 1) {
@@ -72,7 +75,7 @@ export function toLf(text: string): string {
   return text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text;
 }
 
-/** How many newlines stand in `text` from `from` up to `end`. */
+/** The number of newlines in `text` between `from` and `end`. */
 export function countNewlines(text: string, end: number, from = 0): number {
   let count = 0;
   for (let at = text.indexOf('\n', from); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count += 1;

@@ -1,17 +1,17 @@
 import { diffLines, type Hunk } from './diff.ts';
 import { splitLines } from './lines.ts';
 
-/** Another writer's change that a later result no longer has. */
+/** Another writer's change that is missing from a later version. */
 export interface LostChange {
-  /** The changed lines of the live text, 0-based, end not included; empty if lines were only removed. */
+  /** The changed lines of the live text (0-based, end exclusive); empty if lines were only removed. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The lost-update test. A session saw `base`, another writer made `live` of it, and the session's program then left `after`.
- * Returns those changes from base to live that `after` no longer has. Changes in whitespace alone are never reported, and a
- * change that was moved or rewritten with most of its words is still there.
+ * Detects lost updates. A session saw `base`, another writer changed it to `live`, and then the session's program wrote
+ * `after`. Returns the changes from base to live that are missing from `after`. White space changes are never reported.
+ * A change that was moved, or rewritten with most of its words, is not lost.
  */
 export function lostChanges(base: string, live: string, after: string): readonly LostChange[] {
   if (base === live || live === after) return [];
@@ -31,7 +31,10 @@ interface Texts<T> {
   readonly after: T;
 }
 
-/** `change` ends in the live text, `later` begins there. Lines that were only removed leave a point, which its neighbours touch. */
+/**
+ * Whether `later` (a hunk from the live text) overlaps or touches `change` (a hunk to the live text). Removed lines
+ * leave an empty range, which adjacent hunks touch.
+ */
 function touches(change: Hunk, later: Hunk): boolean {
   if (change.afterStart === change.afterEnd)
     return later.beforeStart <= change.afterStart && change.afterStart <= later.beforeEnd;
@@ -54,7 +57,7 @@ function isLost(
   return isBack(removed, { added, result }) || isGone(added, { removed, there, counts });
 }
 
-/** A line that the other writer had removed is there again. */
+/** Whether a line that the other writer removed is present again. */
 function isBack(
   removed: readonly string[],
   { added, result }: { readonly added: readonly string[]; readonly result: readonly string[] },
@@ -63,12 +66,15 @@ function isBack(
   return removed.map(bare).some((line) => hasWords(line) && !stayed.has(line) && now.has(line));
 }
 
-/** Most of what the other writer had added is gone: neither its lines are anywhere, nor most of its new words in their place. */
+/**
+ * Whether most of the other writer's addition is missing: its lines are nowhere in the result, and most of its new
+ * words are not in their place.
+ */
 function isGone(
   added: readonly string[],
   more: {
     readonly removed: readonly string[];
-    /** Lines of the result in the place of the change. */
+    /** The lines of the result at the place of the change. */
     readonly there: readonly string[];
     readonly counts: Texts<ReadonlyMap<string, number>>;
   },

@@ -7,13 +7,13 @@ import { type UnifiedDiff, type UnifiedOptions, unifiedDiff } from './unified.ts
 
 export interface MaskedDiffOptions extends UnifiedOptions {
   readonly secrets: Policy['secrets'];
-  /** Of the file; tells whether all its values are secret. */
+  /** Path of the file; decides whether all of its values are secret. */
   readonly path: string;
 }
 
 /**
- * A unified diff in which secrets are masked, as the policy says. `diff` is that of the texts as they are. A line with a
- * masked value does not count as shown.
+ * Builds a unified diff with secrets masked, as the policy demands. `diff` is the diff of the unmasked texts. A line
+ * with a masked value does not count as shown.
  */
 export function maskedDiff<T extends Content>(before: T, after: T, options: MaskedDiffOptions): UnifiedDiff {
   const secretFile = isSecretPath(options.path);
@@ -42,7 +42,7 @@ function textOf(content: Content): string {
   return typeof content === 'string' ? content : new TextDecoder().decode(content);
 }
 
-/** Ranges without the lines of others; both in order. */
+/** The ranges minus the lines of `others`; both must be sorted. */
 function without(ranges: readonly LineRange[], others: readonly LineRange[]): readonly LineRange[] {
   return others.reduce<readonly LineRange[]>(
     (left, { from, to }) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fold, foldedOffset, sourceSpan } from './fold.ts';
 import { findAnchor, indexOfLinear } from './match.ts';
 
-/** Tier and the text each span holds. */
+/** The tier, and the text of each span. */
 function find(text: string, anchor: string, options = {}): readonly [string, ...string[]] | undefined {
   const found = findAnchor(text, anchor, options);
   return found && [found.tier, ...found.spans.map((span) => text.slice(span.start, span.end))];

@@ -1,50 +1,53 @@
 import { fold, sourceSpan, type TolerantTier } from './fold.ts';
 import type { Span } from './lines.ts';
 
-/** Tiers that compare folded texts; the others are in tiers/. */
+/** Tiers that compare folded texts; tiers/ has the others. */
 export type FoldTier = 'exact' | TolerantTier;
 
-/** Where an anchor stands, at the strictest tier that finds it. */
+/** The places of an anchor, at the strictest tier that finds it. */
 export interface Found {
   readonly tier: FoldTier;
-  /** In the text as it is. All of them when `all` was asked for, else at most {@link MAX_SPANS}. */
+  /** Spans in the original text: all of them if `all` is set, otherwise at most {@link MAX_SPANS}. */
   readonly spans: readonly Span[];
   readonly count: number;
 }
 
 export interface FindOptions {
-  /** The loosest tier allowed; default `punctuation`. A file that changed since it was seen allows none below `line-endings`. */
+  /**
+   * The loosest tier allowed; default `punctuation`. For a file that changed since it was seen, nothing looser than
+   * `line-endings` is allowed.
+   */
   readonly loosest?: FoldTier;
-  /** Every occurrence that does not overlap the one before, for replacing them all. */
+  /** Find all non-overlapping occurrences, in order to replace them all. */
   readonly all?: boolean;
 }
 
-/** One more than is ever shown, so that "and more" is known. */
+/** One more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
-/** Characters that hits of a folded text may cost which turn out to be none; only contrived texts get there. */
+/** Maximum characters spent on rejected hits in a folded text. Only contrived texts reach it. */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
 
-/** A text to search and how to get back from it to the original. */
+/** A text to search, and the mapping from it back to the original. */
 interface Haystack {
   readonly text: string;
   readonly anchor: string;
-  /** The span of the original, or undefined where a hit is none. */
+  /** The span in the original; undefined if the hit is not a valid match. */
   spanOf(start: number): Span | undefined;
 }
 
 /**
- * The native search needs time pattern × text on periodic input (two minutes for 5 MB of one letter), but only
- * for long patterns: this much of the beginning is searched natively, the rest is compared.
+ * Length of the prefix that is searched natively; the rest is compared. On periodic input the native search takes time
+ * pattern × text (two minutes for 5 MB of one letter), but only for long patterns.
  */
 const PREFIX = 64;
-/** Characters that false starts may cost before the search that is linear in every case takes over. */
+/** Maximum characters spent on false starts before switching to an algorithm that is always linear. */
 const ALLOWANCE = 16_000_000;
 
 /**
- * Finds an anchor at the first tier that has any occurrence; undefined if none has.
- * Without `all`, occurrences that overlap count apart, for a caller must not choose between them. A span never
- * begins between `\r` and `\n`. An empty anchor is found nowhere. Linear in the text at each tier.
+ * Finds an anchor at the strictest tier with any occurrence; undefined if there is none. Without `all`, overlapping
+ * occurrences count separately, because a caller must not choose between them. A span never begins between `\r` and `
+ * `. An empty anchor never matches. Each tier is linear in the text.
  */
 export function findAnchor(text: string, anchor: string, options: FindOptions = {}): Found | undefined {
   if (anchor === '') return undefined;
@@ -57,7 +60,10 @@ export function findAnchor(text: string, anchor: string, options: FindOptions = 
   return undefined;
 }
 
-/** A start between `\r` and `\n` moves before both: an ending is replaced whole or not at all. */
+/**
+ * Moves a start between `\r` and `
+ * ` before the `\r`, so that a line ending is never replaced in part.
+ */
 function wholeEnding(text: string, span: Span): Span {
   const splits = text[span.start] === '\n' && span.start > 0 && text[span.start - 1] === '\r';
   return splits ? { start: span.start - 1, end: span.end } : span;
@@ -78,10 +84,10 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   )
     return undefined;
   const pattern = fold(anchor, tier).text;
-  // Nothing but white space left: it would be found everywhere.
+  // A pattern of only white space would match everywhere.
   if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
   const whole = fold(text, tier);
-  // White space at the very end of the anchor was dropped too, and may be so only at a line's end.
+  // Folding also dropped white space at the end of the anchor. That is allowed only if the match ends at a line end.
   const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
   return {
     text: whole.text + lineEnd,
@@ -105,19 +111,19 @@ function collect(haystack: Haystack, limit: number): { spans: Span[]; count: num
     else count += 1;
     if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
     if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
-    // Past the limit only the number matters, and stepping by one could cost anchor × text.
+    // Past the limit only the count matters, and stepping by one could cost anchor × text.
     const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
     at = indexOfLinear(text, anchor, at + step);
   }
   return { spans, count };
 }
 
-/** Spans to be replaced together do not overlap, also where {@link wholeEnding} moved one. */
+/** Keeps spans that are replaced together from overlapping, even if {@link wholeEnding} moved one. */
 function after(previous: Span | undefined, span: Span): Span {
   return previous === undefined || previous.end <= span.start ? span : { start: previous.end, end: span.end };
 }
 
-/** Like `text.indexOf(pattern, from)`, but in linear time whatever text and pattern are. */
+/** Like `text.indexOf(pattern, from)`, but always in linear time. */
 export function indexOfLinear(text: string, pattern: string, from = 0): number {
   if (pattern.length <= PREFIX) return text.indexOf(pattern, from);
   const prefix = pattern.slice(0, PREFIX);
@@ -130,7 +136,7 @@ export function indexOfLinear(text: string, pattern: string, from = 0): number {
   return -1;
 }
 
-/** Never goes back in the text: slower than the native search on ordinary input, and never slower than that. */
+/** Never moves back in the text. Slower than the native search on ordinary input, but linear on every input. */
 function knuthMorrisPratt(text: string, pattern: string, from: number): number {
   const borders = bordersOf(pattern);
   let matched = 0;
@@ -143,7 +149,7 @@ function knuthMorrisPratt(text: string, pattern: string, from: number): number {
   return -1;
 }
 
-/** For each prefix, the length of its longest proper prefix that also ends it. */
+/** For each prefix of the pattern, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(pattern: string): Int32Array {
   const borders = new Int32Array(pattern.length);
   let length = 0;

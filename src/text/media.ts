@@ -5,11 +5,11 @@ interface Magic {
   readonly mimeType: string;
   readonly at?: number;
   readonly bytes: string;
-  /** A text could begin like this too: believe it only beside a NUL. */
+  /** A text could begin with these bytes too; they count only if the file contains a NUL. */
   readonly plain?: true;
 }
 
-/** `bytes` is read as Latin-1. RIFF and ISO media have their own kinds further in. */
+/** Signatures as Latin-1 strings. RIFF and ISO media store their type at a later offset. */
 const MAGIC: readonly Magic[] = [
   { mimeType: 'image/png', bytes: '\x89PNG\r\n\x1a\n' },
   { mimeType: 'image/jpeg', bytes: '\xff\xd8\xff' },
@@ -29,7 +29,7 @@ const MAGIC: readonly Magic[] = [
   { mimeType: 'video/mp4', at: 4, bytes: 'ftyp', plain: true },
   { mimeType: 'application/pdf', bytes: '%PDF-' },
   { mimeType: 'audio/mpeg', bytes: 'ID3', plain: true },
-  // Only these four second bytes: FF FE is the mark of UTF-16.
+  // Only these four second bytes, because FF FE is the byte order mark of UTF-16.
   { mimeType: 'audio/mpeg', bytes: '\xff\xfb' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xfa' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xf3' },
@@ -57,7 +57,7 @@ const MAGIC: readonly Magic[] = [
   { mimeType: 'font/ttf', bytes: '\0\x01\0\0' },
 ];
 
-/** Office documents are zip archives; only the name tells which. */
+/** Office documents are zip archives; only the file name distinguishes them. */
 const ZIPPED: readonly (readonly [string, string])[] = [
   ['.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
   ['.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
@@ -66,7 +66,9 @@ const ZIPPED: readonly (readonly [string, string])[] = [
   ['.jar', 'application/java-archive'],
 ];
 
-/** The first bytes of those that a text without a NUL could not begin with, and of PDF: nearly no text has one of them. */
+/**
+ * First bytes of the signatures that need no NUL. Almost no text begins with one of them, so this check is a fast path.
+ */
 const FIRST = new Set(
   MAGIC.filter(({ plain }) => plain === undefined).map(({ bytes }) => bytes.charCodeAt(0)),
 );
@@ -74,8 +76,8 @@ const FIRST = new Set(
 const NOTEBOOK = 'application/x-ipynb+json';
 
 /**
- * The media type of a file that is no plain text although it may decode as such (PDF, notebook), or undefined.
- * By content, except notebooks and the zipped formats, which only their names tell apart.
+ * The media type of a file that is not plain text, even if it decodes as text (PDF, notebook); otherwise undefined.
+ * Detected by content, except notebooks and zipped formats, which are detected by name.
  */
 export function sniffMedia(bytes: Uint8Array, path: string): string | undefined {
   const name = path.toLowerCase();

@@ -2,19 +2,22 @@ import { diffLines, type Hunk } from './diff.ts';
 import { endingUsed } from './endings.ts';
 import { splitLines } from './lines.ts';
 
-/** A merge: clean, or with conflicts between markers that show both sides and the base. */
+/** A merge result: clean, or with conflicts between markers that show both sides and the base. */
 export type Merged =
   | { readonly clean: true; readonly text: string }
   | { readonly clean: false; readonly text: string; readonly conflicts: number };
 
 export interface MergeOptions {
-  /** Comparisons each of the two diffs may cost; beyond, everything between a side's first and last change is one change. */
+  /**
+   * Maximum comparisons for each of the two diffs. Beyond it, everything between a side's first and last change is one
+   * change.
+   */
   readonly maxCost?: number;
 }
 
 /**
- * Merges two descendants of a text by lines: what one side changed is taken from it, what both changed alike is taken
- * once, and anything else, changes that only touch included, is a conflict.
+ * Three-way merge by lines. A change made by one side is applied, and the same change made by both sides is applied
+ * once. Everything else is a conflict, including changes that only touch.
  */
 export function merge3(base: string, ours: string, theirs: string, options: MergeOptions = {}): Merged {
   const lines = splitLines(base);
@@ -40,12 +43,12 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
   return conflicts === 0 ? { clean: true, text } : { clean: false, text, conflicts };
 }
 
-/** One descendant, and how far it has been walked. */
+/** One of the two changed texts, and how far it has been processed. */
 interface Side {
   readonly lines: readonly string[];
   readonly hunks: readonly Hunk[];
   next: number;
-  /** Its line number minus the base's, after the hunks walked so far. */
+  /** Its line number minus the base's line number, after the hunks processed so far. */
   shift: number;
 }
 
@@ -59,14 +62,14 @@ function nextStart(a: Side, b: Side): number | undefined {
 }
 
 interface Region {
-  /** First base line after it. */
+  /** First base line after the region. */
   readonly end: number;
-  /** Each side's lines for it; undefined if that side changed nothing in it. */
+  /** Each side's lines in the region; undefined if that side did not change it. */
   readonly ours: readonly string[] | undefined;
   readonly theirs: readonly string[] | undefined;
 }
 
-/** Walks both sides over all changes that meet the one at `start`, directly or through others. */
+/** Advances both sides over all changes that overlap or touch the one at `start`, directly or through other changes. */
 function takeRegion(ours: Side, theirs: Side, start: number): Region {
   const sides = [ours, theirs];
   const shifts = sides.map((side) => side.shift);

@@ -2,26 +2,29 @@ import { viewOf } from './buffer-view.ts';
 import { countNewlineBytes } from './byte-lines.ts';
 import { countNewlines } from './lines.ts';
 
-/** A text, or the bytes of one in which `\n` is the byte 0A. Lengths and offsets are in its own units. */
+/**
+ * A text, or its bytes if `
+ * ` is the byte 0A. Lengths and offsets are in characters or bytes accordingly.
+ */
 export type Content = string | Uint8Array;
 
-/** Two contents that differ, with the whole lines they share at head and tail set aside. */
+/** Two different contents without the whole lines that they share at the beginning and the end. */
 export interface Middle {
   readonly head: number;
   readonly headLines: number;
   readonly tail: number;
-  /** What lies between; bytes as Latin-1, one character each. */
+  /** The differing part; bytes are read as Latin-1, one character each. */
   readonly before: string;
   readonly after: string;
 }
 
 const NEWLINE = 10;
-/** Pieces to compare by: large ones at the speed of memory, smaller ones to find the very place. */
+/** Block sizes for comparing: large blocks for speed, smaller ones to find the exact position. */
 const STEPS = [65536, 4096, 256, 16, 1];
 
 /**
- * Sets equal head and tail aside; undefined when the contents are equal. Nothing is decoded or split on the way, so
- * that one changed line in a large file costs little more than comparing it.
+ * Removes the equal beginning and end; undefined if the contents are equal. Nothing is decoded or split, so that
+ * one changed line in a large file costs little more than a comparison.
  */
 export function middleOf<T extends Content>(before: T, after: T): Middle | undefined {
   const a = readerOf(before);
@@ -44,7 +47,7 @@ export function middleOf<T extends Content>(before: T, after: T): Middle | undef
   };
 }
 
-/** The last `count` lines before an offset that begins a line. */
+/** The last `count` lines before an offset at the beginning of a line. */
 export function linesBefore(content: Content, offset: number, count: number): string {
   const reader = readerOf(content);
   let start = offset;
@@ -52,7 +55,7 @@ export function linesBefore(content: Content, offset: number, count: number): st
   return reader.slice(start, offset);
 }
 
-/** The first `count` lines from an offset that begins a line. */
+/** The first `count` lines from an offset at the beginning of a line. */
 export function linesFrom(content: Content, offset: number, count: number): string {
   const reader = readerOf(content);
   let end = offset;
@@ -63,7 +66,7 @@ export function linesFrom(content: Content, offset: number, count: number): stri
   return reader.slice(offset, end);
 }
 
-/** What text and bytes have in common here. */
+/** Operations that text and bytes have in common. */
 interface Reader {
   readonly length: number;
   same(
@@ -71,9 +74,9 @@ interface Reader {
     piece: { readonly at: number; readonly otherAt: number; readonly size: number },
   ): boolean;
   newlineFrom(offset: number): number;
-  /** The last newline before an offset, or -1. */
+  /** Offset of the last newline before an offset, or -1. */
   newlineBefore(offset: number): number;
-  /** How many newlines stand before an offset. */
+  /** Number of newlines before an offset. */
   newlines(offset: number): number;
   slice(start: number, end: number): string;
 }
@@ -106,7 +109,7 @@ function byteReader(bytes: Buffer): Reader {
   };
 }
 
-/** How far two contents are the same, at most `limit`. */
+/** The length of the equal stretch of two contents, at most `limit`. */
 function advance(limit: number, same: (at: number, size: number) => boolean): number {
   let at = 0;
   for (const size of STEPS) while (at + size <= limit && same(at, size)) at += size;

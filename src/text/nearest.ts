@@ -4,34 +4,34 @@ import { type Span, splitLines, toLf, withoutEnding } from './lines.ts';
 
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;
-/** Anchors and lines are compared by their beginnings only: it bounds the work, and people see no further either. */
+/** Anchors and lines are compared only up to this length. It bounds the work, and messages do not show more either. */
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
-/** How many of the anchor's lines are looked for, longest first, and how many places are looked at closely. */
+/** How many anchor lines are searched for, longest first, and how many candidate places are compared in detail. */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 12;
-/** Share of an anchor line's three-letter pieces that a place must have to be worth showing. */
+/** Minimum share of an anchor line's trigrams that a place must contain to be shown. */
 const MIN_LIKENESS = 0.4;
 
-/** Text of a file that is like an anchor which was not found. */
+/** The text of a file that is most similar to an anchor that was not found. */
 export interface Nearest {
-  /** For reading: `N: text` with visible white space. */
+  /** Text for messages: `N: text` with visible white space. */
   readonly shown: string;
-  /** What differs, in a few words, if the anchor is like these very lines. */
+  /** The difference in a few words; present only if the anchor is similar to exactly these lines. */
   readonly difference?: string;
-  /** The exact text to use as the anchor instead: it is there, once. */
+  /** The exact text to use as the anchor instead; the file contains it once. */
   readonly anchor?: string;
 }
 
-/** Share of an anchor's lines that must be like the file's before the file's are suggested in their place. */
+/** Minimum share of similar anchor lines before the file's lines are suggested instead. */
 const MIN_SUGGESTED = 0.6;
 const MAX_SUGGESTED_CHARS = 2000;
 
 const MAX_LINE_CHARS = 160;
-/** Characters that look like a space or like nothing. */
+/** Characters that look like a space or are invisible. */
 const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]/g;
 
-/** The region most like an anchor, see {@link nearestText}, with what differs and the anchor to repeat with. */
+/** The region most similar to an anchor (see {@link nearestText}), the difference, and a better anchor. */
 export function nearest(text: string, anchor: string): Nearest | undefined {
   const found = findNearest(text, anchor);
   if (found === undefined) return undefined;
@@ -62,8 +62,8 @@ function differenceOf(wanted: readonly string[], lines: readonly string[], first
 }
 
 /**
- * The region most like an anchor that was not found: up to 12 lines and 1 KB, each `N: text` with visible white space;
- * undefined when nothing is like it. One pass over the text, whatever it is; white space does not count.
+ * The region most similar to an anchor that was not found: up to 12 lines and 1 KB, each as `N: text` with visible
+ * white space. Undefined if nothing is similar. Makes one pass over the text and ignores white space.
  */
 export function nearestText(text: string, anchor: string): string | undefined {
   const found = findNearest(text, anchor);
@@ -73,7 +73,7 @@ export function nearestText(text: string, anchor: string): string | undefined {
 interface FoundNearest {
   readonly window: Window;
   readonly wanted: readonly string[];
-  /** Sum over the anchor's lines, from 0 to 1 each. */
+  /** Sum over the anchor's lines, each from 0 to 1. */
   readonly likeness: number;
 }
 
@@ -90,20 +90,20 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
   return best && { ...best, wanted };
 }
 
-/** A line of the anchor, and a table that knows its three-letter pieces by hash. */
+/** A line of the anchor, and a table of its trigrams by hash. */
 interface Probe {
   readonly index: number;
   readonly pieces: number;
-  /** 0: no such piece; otherwise the last line it was found in, or -1. */
+  /** 0: the line has no such trigram. Otherwise the last file line in which it was found, or -1. */
   readonly table: Int32Array;
 }
 
 interface Candidate {
   readonly score: number;
-  /** Offset of the line, and its number. */
+  /** Offset and number of the line. */
   readonly start: number;
   readonly line: number;
-  /** Which line of the anchor it is like. */
+  /** Index of the anchor line that it is similar to. */
   readonly index: number;
 }
 
@@ -142,7 +142,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
     });
     for (const [which, probe] of probes.entries()) {
       const share = (found[which] ?? 0) / probe.pieces;
-      // Among equal shares the line nearest in length wins.
+      // Among equal shares, the line with the closest length wins.
       const score = share - Math.abs(end - start - probe.pieces) / 1e7;
       if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
     }
@@ -158,7 +158,10 @@ function offer(best: Candidate[], candidate: Candidate): void {
   best.length = Math.min(best.length, MAX_CANDIDATES);
 }
 
-/** As many lines as the anchor has, laid so that the candidate falls on the line it is like. */
+/**
+ * The window with as many lines as the anchor, aligned so that the candidate is opposite the anchor line it is similar
+ * to.
+ */
 function windowAround(text: string, candidate: Candidate, lines: number): Window {
   let start = candidate.start;
   let first = candidate.line;
@@ -198,7 +201,7 @@ function piecesOf(line: string): Set<number> {
   return pieces;
 }
 
-/** Visits every three characters in a row, white space left out, as a 16-bit hash. */
+/** Calls `visit` with a 16-bit hash of every three consecutive characters, ignoring white space. */
 function eachPiece(text: string, span: Span, visit: (hash: number) => void): void {
   let first = 0;
   let second = 0;
@@ -211,7 +214,10 @@ function eachPiece(text: string, span: Span, visit: (hash: number) => void): voi
   }
 }
 
-/** A bounded line with its white space visible: `→` a tab, `·` a leading or trailing space, `<U+00A0>` and the like by name. */
+/**
+ * A bounded line with visible white space: `→` for a tab, `·` for a leading or trailing space, `<U+00A0>` for other
+ * invisible characters.
+ */
 export function visibleLine(line: string): string {
   return clampLine(line, MAX_LINE_CHARS)
     .text.replaceAll('\t', '→')

@@ -1,20 +1,26 @@
 import { clampLine } from './clamp.ts';
 import { splitLines, withoutEnding } from './lines.ts';
 
-/** Lines as a read shows them. */
+/** Lines in the form in which a read shows them. */
 export interface ShownLines {
-  /** `\n` between lines and none at the end. */
+  /**
+   * The lines joined with `
+   * `, without one at the end.
+   */
   readonly text: string;
-  /** Numbers of the lines of which only the beginning is there. */
+  /** Numbers of the lines that are shown only in part. */
   readonly clamped: readonly number[];
 }
 
-/** Numbers the lines of a text from `first` on, as `N<TAB>line`; lines longer than `maxLineChars` are cut and marked. */
+/**
+ * Numbers the lines of a text, starting at `first`, as `N<TAB>line`. Lines longer than `maxLineChars` are cut and
+ * marked.
+ */
 export function numberLines(text: string, first: number, maxLineChars: number): ShownLines {
   return showLines(text, { first, maxLineChars }, (line, number) => `${number}\t${line}`);
 }
 
-/** Like {@link numberLines}, without the numbers. */
+/** Like {@link numberLines}, but without the numbers. */
 export function clampLines(text: string, first: number, maxLineChars: number): ShownLines {
   return showLines(text, { first, maxLineChars }, (line) => line);
 }

@@ -3,11 +3,11 @@ import { CLAMP_MARK } from './clamp.ts';
 import { lineCount, splitLines, withoutEnding } from './lines.ts';
 import { type SuspectLine, suspectLines } from './suspect-lines.ts';
 
-/** A line that stands for other text and must not be written as it is. */
+/** A line that replaces omitted text and must not be written literally. */
 export interface Placeholder {
-  /** 1-based, in the content. */
+  /** 1-based line number in the content. */
   readonly line: number;
-  /** The line, bounded. */
+  /** The text of the line, cut if it is long. */
   readonly text: string;
   readonly kind: 'line-numbers' | 'receipt' | 'redaction' | 'clamp-mark' | 'stub';
 }
@@ -17,17 +17,18 @@ const RECEIPT = /^\[read .+ lines \d+-\d+(?: of \d+)?(?: revision \w+)?\]$/;
 const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
 export interface PlaceholderOptions {
-  /** The lines of the file that were shown, if that is known. */
+  /** The lines of the file that the session was shown, if known. */
   readonly shown?: LineRange;
-  /** The line of the file at which the content goes in, if it is one piece. */
+  /** The line of the file where the content is inserted, if it is one contiguous piece. */
   readonly at?: number;
 }
 
 /**
- * The first line of a content that is our own decoration of a read (line numbers, receipt, redaction mark, mark of a
- * clamped line) or a stub such as "rest unchanged"; undefined if there is none.
- * What the existing file holds itself is no placeholder. Line numbers count only where they number the existing file's
- * own lines, in what was `shown` if that is known; a new table of numbers and tabs is fine. Stubs in fenced examples are fine.
+ * Finds the first placeholder line of a content; undefined if there is none. Placeholders are Lookfirst's own read
+ * decorations (line numbers, receipt, redaction mark, clamp mark) and stubs such as "rest unchanged".
+ * Text that the existing file itself contains is allowed, and so are stubs in fenced examples. Line numbers count only
+ * if they number the existing file's own lines, within `shown` if that is known. A new table of numbers and tabs is
+ * allowed.
  */
 export function findPlaceholder(
   content: string,
@@ -60,7 +61,9 @@ function decorationOf(line: string, file: Existing): Placeholder['kind'] | undef
   return marks.some((mark) => !file.hasMark(mark)) ? 'redaction' : undefined;
 }
 
-/** A remark without dots counts only where no comment stands right before it: it could be the end of a sentence. */
+/**
+ * A remark without dots counts only if the previous line is not a comment, because it could be the end of a sentence.
+ */
 function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
   const stub = stubIn(suspect.line);
   if (stub !== 'remark' || suspect.start === 0) return stub && 'stub';
@@ -70,7 +73,7 @@ function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
     : 'stub';
 }
 
-/** What the file holds, looked up only when there is a suspicion: most contents raise none. */
+/** Lazily built lookup of the existing file's lines. Most contents have no suspect line and never need it. */
 class Existing {
   readonly #text: string;
   #lines: ReadonlySet<string> | undefined;
@@ -80,7 +83,7 @@ class Existing {
     this.#text = text;
   }
 
-  /** Indentation aside. */
+  /** Ignores indentation. */
   hasLine(line: string): boolean {
     this.#lines ??= new Set(splitLines(this.#text).map((one) => one.trim()));
     return this.#lines.has(line.trim());
@@ -92,7 +95,7 @@ class Existing {
   }
 }
 
-/** Index of the first line that carries a number of the existing file's lines. */
+/** Index of the first line that begins with a line number of the existing file. */
 function numberedIn(
   suspects: readonly SuspectLine[],
   {
@@ -106,7 +109,7 @@ function numberedIn(
   return firstNumbered(suspects, existing, shown);
 }
 
-/** Whether every line of a content carries the number of the line it becomes, in a file whose lines have no numbers. */
+/** Whether every line of a content begins with its own future line number, in a file whose lines have no numbers. */
 function isNumberedFrom(
   at: number,
   suspects: readonly SuspectLine[],
@@ -119,7 +122,7 @@ function isNumberedFrom(
   return run.first === at && run.texts.length === lines && !/^ *\d{1,9}[\t→]/m.test(existing);
 }
 
-/** Index of the first of several lines in a row that repeat the numbering of the existing file. */
+/** Index of the first of several consecutive lines that repeat the numbering of the existing file. */
 function firstNumbered(
   suspects: readonly SuspectLine[],
   existing: string,
@@ -130,7 +133,7 @@ function firstNumbered(
   const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
   const known = new Set(own.filter((line) => line !== ''));
   const pasted = runs.find((run) => {
-    // One numbered line proves nothing, unless it is all there is.
+    // A single numbered line proves nothing, unless it is the whole content.
     if (run.texts.length === 1 && own.length > 1) return false;
     const repeats = run.texts.some((text, offset) => {
       const number = run.first + offset;
@@ -143,11 +146,11 @@ function firstNumbered(
   return pasted?.index;
 }
 
-/** Lines in a row that begin with consecutive numbers and a tab. */
+/** Consecutive lines that begin with consecutive numbers and a tab. */
 interface NumberedRun {
-  /** Index of the first of them. */
+  /** Index of the first line of the run. */
   readonly index: number;
-  /** Its number. */
+  /** Number of the first line. */
   readonly first: number;
   readonly texts: string[];
 }
@@ -182,14 +185,14 @@ const SAME =
   'as (?:before|is|it was|above)|unmodified|untouched|omitted|not shown|intact|elided|truncated)(?: for brevity)?';
 const REST = `(?:the )?(?:rest|remainder)(?: of (?:the |this |your )?(?:\\w+ )?${THING})?`;
 
-/** Says that something is left out; believed beside a comment mark, dots or square brackets. */
+/** Wordings that say that text is omitted. Counts only together with a comment mark, dots or square brackets. */
 const STRONG = whole([
   `${REST} ${SAME}`,
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${CODE} ${SAME}`,
   '(?:[\\w ]+ )?(?:omitted|truncated|elided|shortened|abbreviated) for brevity',
   `keep (?:the |all |your )*(?:existing|remaining|rest of (?:the |your )?)\\s*${CODE}(?: ${SAME})?`,
 ]);
-/** Could be an honest remark; believed only beside dots. */
+/** Wordings that could be honest remarks. Counts only together with dots. */
 const WEAK = whole([
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${THING} ${SAME}`,
   `(?:the |your )?(?:existing|previous|remaining|original|other|more|additional) ${THING}(?: (?:goes )?here| above| below)?`,
@@ -200,21 +203,21 @@ const WEAK = whole([
   'omitted|truncated|elided|snip(?:ped)?|not shown',
   '\\d+ (?:more |other |unchanged |remaining )*(?:lines?|characters|chars|bytes)(?: of this diff)?(?: (?:unchanged|omitted|truncated|not shown|hidden))?',
 ]);
-/** As a comment of its own, without dots; a `#` could also be a heading and is not enough. */
+/** Wordings that count as a whole comment without dots. A `#` is not enough, because it could begin a heading. */
 const COMMENT = whole([
   `(?:the |your )?existing code(?: (?:goes |remains )?here| remains)?`,
   `(?:the )?rest of (?:the |your )?(?:file|code|implementation)(?: (?:goes )?here)?`,
   '(?:code|implementation) omitted',
 ]);
 
-/** A stub without dots begins with one of these words; most lines do not, and looking closer costs more. */
+/** First words of stubs without dots. A cheap test, because most lines begin otherwise and the full check is slow. */
 const BEGINS =
   /^(?:[/*<!#;%{-]+)?\s*[[(<]?\s*(?:(?:the|all|your)\s+)*(?:rest|remain|existing|previous|original|other|keep|code|implementation)/i;
 
 /**
- * Whether a whole line stands for text that its author left out: `dots` when it says so with dots or brackets
- * ("// ... existing code ..."), `remark` when it is only worded like that ("<!-- rest unchanged -->"), which could be
- * the end of a longer comment. Dots alone, headings, sentences and strings in code are none.
+ * Whether a whole line replaces text that its author omitted. `dots`: it uses dots or brackets ("// ... existing code
+ * ..."). `remark`: only its wording says so ("<!-- rest unchanged -->"), and it could be the end of a longer comment.
+ * Dots alone, headings, sentences and strings in code do not count.
  */
 export function stubIn(line: string): 'dots' | 'remark' | undefined {
   const trimmed = line.trim();
@@ -233,7 +236,7 @@ function hasDots(line: string): boolean {
   return line.includes('...') || line.includes('…');
 }
 
-/** Takes off comment marks, dots and brackets from outside to inside, and notes them. */
+/** Removes comment marks, dots and brackets from outside to inside, and records which ones it found. */
 function peel(line: string, signs: { comment: string; dots: boolean; brackets: boolean }): string {
   let core = line;
   for (let before = ''; before !== core; ) {
@@ -255,7 +258,7 @@ function peel(line: string, signs: { comment: string; dots: boolean; brackets: b
     .replace(/[.:;!,]+$/, '');
 }
 
-/** Dots that touch a single word are a spread operator. */
+/** Dots that touch a single word are a spread operator and are kept. */
 function withoutDots(core: string, signs: { comment: string; dots: boolean }): string {
   if (signs.comment === '' && /^\.{3}[\w$]+[,;]?$/.test(core)) return core;
   const bare = core.replace(LEADING_DOTS, '').replace(TRAILING_DOTS, '');

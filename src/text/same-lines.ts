@@ -1,4 +1,4 @@
-/** The same lines, whatever ends them; the last one may have lost its ending on the way. */
+/** Compares lines regardless of their endings. The last line of either side may lack its ending. */
 export function sameLines(shown: Buffer, there: Buffer): boolean {
   return shown.equals(there) || plain(shown) === plain(there);
 }

@@ -2,15 +2,15 @@ import type { LineRange } from '../model/coverage.ts';
 import { lineStart, linesOfSpan, sliceLines, toLf } from './lines.ts';
 import { findAnchor } from './match.ts';
 
-/** The lines of one anchor in the text before and in the text after. */
+/** The lines of one anchor in the old and the new text. */
 export interface SamePlace {
   readonly before: LineRange;
   readonly after: LineRange;
 }
 
 /**
- * The place of an anchor in two versions of a text, if both have it exactly once, in the same whole lines, and the line
- * before or after them is the same too. A diff may align such lines otherwise, when text like theirs was added nearby.
+ * Finds an anchor in two versions of a text. Both must contain it exactly once, in the same whole lines, and the line
+ * before or after must be the same too. A diff may align such lines differently if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);

@@ -4,7 +4,7 @@ import type { Span } from './lines.ts';
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';
 
-/** Files that hold secrets by custom. Templates of them hold none. */
+/** Files that usually contain secrets. Their templates do not. */
 const SECRET_FILES: readonly RegExp[] = [
   /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
   /(^|\/)(?!example\.|sample\.)[^/]+\.env$/i,
@@ -14,18 +14,17 @@ const SECRET_FILES: readonly RegExp[] = [
   /(^|\/)(credentials|secrets)(\.(json|ya?ml|toml|ini))?$/i,
 ];
 
-/** True for a file whose values are secret by its name. `path` is relative to a root, or absolute. */
+/** True if the file's name means that its values are secret. `path` is absolute or relative to a root. */
 export function isSecretPath(path: string): boolean {
   return SECRET_FILES.some((pattern) => pattern.test(path));
 }
 
-/** Real keys mix cases and digits; names of classes and files with the same beginning do not. */
+/** Real keys mix cases and digits. Class and file names with the same beginning do not. */
 const MIXED = '(?=[\\w-]*[0-9])(?=[\\w-]*[A-Z])(?=[\\w-]*[a-z])';
 
 /**
- * Formats of tokens that are secret wherever they are. Each begins with a text that hardly anything else begins with, and
- * holds at least `MIN_RUN` word characters in a row; `mayHoldSecret` relies on both. The examples of AWS's and of jwt.io's
- * documentation are none.
+ * Formats of tokens that are secret in any file. Each has a distinctive beginning and at least `MIN_RUN` consecutive
+ * word characters; `mayHoldSecret` relies on both. The examples in the documentation of AWS and jwt.io are excluded.
  */
 const TOKENS: readonly string[] = [
   'gh[pousr]_[A-Za-z0-9]{36,255}',
@@ -45,19 +44,19 @@ const TOKENS: readonly string[] = [
   'eyJ[A-Za-z0-9_-]{17,}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');
-/** The lines of a private key between its first and its last, or up to the end of a text that was cut. */
+/** The lines of a private key between its first and last line, or up to the end of a text that was cut. */
 const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
-/** `KEY=value`, also with `export`; the quotes around a value stay. */
+/** `KEY=value`, with or without `export`. The quotes around a value are not masked. */
 const ASSIGNMENT =
   /^([ \t]*(?:export[ \t]+)?[\w.:/-]+[ \t]*=[ \t]*)(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\r\n#]*?))(?=[ \t]*(?:#.*)?\r?$)/gm;
 /** `"key": "value"` and `key: value`. */
 const MEMBER =
   /^([ \t]*(?:-[ \t]+)?"?[\w.-]+"?[ \t]*:[ \t]*)(?:"([^"\r\n]+)"|'([^'\r\n]+)'|([^\s{[&|>,"'#][^\r\n,#]*?))(?=[ \t]*,?[ \t]*(?:#.*)?\r?$)/gm;
-/** `password value` of .netrc and its kin. */
+/** `password value`, as in .netrc files. */
 const WORD_PAIR = /\b((?:password|passwd|account)[ \t]+)(\S+)/gi;
 
-/** Shorter texts are searched at once: encoding them costs more than it spares. */
+/** Shorter texts are searched directly, because encoding them for the prefilter costs more than it saves. */
 const PREFILTER_CHARS = 4096;
 
 /** Finds the secrets in a text, in order and without overlaps. */
@@ -75,12 +74,12 @@ export function secretSpans(text: string, { secretFile }: { readonly secretFile:
   return merged(spans);
 }
 
-/** Every token has a run of at least this many letters, digits, `_` and `-`. */
+/** Minimum length of a token's run of letters, digits, `_` and `-`. */
 const MIN_RUN = 20;
 const IS_WORD = new Uint8Array(256);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
   IS_WORD[char.charCodeAt(0)] = 1;
-/** The first characters of the tokens whose beginning is part of the run; a question mark is any one character. */
+/** The first characters of tokens that begin with their run; `?` matches any character. */
 const BEGINNINGS = [
   'gh?_',
   'gith',
@@ -100,7 +99,7 @@ const BEGINNINGS = [
   mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
   code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
 }));
-/** What is before the run in the tokens that have a dot: `SG.` and `ya29.`. */
+/** The text before the run, in tokens that contain a dot: `SG.` and `ya29.`. */
 const BEFORE_DOT = new Set(
   ['SG.', '29.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
 );
@@ -115,8 +114,9 @@ function codeOf(bytes: readonly number[]): number {
 }
 
 /**
- * False if UTF-8 bytes hold no token and no private key. It takes a twentieth of the time of the expressions: a run of
- * `MIN_RUN` bytes covers four aligned words, so that one word in four is looked at, and most hold a space or a quote.
+ * Returns false if UTF-8 bytes contain no token and no private key. It takes a twentieth of the time of the regular
+ * expressions. A run of `MIN_RUN` bytes covers four aligned words, so checking one word in four is enough, and most of
+ * those contain a space or quote.
  */
 export function mayHoldSecret(bytes: Uint8Array): boolean {
   const skipped = -bytes.byteOffset & 3;
@@ -139,13 +139,15 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
   return mayHoldKey(bytes);
 }
 
-/** True if one of the four bytes is a dot or below `-`, as spaces, quotes, brackets and commas are. No run has such a byte. */
+/**
+ * True if one of the four bytes is a dot or below `-` (spaces, quotes, brackets, commas). No run contains such a byte.
+ */
 function hasSeparator(word = 0): boolean {
   const dots = word ^ 0x2e2e2e2e;
   return ((((word - 0x2d2d2d2d) & ~word) | ((dots - 0x01010101) & ~dots)) & 0x80808080) !== 0;
 }
 
-/** The last byte that ends a run at or after `from`; -1 if the run over `from` to `to` may be a token. */
+/** The last byte that ends a run at or after `from`; -1 if the run across `from` to `to` may be a token. */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;
   let start = from;
@@ -159,7 +161,10 @@ function isWord(bytes: Uint8Array, at: number): boolean {
   return IS_WORD[bytes[at] ?? 0] === 1;
 }
 
-/** A token begins at the start of a run, after a `-` in it, or before a dot in front of it. */
+/**
+ * Whether a run may contain a token. A token begins at the start of the run, after a `-` in it, or before a dot
+ * preceding it.
+ */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;
   if (beginsToken(bytes, start)) return true;
@@ -182,7 +187,7 @@ function codeAt(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** Rows of dashes that are looked at one by one; a file with more of them is searched as a whole. */
+/** Maximum number of dash rows that are checked one by one. A file with more of them is searched as a whole. */
 const MAX_ROWS = 100;
 
 function mayHoldKey(bytes: Uint8Array): boolean {
@@ -196,7 +201,7 @@ function mayHoldKey(bytes: Uint8Array): boolean {
   return at >= 0 && buffer.includes('PRIVATE KEY-----', at);
 }
 
-/** The values that a pattern captures behind its first group, with the quote between them left out. */
+/** The spans of the values that a pattern captures after its first group, without the quote between them. */
 function valueSpans(text: string, pattern: RegExp): Span[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const value = match.slice(2).find((group) => group !== undefined) ?? '';
@@ -223,7 +228,7 @@ function merged(spans: readonly Span[]): readonly Span[] {
   return result;
 }
 
-/** A text with its secrets masked. It has as many lines as before. */
+/** The text with its secrets masked. The number of lines does not change. */
 export function masked(text: string, options: { readonly secretFile: boolean }): string {
   const spans = secretSpans(text, options);
   if (spans.length === 0) return text;
@@ -236,14 +241,15 @@ export function masked(text: string, options: { readonly secretFile: boolean }):
   return result + text.slice(at);
 }
 
-/** A text that belongs to no file, such as a command line, with its tokens masked. */
+/** Masks the tokens in a text that belongs to no file, such as a command line. */
 export function withoutSecrets(text: string): string {
   return masked(text, { secretFile: false });
 }
 
 /**
- * True if an anchor concerns a masked value, whether it guesses it or not: it lies over one, or one of its lines begins like
- * the visible part of a masked line. The answer must not tell a right guess from a wrong one.
+ * True if an anchor concerns a masked value: it overlaps one, or one of its lines begins like the visible part of a
+ * masked line. It makes no difference whether the anchor guesses the value, so that the answer does not confirm a
+ * guess.
  */
 export function touchesSecret(text: string, spans: readonly Span[], anchor: string): boolean {
   for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1))

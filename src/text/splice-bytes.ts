@@ -8,30 +8,30 @@ import { hasNul, hasUtf16Mark } from './unicode.ts';
 
 export interface BytesSpliced {
   readonly bytes: Uint8Array;
-  /** In bytes, otherwise as in splice.ts. */
+  /** Offsets are in bytes; otherwise like `changes` in splice.ts. */
   readonly changes: readonly Change[];
   readonly replaced: number;
 }
 
 export interface SpliceBytesOptions {
-  /** Known encoding of the file. Only `utf-8` lets edits hold characters beyond ASCII. */
+  /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
-  /** As in splice.ts. */
+  /** Like `EditOptions.matching` in splice.ts. */
   readonly matching?: 'exact' | 'safe';
 }
 
 const NEWLINE = 10;
 const RETURN = 13;
-/** As in match.ts: search longer needles by their beginning, because the native search is not linear. */
+/** Longer needles are searched by this prefix, because the native search is not linear (see match.ts). */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * The edits of splice.ts done on the bytes themselves, when every anchor stands there exactly; undefined when that
- * cannot be said or done for sure, and then the text must be decoded. Never a wrong answer, and no failures: those
- * need the text. Works in any encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
- * ends at characters.
+ * Applies the edits of splice.ts directly to bytes, if every anchor matches exactly. Returns undefined if it
+ * cannot do so with certainty; the caller must then decode the text. It never reports failures, because those need
+ * the text. Works in every encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
+ * ends at character boundaries.
  */
 export function spliceBytes(
   bytes: Uint8Array,
@@ -87,13 +87,16 @@ function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
   return { start, end: crlf ? end + 2 : end };
 }
 
-/** Whether an offset may lie inside a character of an unknown encoding, or lies inside a `\r\n`. */
+/**
+ * Whether an offset may be inside a character of an unknown encoding, or is inside a `\r
+ * `.
+ */
 function cutsInto(bytes: Buffer, at: number, utf8: boolean): boolean {
   const before = bytes[at - 1] ?? 0;
   return (!utf8 && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
 }
 
-/** Undefined when there are too many places that only begin like the needle. */
+/** Returns undefined if too many places match only the needle's prefix. */
 function find(bytes: Buffer, needle: Buffer, from: number): number | undefined {
   if (needle.length <= PREFIX) return bytes.indexOf(needle, from);
   const prefix = needle.subarray(0, PREFIX);
@@ -114,7 +117,8 @@ function replaceSpans(
   const used = endingUsed(edit.oldString);
   const own = used === '\n' || used === '\r\n' ? used : undefined;
   if (bytes.length + spans.length * edit.newString.length * 4 > MAX_RESULT_BYTES) return undefined;
-  // Each place may take the ending of another line; one is cheap to look up, many are left to the text.
+  // Each place may need the ending of a different line. One is cheap to find; for several the caller must decode
+  // the text.
   if (own === undefined && spans.length > 1 && edit.newString.includes('\n')) return undefined;
   const [first] = spans;
   const ending = own ?? (first && neighbourEnding(bytes, first));

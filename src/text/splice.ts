@@ -15,53 +15,60 @@ import type { Landing, Rivals } from './tiers/landing.ts';
 export interface EditsApplied {
   readonly ok: true;
   readonly text: string;
-  /** What was replaced by what, in the text before all edits and after all of them; ascending, apart. */
+  /** The replaced spans, as offsets in the text before all edits and after all edits; ascending and disjoint. */
   readonly changes: readonly Change[];
   readonly replaced: number;
-  /** The loosest tier that was needed. */
+  /** The loosest tier that any edit needed. */
   readonly tier: MatchTier;
 }
 
-/** Why edits cannot be applied; none of them was. */
+/** The reason why edits cannot be applied. None of them was applied. */
 export interface EditFailure {
   readonly ok: false;
   readonly kind:
     | 'no-match'
-    /** Found, but not as often as it must be. */
+    /** The anchor was found, but not the required number of times. */
     | 'ambiguous'
     | 'empty-anchor'
     | 'same'
     | 'too-large';
   /** Index of the edit that failed. */
   readonly index: number;
-  /** How often the anchor was found. */
+  /** Number of occurrences of the anchor. */
   readonly count: number;
-  /** Where, for `ambiguous`; the first ten. Lines are those of the text with the edits before this one applied. */
+  /** The first ten places, for `ambiguous`. Line numbers refer to the text after all earlier edits. */
   readonly places: readonly MatchPlace[];
-  /** Text like the anchor, for `no-match`, if there is any; see nearest.ts. */
+  /** Text similar to the anchor, for `no-match`, if there is any; see nearest.ts. */
   readonly nearest?: Nearest;
 }
 
 export interface EditOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
-  /** `exact`: no whole-line deletion, no final newline that the file lacks; default `safe`. */
+  /**
+   * `exact`: deletes no line endings with whole lines, and does not tolerate a final newline that the file lacks.
+   * Default `safe`.
+   */
   readonly matching?: 'exact' | 'safe';
 }
 
-/** Longest result, in characters; a string much longer cannot exist. */
+/** Maximum result length in characters, close to the engine's limit for strings. */
 const MAX_RESULT_CHARS = 1 << 28;
 
 const MAX_PLACES = 10;
 const MAX_LINE_CHARS = 160;
 
-/** Comparisons a replacement may cost; beyond, only the parts before and after the change keep the file's style. */
+/**
+ * Maximum comparisons for one replacement. Beyond it, only the parts before and after the change keep the file's style.
+ */
 const MAX_COST = 200_000;
 
-/** Writes a replacement in the style of the place it goes to: its text there, and the ending of the line it is in. */
+/**
+ * Writes a replacement in the style of its place: `region` is the replaced text, `neighbour` the ending of its line.
+ */
 type Restyle = (region: string, neighbour: Ending | undefined) => string;
 
-/** A piece of the replacement: the caller's own words, or a stretch of the anchor that stays. */
+/** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
 type Part = { readonly own: string } | { readonly start: number; readonly end: number };
 
 interface Place {
@@ -72,11 +79,11 @@ interface Place {
 }
 
 /**
- * Applies edits in order, each to the result of those before it, all or none.
- * An anchor must be found exactly once; with `replaceAll` it is replaced everywhere, if need be exactly as often as
- * `occurrences` says. Replacements are literal
- * (`$&` is two characters) but written in the style of their place, see `restyle`; what lies outside the
- * replaced spans is the same text. An empty anchor stands for the whole of an empty text, and for nothing else.
+ * Applies edits in order, each to the result of the previous ones, all or none.
+ * An anchor must match exactly once. With `replaceAll` every match is replaced, and their number must equal
+ * `occurrences` if that is given. An empty anchor matches only an empty text.
+ * Replacements are literal (`$&` is two characters), but written in the style of their place, see `restyler`. Text
+ * outside the replaced spans does not change.
  */
 export function applyEdits(
   text: string,
@@ -123,7 +130,10 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   return replaceSpans(text, edit, { ...found, spans });
 }
 
-/** A hunk of a patch: whole lines; its line number, its header or the end of the file may choose between equal places. */
+/**
+ * Applies a hunk of a patch, which consists of whole lines. Its line number, its header or the end of the file may
+ * choose between equal places.
+ */
 function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failure {
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
@@ -146,7 +156,10 @@ function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean 
   return place?.after !== undefined && above?.trim() === place.after;
 }
 
-/** The edit by what is safe to look past, if the options allow it; a text that changed since it was seen allows nothing. */
+/**
+ * Applies an edit while ignoring differences that are safe to ignore, if the options allow it. They do not for a text
+ * that changed since it was seen.
+ */
 function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Failure {
   const safe = options.matching !== 'exact';
   const last = safe ? atUnendedEnd(text, edit) : undefined;
@@ -169,12 +182,14 @@ function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
   };
 }
 
-/** A deletion whose text ends inside a line; where that is a whole line, its ending goes too. */
+/**
+ * Whether an edit deletes text that ends without a newline. If that text is a whole line, its ending is deleted too.
+ */
 export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
   return edit.newString === '' && !edit.oldString.endsWith('\n');
 }
 
-/** The span with the ending of its last line, if it holds whole lines; else as it is. */
+/** Extends a span of whole lines by the ending of its last line; other spans are returned unchanged. */
 function withLineEnding(text: string, span: Span): Span {
   const begins = span.start === 0 || text[span.start - 1] === '\n';
   const ending = /\r?\n/y;
@@ -183,7 +198,10 @@ function withLineEnding(text: string, span: Span): Span {
   return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
-/** The end of a text without a final newline, if the anchor is there but for its own; the replacement then loses its too. */
+/**
+ * Matches an anchor at the end of a text that has no final newline, although the anchor has one. The replacement loses
+ * its final newline too.
+ */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | undefined {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
@@ -193,7 +211,7 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | 
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // A hunk that changes the last line gives it an ending, as the programs do that models learnt patches from.
+  // A hunk that changes the last line adds a line ending, like the common patch programs.
   const newString =
     edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
@@ -243,7 +261,7 @@ function looser(a: MatchTier, b: MatchTier): MatchTier {
   return MATCH_TIERS.indexOf(a) >= MATCH_TIERS.indexOf(b) ? a : b;
 }
 
-/** Where spans begin: line and bounded line text, at most ten. Spans are ascending. */
+/** Line number and bounded text of the places where spans begin, at most ten. Spans must be ascending. */
 export function placesOf(text: string, spans: readonly Span[]): MatchPlace[] {
   let line = 1;
   let counted = 0;
@@ -258,17 +276,17 @@ function lineTextAt(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   const line = text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
-  // In a very long line the place itself is worth more than the beginning.
+  // In a very long line, show the text around the place instead of the line's beginning.
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
 }
 
 /**
- * Prepares a replacement for the places where its anchor was found.
- * Its line endings become the region's (a region in one line: the neighbour's). Where the anchor was found by a
- * tolerant tier, or the region mixes endings, whatever is the same in anchor and replacement is taken from the
- * file: its quotes, dashes, trailing space and endings stay, and only what the caller changed is the caller's.
+ * Prepares a replacement for the places of its anchor. It gets the line endings of the region (for a region within one
+ * line: of the neighbour).
+ * If a tolerant tier found the anchor, or the region mixes endings, parts that anchor and replacement share are copied
+ * from the file. Its quotes, dashes, trailing space and endings then stay, and only the caller's changes are new.
  */
 function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
   let parts: readonly Part[] | undefined;
@@ -282,7 +300,7 @@ function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle 
   };
 }
 
-/** Undefined when anchor and region do not fold to the same, and so cannot be laid side by side. */
+/** Returns undefined if anchor and region fold to different texts and therefore cannot be aligned. */
 function assemble(parts: readonly Part[], place: Place): string | undefined {
   const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
   const anchor = fold(place.anchor, tier);
@@ -310,13 +328,16 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
   return out;
 }
 
-/** A model that typed quotes which the file does not use typed them in the new text, too: they become the file's. */
+/**
+ * A model that typed straight quotes in the anchor also typed them in the new text. This rewrites those in the file's
+ * style.
+ */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
   const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
   return (text) => (foreign ? asTyped(text, anchor) : text);
 }
 
-/** A line ending that stays, stays whole: folding has left the return before the newline out. */
+/** Includes the `\r` that folding removed, so that a kept line ending stays whole. */
 function withReturn(region: string, start: number): number {
   return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
 }
@@ -350,7 +371,7 @@ function tokens(text: string): string[] {
   return text.match(/\n|[^\S\n]+|[\p{L}\p{N}_]+|\.{3}|./gsu) ?? [];
 }
 
-/** Where each token begins, and the end of the last. */
+/** The offset of each token, and the end of the last one. */
 function offsets(tokens: readonly string[]): number[] {
   const at = [0];
   let length = 0;
@@ -361,7 +382,10 @@ function offsets(tokens: readonly string[]): number[] {
   return at;
 }
 
-/** A lone quote or bracket in the middle matches another by accident; a word, a line end or an edge does not. */
+/**
+ * Whether a run of equal tokens is significant. A lone quote or bracket in the middle matches by accident; a word, a
+ * line end or an edge does not.
+ */
 function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
   if (run.before === 0 && run.after === 0) return true;
   if (run.before + run.length === before.length && run.after + run.length === after.length) return true;

@@ -1,13 +1,16 @@
 /** A line of a content, without its ending. */
 export interface SuspectLine {
-  /** 0-based. */
+  /** 0-based line index. */
   readonly index: number;
-  /** Where it begins. */
+  /** Offset of the line. */
   readonly start: number;
   readonly line: string;
 }
 
-/** What comments, dots, brackets, fences and numbers begin with; where it says so, only before one of these characters. */
+/**
+ * First characters of lines with comments, dots, brackets, fences and numbers. With a second string, the next character
+ * must be one of it.
+ */
 const BEGINNINGS: readonly (readonly [string, string?])[] = [
   ...[...'#;%[…0123456789'].map((first): readonly [string] => [first]),
   ['/', '/*'],
@@ -22,12 +25,15 @@ const BEGINNINGS: readonly (readonly [string, string?])[] = [
 const FIRST: ReadonlyMap<number, string | undefined> = new Map(
   BEGINNINGS.map(([first, second]) => [first.charCodeAt(0), second]),
 );
-/** What our own marks inside a line begin with; short, for the engine finds short strings twenty times faster. */
+/**
+ * Beginnings of Lookfirst's own marks within a line. They are short because the engine finds short strings twenty times
+ * faster.
+ */
 const MARKS = ['[REDAC', '[secre', '… [+'];
 
 /**
- * The lines that placeholder.ts must look at: by how they begin, or all of them if one of our marks is anywhere.
- * A content is looked through on every write, and most of it is left alone here.
+ * Selects the lines that placeholder.ts must check: by their first characters, or all lines if any of Lookfirst's marks
+ * occurs. This runs on every write, so it must reject most lines cheaply.
  */
 export function suspectLines(content: string): SuspectLine[] {
   const marked = MARKS.some((mark) => content.includes(mark));

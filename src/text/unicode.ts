@@ -1,22 +1,22 @@
 import { viewOf } from './buffer-view.ts';
 
-/** How a text is stored: enough to write it back byte for byte. */
+/** How a text is stored; enough to write it back byte for byte. */
 export interface TextForm {
   /** Lower case: `utf-8`, `utf-16le`, `utf-16be`, or a legacy name such as `windows-1252`. */
   readonly encoding: string;
   readonly bom: boolean;
 }
 
-/** A decoded file; `text` never holds the byte order mark. */
+/** A decoded file; `text` never contains the byte order mark. */
 export interface DecodedText extends TextForm {
   readonly text: string;
 }
 
 const UTF8: TextForm = { encoding: 'utf-8', bom: false };
 
-/** How far a NUL counts as a sign of UTF-16 or binary: git's own limit, rounded up. */
+/** Number of bytes in which a NUL indicates UTF-16 or binary: git's limit, rounded up. */
 const SNIFFED_BYTES = 8192;
-/** Share of 16-bit units whose high byte is zero below which text without a mark is not taken for UTF-16. */
+/** Minimum share of 16-bit units with a zero high byte for text without a mark to count as UTF-16. */
 const MIN_ZERO_SHARE = 0.1;
 const BOMS = [
   { encoding: 'utf-8', mark: [0xef, 0xbb, 0xbf] },
@@ -25,9 +25,9 @@ const BOMS = [
 ] as const;
 
 /**
- * Decodes UTF-8 and UTF-16, strictly; undefined for anything else.
- * Never replaces: malformed bytes, lone surrogates and NULs in UTF-16 all mean "not this". UTF-16 without
- * a mark is recognised only when all of it is printable and one of each two bytes is often zero.
+ * Decodes UTF-8 and UTF-16 strictly; undefined for anything else. It never substitutes: malformed bytes, lone
+ * surrogates and NULs in UTF-16 all return undefined. UTF-16 without a mark is recognised only if all of it is
+ * printable and one byte of many pairs is zero.
  */
 export function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
   const marked = markOf(bytes);
@@ -45,7 +45,7 @@ export function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
   return text === undefined || !isPlainText(text) ? undefined : { text, encoding, bom: false };
 }
 
-/** Encodes as UTF-8 or UTF-16; undefined when the text has a lone surrogate, which those cannot hold. */
+/** Encodes as UTF-8 or UTF-16; undefined if the text has a lone surrogate, which they cannot represent. */
 export function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
   const marked = form.bom ? `\ufeff${text}` : text;
   if (form.encoding !== 'utf-8') {
@@ -54,7 +54,7 @@ export function encodeUnicode(text: string, form: TextForm): Uint8Array | undefi
     return form.encoding === 'utf-16be' ? units.swap16() : units;
   }
   const bytes = Buffer.from(marked, 'utf8');
-  // A lone surrogate became U+FFFD: without one in the bytes there is nothing to look for in the text.
+  // Encoding turns a lone surrogate into U+FFFD. If the bytes contain none, the text need not be checked.
   return bytes.includes('\ufffd') && !isWellFormed(marked) ? undefined : bytes;
 }
 
@@ -63,14 +63,14 @@ export function isUnicode(encoding: string): boolean {
 }
 
 /**
- * True when a glance at the beginning is enough to know that this is no text: a NUL, and not UTF-16.
- * False decides nothing; only a whole decode does.
+ * True if the beginning proves that this is not text: a NUL, and not UTF-16. False proves nothing; only a full decode
+ * does.
  */
 export function looksBinary(bytes: Uint8Array): boolean {
   return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;
 }
 
-/** True for a byte order mark of any kind, whatever follows it. */
+/** True if the bytes begin with any byte order mark. */
 export function hasMark(bytes: Uint8Array): boolean {
   return markOf(bytes) !== undefined;
 }
@@ -83,7 +83,7 @@ export function hasNul(bytes: Uint8Array): boolean {
   return viewOf(bytes.subarray(0, SNIFFED_BYTES)).indexOf(0) !== -1;
 }
 
-/** No control characters that text does not use, and nothing a decoder had to replace. */
+/** True if the text has no control characters that text does not use, and no replacement characters. */
 export function isPlainText(text: string): boolean {
   return !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]/.test(text);
 }
@@ -117,7 +117,8 @@ function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
     if (sample[at + 1] === 0) odd += 1;
   }
   const units = Math.floor(sample.length / 2);
-  // Where all but the zeros is plain ASCII, every unit of UTF-16 has one; fewer part names, as those of find -print0 do.
+  // If everything except the zeros is ASCII, UTF-16 has a zero in every unit. Fewer zeros separate names, as in the
+  // output of `find -print0`.
   const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
   const enough = ascii ? units : units * MIN_ZERO_SHARE;
   if (even === 0 && odd >= enough) return 'utf-16le';

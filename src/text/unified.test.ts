@@ -6,7 +6,7 @@ import { unifiedDiff } from './unified.ts';
 const ten = Array.from({ length: 10 }, (_, index) => `l${index + 1}\n`);
 const text = (rows: readonly string[]): string => rows.join('');
 
-/** Applies a diff as `patch` would. */
+/** Applies a diff like the `patch` program. */
 function patch(before: string, diff: string): string {
   const rows = splitLines(before);
   const out: string[] = [];

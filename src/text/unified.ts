@@ -5,26 +5,27 @@ import { endingOf, splitLines, withoutEnding } from './lines.ts';
 import { type Content, linesBefore, linesFrom, type Middle, middleOf } from './middle.ts';
 
 export interface UnifiedOptions {
-  /** Rows at most, `@@` rows included; one more says how many are missing. */
+  /** Maximum rows, including `@@` rows. One more row says how many are missing. */
   readonly maxLines: number;
-  /** Unchanged lines around each change; default 3. */
+  /** Number of unchanged lines around each change; default 3. */
   readonly context?: number;
-  /** Longer lines are cut and marked, and then do not count as shown; default 500. */
+  /** Longer lines are cut and marked, and do not count as shown; default 500. */
   readonly maxLineChars?: number;
 }
 
 export interface UnifiedDiff {
-  /** Empty when nothing changed. No `---`/`+++` rows: only the caller knows names. */
+  /** Empty if nothing changed. Has no `---`/`+++` rows, because only the caller knows the names. */
   readonly text: string;
   readonly truncated: boolean;
-  /** Lines of the text after that stand in `text` whole, as context or as new lines. */
+  /** Lines of the new text that `text` shows completely, as context or as new lines. */
   readonly shownAfter: readonly LineRange[];
   readonly diff: LineDiff;
 }
 
 /**
- * A bounded unified diff for reading. Bytes are taken for UTF-8; a line that is not does not count as shown.
- * The `\r` of line endings is left out, unless endings differ within what is shown: then it is a visible `␍`.
+ * A bounded unified diff for reading. Bytes are read as UTF-8; a line that is not UTF-8 does not count as
+ * shown. The `\r` of line endings is omitted, unless endings differ within the shown part: then it is a
+ * visible `␍`.
  */
 export function unifiedDiff<T extends Content>(before: T, after: T, options: UnifiedOptions): UnifiedDiff {
   const middle = middleOf(before, after);
@@ -36,7 +37,7 @@ export function unifiedDiff<T extends Content>(before: T, after: T, options: Uni
   return { ...page(groups, typeof before !== 'string', options), diff };
 }
 
-/** The changed part with its context, split into lines; `base` lines stand before it. */
+/** The changed part with its context, split into lines; `base` is the number of lines before it. */
 interface Window {
   readonly base: number;
   readonly before: readonly string[];
@@ -47,7 +48,7 @@ interface Window {
 interface Row {
   readonly sign: ' ' | '-' | '+';
   readonly line: string;
-  /** 1-based number in the text after; for `-` rows none. */
+  /** 1-based line number in the new text; absent for `-` rows. */
   readonly number?: number;
 }
 
@@ -67,7 +68,7 @@ function widen(middle: Middle, before: Content, context: number): Window {
   };
 }
 
-/** Hunks whose contexts meet are shown together. */
+/** Groups hunks whose contexts touch, so that they are shown together. */
 function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
   const groups: Hunk[][] = [];
   for (const hunk of hunks) {
@@ -103,7 +104,7 @@ function groupRows(hunks: readonly Hunk[], window: Window): Group {
   return { header: `@@ -${from} +${to} @@`, rows };
 }
 
-/** As git writes it: an empty extent names the line before it, and a count of one goes without saying. */
+/** Formats a range like git: an empty range names the line before it, and a count of one is omitted. */
 function extent(start: number, count: number): string {
   if (count === 0) return `${start},0`;
   return count === 1 ? `${start + 1}` : `${start + 1},${count}`;
@@ -131,7 +132,7 @@ function page(
   return sheet.finished();
 }
 
-/** Collects rows up to a bound, and which lines of the text after stand in them whole or cut. */
+/** Collects rows up to a limit, and records which lines of the new text are shown completely or cut. */
 class Sheet {
   readonly #maxLines: number;
   readonly #out: string[] = [];
@@ -172,14 +173,14 @@ function lineNames(ranges: readonly LineRange[]): string {
 
 interface RowStyle {
   readonly showCr: boolean;
-  /** Lines are bytes as Latin-1, to be decoded only now that they are shown. */
+  /** Lines are bytes read as Latin-1; they are decoded only when they are shown. */
   readonly bytes: boolean;
   readonly maxChars: number;
 }
 
 interface Rendered {
   readonly text: string;
-  /** The line stands there as it is. */
+  /** The line is shown unmodified. */
   readonly whole: boolean;
   readonly clamped: boolean;
 }

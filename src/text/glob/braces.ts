@@ -1,4 +1,7 @@
-/** Every pattern that braces stand for: `{a,b}` and `{1..3}`; undefined if they are more than `most`. */
+/**
+ * Expands the braces of a pattern: `{a,b}` and `{1..3}`. Undefined if there are more than `most`
+ * results.
+ */
 export function expandBraces(pattern: string, most: number): readonly string[] | undefined {
   const done: string[] = [];
   const open: { readonly head: string; readonly rest: string }[] = [{ head: '', rest: pattern }];
@@ -10,7 +13,7 @@ export function expandBraces(pattern: string, most: number): readonly string[] |
       if (done.length + open.length + choices.length > most) return undefined;
       const before = next.head + next.rest.slice(0, from);
       const after = next.rest.slice(to);
-      // What a choice holds may have braces of its own; what stands before it has none left.
+      // A choice may contain nested braces; `before` has none left.
       for (const choice of choices.toReversed()) open.push({ head: before, rest: choice + after });
     }
   }
@@ -23,13 +26,13 @@ interface Braces {
   readonly choices: readonly string[];
 }
 
-/** The first braces that mean something: closed, and with a comma or a range in them. */
+/** The first pair of braces that is closed and contains a comma or a range. */
 function firstBraces(text: string): Braces | undefined {
   const closings = closingBraces(text);
   for (let at = 0; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
     const end = closings.get(at);
-    // `${` is left as it is, as shells do.
+    // As in shells, `${` does not begin braces.
     if (text[at] !== '{' || end === undefined || text[at - 1] === '$') continue;
     const inner = text.slice(at + 1, end);
     const choices = rangeOf(inner) ?? splitChoices(inner);
@@ -38,7 +41,7 @@ function firstBraces(text: string): Braces | undefined {
   return undefined;
 }
 
-/** Where each opening brace is closed. */
+/** Maps each opening brace to its closing brace. */
 function closingBraces(text: string): ReadonlyMap<number, number> {
   const closings = new Map<number, number>();
   const open: number[] = [];
@@ -71,7 +74,7 @@ function splitChoices(inner: string): string[] {
 
 const NUMBERS = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/;
 const LETTERS = /^([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?$/;
-/** A longer range is more than anyone may ask for. */
+/** Limit of the length of a range. */
 const MAX_RANGE = 100_000;
 
 function rangeOf(inner: string): string[] | undefined {

@@ -97,7 +97,8 @@ describe('policyGlobMatcher', () => {
   });
 
   it('protects what picomatch does, with either case and dot files', () => {
-    // Left out: `+` and `|`, which picomatch reads as a regular expression's, and an empty name between two slashes.
+    // Without `+` and `|`, which picomatch treats as regular expression syntax, and without empty names between two
+    // slashes.
     const pieces = [
       '*',
       '**',

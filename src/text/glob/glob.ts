@@ -1,7 +1,7 @@
 import { expandBraces } from './braces.ts';
 import { nameMatcher } from './segment.ts';
 
-/** Whether a path, with `/` between its names, is one that a glob means. */
+/** Whether a glob matches a path whose names are separated by `/`. */
 export type PathMatch = (path: string) => boolean;
 
 /** One part of a glob between slashes: a pattern for one name, or `**`. */
@@ -36,9 +36,10 @@ function nesting(glob: string): number {
 }
 
 /**
- * Matches paths as the official server's library does. A dot is like any character. `!` in front negates a pattern. An
- * empty pattern and one that begins with `#` match nothing. `**` matches any number of folders only where it is all that
- * stands between two slashes, and `x/**` means what is in `x`, not `x`. No pattern takes more than polynomial time.
+ * Matches paths like the library of the official MCP filesystem server. A dot is an ordinary character. A leading `!`
+ * negates a pattern. An empty pattern and one that begins with `#` match nothing. `**` matches any number of folders
+ * only if it is the whole part between two slashes. `x/**` matches the content of `x`, not `x`. Every pattern takes at
+ * most polynomial time.
  */
 export function globMatcher(glob: string): PathMatch {
   if (glob.startsWith('#')) return () => false;
@@ -47,11 +48,12 @@ export function globMatcher(glob: string): PathMatch {
 }
 
 /**
- * Matches paths by a glob of the policy: like `globMatcher`, but letters match in either case, `x/**` means `x` too, and
- * `**.pem` means such files in every folder. A protected folder is protected itself, and on many file systems `.ENV` is the same file as `.env`.
+ * Matches paths by a glob of the policy. Like `globMatcher`, but case-insensitive; `x/**` also matches `x`, and
+ * `**.pem` matches such files in every folder. Reason: a protected folder is itself protected, and on many file systems
+ * `.ENV` is the same file as `.env`.
  */
 export function policyGlobMatcher(glob: string): PathMatch {
-  // `!(a)` is a group here, not a negated pattern.
+  // `!(a)` is a group, not a negated pattern.
   const marks = /^!*(?!\()/.exec(glob)?.[0].length ?? 0;
   return negatable(glob, marks, (pattern) => {
     const deep = pattern.replaceAll(/(?<=^|\/)\*\*(?=\.)/g, '**/*');
@@ -59,7 +61,7 @@ export function policyGlobMatcher(glob: string): PathMatch {
   });
 }
 
-/** The first glob of the policy that means a path; undefined if none does. */
+/** The first glob of the policy that matches a path; undefined if none does. */
 export function matchingGlob(globs: readonly string[], path: string): string | undefined {
   return globs.find((glob) => policyGlobMatcher(glob)(path));
 }
@@ -71,7 +73,7 @@ function negatable(glob: string, marks: number, matcherOf: (pattern: string) => 
   return (path) => matchers.some((matches) => matches(path)) !== negated;
 }
 
-/** Reads a pattern without braces. Slashes in a row, and `**` in a row, count once. */
+/** Parses a pattern without braces. Consecutive slashes count as one, and so do consecutive `**`. */
 export function readParts(pattern: string, letters: 'exact case' | 'any case'): readonly GlobPart[] {
   return pattern
     .split(/\/+/)
@@ -79,16 +81,17 @@ export function readParts(pattern: string, letters: 'exact case' | 'any case'): 
     .filter(({ matches }, index, all) => matches !== 'any depth' || all[index - 1]?.matches !== 'any depth');
 }
 
-/** `trailing`: what `x/**` means: what is in `x`, or `x` as well. */
+/** `trailing`: whether `x/**` matches only the content of `x`, or also `x`. */
 export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'folder and below'): PathMatch {
   const [first, last, more] = parts;
-  // The most frequent kind, `**/name`, is only about the last name.
+  // The most frequent kind, `**/name`, needs only the last name of the path.
   if (first?.matches === 'any depth' && typeof last?.matches === 'function' && more === undefined) {
     const { matches } = last;
     return (path) => matches(path.slice(path.lastIndexOf('/') + 1));
   }
   const deep = parts.some(({ matches }) => matches === 'any depth');
-  // `*/**` means what is in every folder: with the folders it would mean all files beside them, too.
+  // `*/**` matches the content of every folder. If it matched the folders too, it would also match the files next to
+  // them.
   const least = trailing === 'below' || parts.at(-2)?.text.endsWith('*') ? 1 : 0;
   return (path) => {
     const names = path.split('/');
@@ -96,7 +99,7 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
   };
 }
 
-/** Follows every position that the parts can have reached at once. `least`: how many names a `**` at the end needs. */
+/** Tracks all reachable positions in parallel. `least`: the minimum number of names that a trailing `**` must match. */
 function reaches(parts: readonly GlobPart[], names: readonly string[], least: number): boolean {
   let places: readonly number[] = [0];
   for (const [index, { matches }] of parts.entries()) {

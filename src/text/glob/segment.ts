@@ -15,7 +15,7 @@ const NAMED: Readonly<Record<string, RegExp>> = {
   xdigit: /[A-Fa-f0-9]/,
 };
 
-/** An element of a pattern that takes exactly one character. */
+/** A pattern element that matches exactly one character. */
 type CharNode =
   | { readonly kind: 'char'; readonly char: string }
   | { readonly kind: 'one' }
@@ -30,14 +30,14 @@ interface GlobGroup {
   readonly choices: readonly (readonly GlobNode[])[];
 }
 
-/** Few wildcards cannot make a regular expression slow, and most patterns have no more. */
+/** With few wildcards a regular expression cannot become slow, and most patterns have no more. */
 const MAX_QUICK_STARS = 2;
-/** A much longer regular expression overflows the stack when it is compiled. */
+/** A much longer regular expression would overflow the stack when it is compiled. */
 const MAX_QUICK_NODES = 1000;
 
 /**
- * Matches one name of a path against a pattern without `/` and braces. All positions that the pattern can have reached are
- * followed at once, so that no pattern makes it slow.
+ * Matches one name of a path against a pattern without `/` and braces. It tracks all reachable positions in parallel,
+ * so that no pattern is slow.
  */
 export function nameMatcher(pattern: string, letters: 'exact case' | 'any case'): (name: string) => boolean {
   const nodes = parseGlob([...pattern]);
@@ -50,7 +50,7 @@ export function nameMatcher(pattern: string, letters: 'exact case' | 'any case')
   };
 }
 
-/** Matches one name against a pattern of `*` and `?`; other characters stand for themselves, in either case. */
+/** Matches one name against a pattern of `*` and `?`, case-insensitively. Other characters match themselves. */
 export function wildcardMatcher(pattern: string): (name: string) => boolean {
   return nameMatcher(pattern.replaceAll(/[^*?\p{L}\p{N}]/gu, '\\$&'), 'any case');
 }
@@ -71,7 +71,7 @@ function quickMatcher(
   return (name) => expression.test(name);
 }
 
-/** Whether an element of the pattern takes a character of the name. */
+/** Whether a pattern element matches a character of the name. */
 type TakesChar = (node: CharNode, char: string) => boolean;
 
 const takesChar: TakesChar = (node, char) => {
@@ -88,11 +88,14 @@ const takesLetter: TakesChar = (node, char) => {
 interface Name {
   readonly chars: readonly string[];
   readonly takes: TakesChar;
-  /** Where one turn of a group can end, by where it begins. Without it nested groups repeat the same work. */
+  /**
+   * Cache: the possible ends of one repetition of a group, by its start. Without it, nested groups would repeat the
+   * same work.
+   */
   readonly taken: Map<GlobNode, Map<number, ReadonlySet<number>>>;
 }
 
-/** Where a match can end that began at one of the starts. */
+/** All positions where a match that began at one of `starts` can end. */
 function ends(nodes: readonly GlobNode[], name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   let reached = starts;
   for (const node of nodes) {
@@ -135,7 +138,7 @@ function afterGroup(group: GlobGroup, name: Name, starts: ReadonlySet<number>): 
   }
 }
 
-/** One or more times; `*` is none as well. */
+/** Matches a group one or more times; `*` also matches zero times. */
 function turns(group: GlobGroup, name: Name, starts: ReadonlySet<number>): ReadonlySet<number> {
   const all = new Set(group.mark === '*' ? starts : []);
   for (let fresh: ReadonlySet<number> = starts; fresh.size > 0; ) {
@@ -167,12 +170,12 @@ function placesFrom(start: number, end: number): Set<number> {
   return new Set(Array.from({ length: end - start + 1 }, (_, index) => start + index));
 }
 
-/** The elements of a pattern. An opening bracket that is never closed stands for itself. */
+/** Parses the elements of a pattern. An opening bracket that is never closed is an ordinary character. */
 function parseGlob(chars: readonly string[]): GlobNode[] {
   const nodes: GlobNode[] = [];
   for (let at = 0; at < chars.length; at += 1) {
     const { node, next } = nodeAt(chars, at);
-    // Stars in a row are one.
+    // Consecutive stars count as one.
     if (node.kind !== 'star' || nodes.at(-1)?.kind !== 'star') nodes.push(node);
     at = next - 1;
   }
@@ -199,7 +202,7 @@ function nodeAt(chars: readonly string[], at: number): { readonly node: GlobNode
   return { node: { kind: 'char', char }, next: at + 1 };
 }
 
-/** Where the group whose parenthesis is at `open` is closed. */
+/** The position of the parenthesis that closes the group opened at `open`. */
 function closing(chars: readonly string[], open: number): number | undefined {
   for (let at = open + 1, depth = 1; at < chars.length; at += 1) {
     if (chars[at] === '\\') at += 1;
@@ -228,11 +231,11 @@ function split(chars: readonly string[]): string[][] {
 interface CharClass {
   readonly has: (char: string) => boolean;
   readonly negated: boolean;
-  /** The first place after it. */
+  /** Position after the class. */
   readonly next: number;
 }
 
-/** The class `[…]` that begins at a place: characters, ranges, named classes; undefined if nothing closes it. */
+/** Parses the class `[…]` at a position: characters, ranges, named classes. Undefined if it is not closed. */
 function classAt(chars: readonly string[], open: number): CharClass | undefined {
   const negated = chars[open + 1] === '!' || chars[open + 1] === '^';
   const first = open + (negated ? 2 : 1);
@@ -274,7 +277,7 @@ function charAt(chars: readonly string[], at: number): { readonly char: string; 
   return { char: chars[at] ?? '', next: at + 1 };
 }
 
-/** The name in `[:name:]`, from its first letter. */
+/** The name in `[:name:]`, starting at its first letter. */
 function nameAt(chars: readonly string[], at: number): string | undefined {
   const end = chars.indexOf(':', at);
   return end > at && chars[end + 1] === ']' ? chars.slice(at, end).join('') : undefined;

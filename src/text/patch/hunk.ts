@@ -1,17 +1,17 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 
-/** What a patch asks for, or why it is not one. */
+/** The changes of a patch, or the reason why it is invalid. */
 export type ParsedPatch =
   | { readonly ok: true; readonly changes: readonly FileIntent[] }
   | { readonly ok: false; readonly reason: string };
 
-/** Lines of a hunk: ` ` kept, `-` removed, `+` added. */
+/** A line of a hunk: ` ` kept, `-` removed, `+` added. */
 export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
 
-/** A hunk as an edit of whole lines: what it keeps and removes is the anchor. */
+/** Converts a hunk to an edit of whole lines. Kept and removed lines form the anchor. */
 export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
   const text = (left: '-' | '+'): string =>
     lines
@@ -22,7 +22,7 @@ export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['line
   return { oldString: text('+'), newString: place.unended ? added.replace(/\n$/, '') : added, lines: place };
 }
 
-/** The added lines as the content of a file. */
+/** The added lines as the content of a new file. */
 export function contentOf(lines: readonly HunkLine[]): string {
   return lines
     .filter(({ sign }) => sign === '+')
@@ -30,9 +30,9 @@ export function contentOf(lines: readonly HunkLine[]): string {
     .join('');
 }
 
-/** The first path that a patch names twice. */
+/** The first path that occurs twice in a patch. */
 export function namedTwice(changes: readonly FileIntent[]): string | undefined {
-  // A file may move to the place that another one leaves.
+  // A file may move to a path that another file leaves.
   const named = changes.map((change) => (change.kind === 'move' ? change.source : change.path));
   const reached = changes.flatMap((change) => {
     if (change.kind === 'move') return [change.destination];

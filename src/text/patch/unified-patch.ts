@@ -3,7 +3,7 @@ import { contentOf, editOf, type HunkLine, namedTwice, type ParsedPatch } from '
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const NO_NEWLINE = '\\ No newline at end of file';
-/** What a text patch cannot say, or what no text tool should do. */
+/** Rows of changes that a text patch cannot describe, or that a text tool must not make. */
 const UNSUPPORTED: readonly [RegExp, string][] = [
   [/^(?:Binary files |GIT binary patch)/, 'a binary patch'],
   [/^@@@ /, 'a combined diff'],
@@ -12,7 +12,7 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
   [/^(?:old|new|new file) mode (?!100(?:644|755)$)/, 'such a change of permissions'],
 ];
 
-/** Reads a unified diff, as `git diff` and `diff -u` write it. Wrong counts are mistakes, and nothing is done then. */
+/** Parses a unified diff as written by `git diff` and `diff -u`. Wrong line counts make the whole patch invalid. */
 export function parseUnified(text: string): ParsedPatch {
   const files = filesOf(text.replaceAll('\r\n', '\n').split('\n'));
   if (typeof files === 'string') return wrong(files);
@@ -28,19 +28,19 @@ export function parseUnified(text: string): ParsedPatch {
 }
 
 interface Hunk {
-  /** Its first line in the file before. */
+  /** First line of the hunk in the old file. */
   readonly from: number;
   readonly lines: HunkLine[];
   oldLeft: number;
   newLeft: number;
-  /** The file ends with its last new line, without a newline. */
+  /** True if the new file ends with the hunk's last new line, without a newline. */
   unended: boolean;
 }
 
 interface PatchedFile {
-  /** As the `diff --git` row names it. */
+  /** File name in the `diff --git` row. */
   readonly git: string | undefined;
-  /** The mode afterwards, as git writes it. */
+  /** The new file mode, as git writes it. */
   mode?: string;
   before: string | undefined;
   after: string | undefined;
@@ -73,7 +73,7 @@ function takeLine(files: PatchedFile[], line: string): string | undefined {
   return undefined;
 }
 
-/** A `---` row begins a file, unless a `diff --git` row has. */
+/** A `---` row begins a file, unless a `diff --git` row already did. */
 function beginFile(files: PatchedFile[], before: string): void {
   const last = files.at(-1);
   if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;
@@ -117,18 +117,20 @@ function takeHunkLine(hunk: Hunk, line: string): string | undefined {
   return undefined;
 }
 
-/** The row is about the line before it; what a removed line ended with does not matter. */
+/**
+ * Handles the row "No newline at end of file", which refers to the previous line. For a removed line it has no effect.
+ */
 function markUnended(hunk: Hunk | undefined): void {
   if (hunk !== undefined && hunk.lines.at(-1)?.sign !== '-') hunk.unended = true;
 }
 
-/** A name without the time that `diff` writes after a tab, and without git's prefix. */
+/** The file name without the time that `diff` writes after a tab, and without git's prefix. */
 function nameOf(text: string, prefix: string): string {
   const name = text.split('\t', 1)[0] ?? '';
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** Git's executable bit; files that a patch does not speak of keep theirs. */
+/** The executable bit of the git mode; files without a mode row keep theirs. */
 function executableOf({ mode }: PatchedFile): { readonly executable?: boolean } {
   return mode === undefined ? {} : { executable: mode === '755' };
 }

@@ -8,8 +8,8 @@ const FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
 const MOVE = /^\*\*\* Move to: (.+)$/;
 
 /**
- * Reads a patch in the V4A format: `*** Begin Patch`, then files to add, update, delete or move, then `*** End Patch`.
- * Text outside of these markers and a file that is named twice are mistakes, and nothing is done then.
+ * Parses a patch in the V4A format: `*** Begin Patch`, then files to add, update, delete or move, then `*** End
+ * Patch`. Text outside these markers, or a file named twice, makes the whole patch invalid.
  */
 export function parseV4a(text: string): ParsedPatch {
   const lines = text.replaceAll('\r\n', '\n').trim().split('\n');
@@ -37,7 +37,7 @@ interface Section {
 function sectionsOf(lines: readonly string[]): Section[] | string {
   const sections: Section[] = [];
   for (const line of lines) {
-    // Further down a line that begins with a space is a line of a hunk.
+    // After the first section, a line that begins with a space belongs to a hunk.
     const [, kind, path] = FILE.exec(sections.length === 0 ? line.trim() : line) ?? [];
     if (path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
       sections.push({ kind, path: path.trim(), lines: [] });
@@ -96,7 +96,7 @@ function hunksOf(lines: readonly string[]): Hunk[] | string {
   return hunks.filter((hunk) => hunk.lines.length > 0);
 }
 
-/** Adds a line to the last hunk, or begins one; a reason if the line belongs to none. */
+/** Adds a line to the last hunk, or begins a new hunk. Returns a reason if the line belongs to no hunk. */
 function takeLine(hunks: Hunk[], line: string): string | undefined {
   const last = hunks.at(-1);
   if (line.startsWith('@@')) {
@@ -115,7 +115,7 @@ function takeLine(hunks: Hunk[], line: string): string | undefined {
   return undefined;
 }
 
-/** An empty line is an empty line that stays. */
+/** An empty line counts as a kept empty line. */
 function hunkLine(line: string): HunkLine | undefined {
   const sign = line === '' ? ' ' : line[0];
   if (sign !== ' ' && sign !== '-' && sign !== '+') return undefined;

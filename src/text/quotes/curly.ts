@@ -1,34 +1,34 @@
 import type { Syntax } from './languages.ts';
 
-/** Typographic quotes that may stand for a typed `"` or `'` in code: curly ones and primes. */
+/** Typographic quotes that may replace a typed `"` or `'` in code: curly quotes and primes. */
 export const CURLY = '\u201c\u201d\u2033\u2018\u2019\u2032';
-/** Literals longer than this are not searched for, to bound the work on texts that are all quotes. */
+/** Maximum length of a searched literal. Bounds the work on texts that consist of quotes. */
 const MAX_LITERAL = 2000;
 const MAX_LOOK_BACK = 80;
 
-/** One kind of quote: as typed, and how typographic ones that close a literal look. */
+/** One kind of quote: its typed form, and the typographic forms that close a literal. */
 interface Kind {
   readonly typed: '"' | "'";
   readonly curly: string;
-  /** A quote before a letter is an apostrophe and closes nothing. */
+  /** A quote before a letter is an apostrophe and does not close a literal. */
   readonly apostrophes: boolean;
 }
 
 const DOUBLE: Kind = { typed: '"', curly: '\u201c\u201d\u2033', apostrophes: false };
 const SINGLE: Kind = { typed: "'", curly: '\u2018\u2019\u2032', apostrophes: true };
 
-/** The meaning of a typographic quote outside of strings and comments. */
+/** The meaning of a typographic quote outside strings and comments. */
 export interface CurlyUse {
-  /** The quotes that are code and belong together; none in prose. */
+  /** Positions of the matching quotes that are code; empty in prose. */
   readonly quotes: readonly number[];
   /** The position at which the lexer continues. */
   readonly next: number;
 }
 
 /**
- * Judges a typographic quote in code. It is code if it opens a literal that closes again: the two belong together, and
- * the text between them is data. An apostrophe, a quote that never closes, and a literal with typed quotes of the same
- * kind inside are left alone: no way to straighten them is certainly right.
+ * Classifies a typographic quote in code. It is code if it opens a literal that is closed again; the text between is
+ * data. An apostrophe, a quote that is never closed, and a literal with typed quotes of the same kind inside stay
+ * unchanged, because no correction is certain.
  */
 export function curlyUse(text: string, at: number, syntax: Syntax): CurlyUse {
   const prose = { quotes: [], next: at + 1 };
@@ -40,7 +40,7 @@ export function curlyUse(text: string, at: number, syntax: Syntax): CurlyUse {
   return literalUse(text, at, SINGLE, syntax);
 }
 
-/** After a word no string can begin, unless the word is part of the literal or one that strings may follow. */
+/** A string cannot begin after a word, unless the word is a literal's prefix or a keyword that strings may follow. */
 function isAfterPlainWord(text: string, at: number, syntax: Syntax): boolean {
   const touching = touchingWord(text, at);
   if (touching !== '' && syntax.prefixes?.test(touching)) return false;
@@ -49,7 +49,7 @@ function isAfterPlainWord(text: string, at: number, syntax: Syntax): boolean {
   return /^[\p{L}\p{N}_$]/u.test(before) && !syntax.wordsBefore.has(before);
 }
 
-/** The character literal `‘x’`, or a lone quote before a word as lifetimes and quote operators have it. */
+/** The character literal `‘x’`, or a lone quote before a word, as in lifetimes and quote operators. */
 function loneQuote(text: string, at: number): CurlyUse | undefined {
   const literal = /^.(?:\\.|[^\\\n])[\u2018\u2019\u2032']/u.exec(text.slice(at, at + 8))?.[0];
   if (literal !== undefined) return closedAt(text, at, at + literal.length - 1);
@@ -66,8 +66,9 @@ function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined
 }
 
 /**
- * The first quote of the kind closes the literal. If that is a typed one with a typographic one after it, the typed
- * ones that follow decide: in pairs they are strings of their own; otherwise the pairing is unknown.
+ * Finds the end of the literal: the first quote of its kind. If that is a typed quote, the number of typed quotes in
+ * the rest of the line decides. An even number means that they are separate strings; an odd one leaves the pairing
+ * unknown.
  */
 function literalUse(text: string, at: number, kind: Kind, syntax: Syntax): CurlyUse {
   const rule = syntax.strings.find((one) => one.open === kind.typed);
@@ -100,7 +101,7 @@ function isBeforeWord(text: string, at: number): boolean {
   return /[\p{L}\p{N}_]/u.test(text.charAt(at + 1));
 }
 
-/** The word or the single character before an offset, without whitespace; empty at the beginning. */
+/** The word or single character before an offset, ignoring white space; empty at the beginning of the text. */
 export function previousToken(text: string, offset: number): string {
   const stop = Math.max(0, offset - MAX_LOOK_BACK);
   let end = offset;
@@ -108,7 +109,7 @@ export function previousToken(text: string, offset: number): string {
   return touchingWord(text, end) || text.charAt(end - 1);
 }
 
-/** The word that ends exactly at an offset, or an empty string. Only the end of a very long word is read. */
+/** The word that ends exactly at an offset, or an empty string. Of a very long word, only the end is returned. */
 export function touchingWord(text: string, offset: number): string {
   const stop = Math.max(0, offset - MAX_LOOK_BACK);
   let start = offset;

@@ -1,53 +1,55 @@
-/** How one kind of string literal is written. */
+/** The syntax of one kind of string literal. */
 export interface StringRule {
   readonly open: string;
   readonly close: string;
-  /** How the closing mark can occur inside: after a backslash, written twice, or not at all. */
+  /** How the string can contain its closing mark: after a backslash, doubled, or not at all. */
   readonly escape: 'backslash' | 'double' | 'none';
   readonly multiline: boolean;
-  /** The opening mark begins with letters: at the end of a name it is part of that name. */
+  /** The opening mark begins with letters. Directly after a name, those letters belong to the name. */
   readonly operator: boolean;
-  /** Opening and closing marks of code inside the string. */
+  /** Opening and closing marks of interpolated code. */
   readonly holes: readonly (readonly [string, string])[];
 }
 
-/** What the lexer must know of a language to tell code from strings and comments. */
+/** The syntax that the lexer needs to separate code from strings and comments. */
 export interface Syntax {
   readonly lineComments: readonly string[];
   readonly blockComments: readonly (readonly [string, string])[];
   readonly strings: readonly StringRule[];
   readonly nestedComments?: true;
-  /** A `#` (or vim's `"`) begins a comment only at the beginning of a word or a line. */
+  /** A `#` (or vim's `"`) begins a comment only at the beginning of a word or line. */
   readonly commentAt?: 'word' | 'line';
-  /** A word that may touch a quote from the left, as part of the literal. */
+  /** A word that may directly precede a quote as part of the literal. */
   readonly prefixes?: RegExp;
-  /** A character that makes the next one plain, outside of strings. */
+  /** A character that escapes the next one outside strings. */
   readonly charEscape?: string;
-  /** `'` is a character literal, a lifetime or a quote operator, not a string. */
+  /** `'` begins a character literal, a lifetime or a quote operator, not a string. */
   readonly loneQuote?: true;
   readonly regexLiterals?: true;
-  /** Text from a marked line to the line of its mark; group 2 is the mark. */
+  /** Matches the start of a here-document, which ends at a line with its mark; group 2 is the mark. */
   readonly heredoc?: RegExp;
-  /** `<p>Elements</p>` may stand where an expression may. */
+  /** Elements such as `<p>text</p>` are allowed as expressions. */
   readonly elements?: true;
-  /** Words that a string may follow; after any other word a quote is prose. */
+  /** Words that a string may follow. A quote after any other word is prose. */
   readonly wordsBefore?: ReadonlySet<string>;
-  /** Code begins after the first of these, if there is any. */
+  /** Code begins after the first of these marks, if there is one. */
   readonly startsAfter?: string;
 }
 
-/** What a file is written in, as far as quotes are concerned. */
+/** The language of a file, as far as quotes are concerned. */
 export type Language =
   | { readonly kind: 'code'; readonly syntax: Syntax }
   | { readonly kind: 'markup' }
-  /** Keys and values: a quote is code only where it encloses a whole value. */
+  /** Keys and values: a quote is code only if it encloses a whole value. */
   | { readonly kind: 'values' };
 
 /**
- * Reads one row of the table. Comments: `//` to the end of the line, or `/*…*` with both marks. Strings: the mark, or
- * `open…close`, then `:` and flags: `m` several lines; `n` nothing is escaped, `r` that and several lines; `s` the
- * mark is escaped by doubling it, `d` that and several lines; `o` an operator of letters; `$` and `#` holes `${}` and `#{}`, `(` holes `\()`, `c` holes `$()` as well.
- * `%q*` stands for the mark with each kind of bracket behind it.
+ * Parses one row of the table.
+ * Comments: `//` to the end of the line, or `/*…*` with both marks. Strings: the mark, or `open…close`, then `:` and
+ * flags.
+ * Flags: `m` multi-line; `n` no escapes; `r` no escapes, multi-line; `s` doubling escapes the mark; `d` doubling,
+ * multi-line; `o` an operator of letters; `$` holes `${}`; `#` holes `#{}`; `(` holes `\()`; `c` also holes `$()`.
+ * `%q*` means the mark with each kind of bracket after it.
  */
 function syntax(comments: string, strings: string, more: Partial<Syntax> = {}): Syntax {
   const marks = comments.split(' ').filter((mark) => mark !== '');
@@ -90,7 +92,7 @@ const JAVASCRIPT = syntax('// /*…*/', '" \' `:m$', {
   wordsBefore: new Set(WORDS_BEFORE.split(' ')),
 });
 
-/** Every syntax by its name. */
+/** All syntaxes by name. */
 export const SYNTAXES: Readonly<Record<string, Syntax>> = {
   c: syntax('// /*…*/', 'R"(…)":r " \'', { prefixes: /^(?:L|u8?|U)$/ }),
   go: syntax('// /*…*/', '" \' `:r'),
@@ -107,7 +109,7 @@ export const SYNTAXES: Readonly<Record<string, Syntax>> = {
   javascript: JAVASCRIPT,
   jsx: { ...JAVASCRIPT, elements: true },
   python: syntax('#', '""":m \'\'\':m " \'', { prefixes: /^[rbfu]{1,2}$/i }),
-  // Other brackets after a bare `%` are more likely the rest of a division.
+  // After a bare `%`, other brackets more likely belong to a division.
   ruby: syntax(
     '# ↵=begin…↵=end',
     '":m# \':m `:m# %q*:m %w*:m %i*:m %s*:m %Q*:m# %W*:m# %I*:m# %r*:m# %x*:m# %(…):m# %[…]:m# %{…}:m#',
@@ -144,12 +146,12 @@ export const SYNTAXES: Readonly<Record<string, Syntax>> = {
   cmake: syntax('# #[[…]]', '":m [[…]]:r'),
 };
 
-/** Attribute values in markup; nothing between the marks is escaped. */
+/** Attribute values in markup, which have no escapes. */
 export const ATTRIBUTES: Syntax = syntax('', '":r \':r');
-/** `[a, b]` and `{a: b}` within one line of YAML. */
+/** Flow collections of YAML, `[a, b]` and `{a: b}`, within one line. */
 export const FLOW: Syntax = syntax('#', '" \'', { commentAt: 'word' });
 
-/** The extensions of each syntax and of the two other kinds. */
+/** The file extensions of each syntax and of the two other kinds. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   c: '.c .cpp .h .hpp .cc .cxx .hh .m .mm .proto .dart .zig',
   go: '.go',
@@ -204,7 +206,7 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map(
   Object.entries(EXTENSIONS).flatMap(([name, list]) => list.split(' ').map((one) => [one, name] as const)),
 );
 
-/** Code by document D: these extensions and names exactly, and nothing else. */
+/** Code files of the preset `staleness`: exactly these extensions and names. */
 const SEED_EXTENSIONS = new Set(
   (
     '.go .py .js .ts .jsx .tsx .java .c .cpp .h .hpp .rs .rb .php .swift .kt .scala .cs .r .m .mm .sh .bash .zsh .fish ' +
@@ -218,15 +220,15 @@ const SEED_NAMES = new Set(
   ),
 );
 
-/** The syntax of this name, such as `javascript` for a script element. */
+/** The syntax with this name, such as `javascript` for a script element. */
 export function syntaxNamed(name: string): Syntax | undefined {
   return Object.hasOwn(SYNTAXES, name) ? SYNTAXES[name] : undefined;
 }
 
-/** The language of a file by its name, in upper or lower case; undefined for prose and unknown files. */
+/** The language of a file by its name, ignoring case; undefined for prose and unknown files. */
 export function languageOf(path: string): Language | undefined {
   const name = baseName(path);
-  // `.env.local` and `Dockerfile.dev` are known by how they begin.
+  // `.env.local` and `Dockerfile.dev` are recognised by their beginning.
   const begun = /^(\.env|dockerfile)\./.exec(name)?.[1] ?? name;
   const known = BY_NAME.get(begun) ?? BY_EXTENSION.get(extensionOf(begun));
   if (known === 'markup' || known === 'values') return { kind: known };
@@ -234,7 +236,7 @@ export function languageOf(path: string): Language | undefined {
   return found && { kind: 'code', syntax: found };
 }
 
-/** Whether document D calls this a code file; an empty path counts as one. */
+/** Whether the preset `staleness` treats this as a code file; an empty path counts as one. */
 export function isSeedCode(path: string): boolean {
   if (path === '') return true;
   const name = baseName(path);
@@ -245,7 +247,7 @@ function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1).toLowerCase();
 }
 
-/** From the last dot on, also when it is the first character: `.env` is an extension here. */
+/** The name from its last dot on, even if that is the first character: `.env` is an extension here. */
 function extensionOf(name: string): string {
   const dot = name.lastIndexOf('.');
   return dot === -1 ? '' : name.slice(dot);

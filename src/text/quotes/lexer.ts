@@ -2,20 +2,20 @@ import type { Span } from '../lines.ts';
 import { CURLY, curlyUse, previousToken } from './curly.ts';
 import type { StringRule, Syntax } from './languages.ts';
 
-/** Positions of typographic quotes that belong together and are code. */
+/** Positions of matching typographic quotes that are code. */
 export type QuoteGroup = readonly number[];
 
 export interface Tag {
-  /** In lower case; empty for `<>`. */
+  /** Lower case; empty for `<>`. */
   readonly name: string;
   readonly kind: 'opening' | 'closing' | 'empty';
   readonly next: number;
 }
 
-/** Code in strings in code in strings: deeper levels are taken for text. */
+/** Limit for nesting code in strings in code. Deeper levels count as text. */
 const MAX_DEPTH = 50;
 const MAX_REGEX_CHARS = 300;
-/** After one of these a `/` begins a regular expression and a `<` an element; after a value both are operators. */
+/** Tokens after which a `/` begins a regular expression and a `<` an element. After a value both are operators. */
 const BEFORE_EXPRESSION = new Set([
   ...'(,=:[!&|?{};+-*%~^<>',
   ...'return typeof case in of do else and or not if unless when'.split(' '),
@@ -23,8 +23,8 @@ const BEFORE_EXPRESSION = new Set([
 ]);
 
 /**
- * The typographic quotes in code that are code, not part of a string or a comment.
- * This is a lexer, not a parser: what it cannot decide it takes for a string and leaves alone. Linear in the text.
+ * Finds the typographic quotes that are code, not part of a string or comment. This is a lexer, not a parser:
+ * anything it cannot decide counts as a string and stays unchanged. Linear in the text.
  */
 export function codeQuotes(
   text: string,
@@ -37,7 +37,7 @@ export function codeQuotes(
   return lexer.found;
 }
 
-/** Takes the position of a mark and returns the position after what begins there. */
+/** Receives the position of a mark and returns the position after the construct that begins there. */
 type Handler = (at: number) => number;
 
 export class QuoteLexer {
@@ -57,7 +57,7 @@ export class QuoteLexer {
     this.#marks = anyOf([...this.#handlers.keys(), '{', '}', '(', ')']);
   }
 
-  /** Scans code up to the end, or to after the mark that closes the hole. */
+  /** Scans code to the end of the text, or to the position after the mark that closes the hole. */
   scan(from: number, close = ''): number {
     const open = close === ')' ? '(' : '{';
     let nesting = 0;
@@ -90,7 +90,7 @@ export class QuoteLexer {
     return { name, kind: 'empty', next: this.#end };
   }
 
-  /** What to do at each mark outside of strings. Later handlers replace earlier ones of the same mark. */
+  /** The handler of each mark outside strings. Later handlers replace earlier ones of the same mark. */
   #handlersOf(syntax: Syntax): [string, Handler][] {
     const handlers: [string, Handler][] = [...CURLY].map((mark) => [mark, (at) => this.#curly(at)]);
     if (syntax.charEscape !== undefined) handlers.push([syntax.charEscape, (at) => at + 2]);
@@ -123,7 +123,7 @@ export class QuoteLexer {
 
   #string(rule: StringRule, marks: RegExp, at: number): number {
     const before = this.#text.charAt(at - 1);
-    // A separator of digits, as in 1'000, and an operator's letters at the end of a name begin no string.
+    // A digit separator, as in 1'000, and an operator's letters at the end of a name do not begin a string.
     if ((rule.open === "'" && /\d/.test(before)) || (rule.operator && /[\w$@%&>]/.test(before)))
       return at + 1;
     let next = at + rule.open.length;
@@ -214,13 +214,15 @@ export class QuoteLexer {
     return BEFORE_EXPRESSION.has(previousToken(this.#text, at));
   }
 
-  /** Skips a character literal; any other lone quote stands for itself. */
+  /** Skips a character literal; any other lone quote is skipped as a single character. */
   #character(at: number): number {
     const literal = /^'(?:\\[^\n]{1,10}?|[^\\'\n])'/u.exec(this.#text.slice(at, at + 16));
     return at + (literal?.[0].length ?? 1);
   }
 
-  /** The rest of the line is code; then comes text, up to a line with nothing but the mark. */
+  /**
+   * Scans a here-document: the rest of the line is code; text follows, up to a line that contains only the mark.
+   */
   #heredoc(at: number): number {
     const opening = matchFrom(new RegExp(this.#syntax.heredoc ?? '', 'y'), this.#text, at);
     const newline = this.#text.indexOf('\n', at);
@@ -234,7 +236,7 @@ export class QuoteLexer {
   }
 }
 
-/** Matches what matters inside a string: its end, escapes and holes. */
+/** Matches the marks inside a string: its end, escapes and holes. */
 function stringMarks(rule: StringRule): RegExp {
   const close = escaped(rule.close);
   const holes = rule.holes.map(([open]) => escaped(open));

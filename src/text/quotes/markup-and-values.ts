@@ -10,14 +10,19 @@ const EMBEDDED: ReadonlyMap<string, string> = new Map([
 const BEFORE_KEY = /^\s*(?:[-?]\s+)*(?:export\s+)?/;
 const KEY = /^(?:"[^"]*"\s*|'[^']*'\s*|[^:=]*)(?::(?=\s|$)|=)\s*/;
 const CURLY_KEY = new RegExp(`^[${CURLY}][^"'${CURLY}]*[${CURLY}](?=\\s*[:=])`);
-/** After `key: |` and the like, deeper lines are text. */
+/** A line that begins block text, such as `key: |`; the deeper lines that follow are text. */
 const BLOCK_TEXT = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/;
-/** A single literal from the first character to the last. Between `"`, backslashes would become escapes. */
+/**
+ * A single literal that fills the whole value. Backslashes are excluded, because they would become escapes between
+ * `"`.
+ */
 const DOUBLE_QUOTED = /^[\u201c\u201d\u2033][^"\\\u201c\u201d\u2033]*["\u201c\u201d\u2033]$/;
 const SINGLE_QUOTED =
   /^[\u2018\u2019\u2032](?:[^'\u2018\u2019\u2032]|[\u2018\u2019\u2032](?=\p{L}))*['\u2018\u2019\u2032]$/u;
 
-/** The typographic quotes in HTML and XML that are code: around attribute values, and in scripts and styles. */
+/**
+ * Finds the typographic quotes in HTML and XML that are code: around attribute values, and in scripts and styles.
+ */
 export function markupQuotes(text: string): QuoteGroup[] {
   const lexer = new QuoteLexer(text, ATTRIBUTES, text.length);
   const marks = /<!--|<!\[CDATA\[|<(?=[A-Za-z/?!])/g;
@@ -30,7 +35,7 @@ export function markupQuotes(text: string): QuoteGroup[] {
   return lexer.found;
 }
 
-/** Scans the content of a script or style; returns where markup continues. */
+/** Scans the content of a script or style element and returns where markup continues. */
 function embedded(text: string, tag: { name: string; next: number }, found: QuoteGroup[]): number {
   const syntax = syntaxNamed(EMBEDDED.get(tag.name) ?? '');
   if (syntax === undefined) return tag.next;
@@ -47,8 +52,8 @@ function endOf(text: string, mark: string, from: number): number {
 }
 
 /**
- * The typographic quotes in YAML, INI and `.env` files that are code: around a whole key, a whole value, or inside
- * a flow collection. Anywhere else they are data, because a value needs no quotes in these languages.
+ * Finds the typographic quotes in YAML, INI and `.env` files that are code: around a whole key or value, or in a
+ * flow collection. Elsewhere they are data, because values need no quotes in these languages.
  */
 export function valueQuotes(text: string): QuoteGroup[] {
   const found: QuoteGroup[] = [];
@@ -64,14 +69,14 @@ export function valueQuotes(text: string): QuoteGroup[] {
   return found;
 }
 
-/** Distinguishes lines with keys and values from comments and from lines of a longer text. */
+/** Separates lines with keys and values from comments and from lines of a multi-line text. */
 class Structure {
-  /** The indentation of the key whose block text is being read, or -1. */
+  /** The indentation of the key whose block text is being scanned, or -1. */
   #textIndent = -1;
-  /** The mark of a quoted value that began in an earlier line. */
+  /** The opening quote of a value that began on an earlier line. */
   #openQuote = '';
 
-  /** Whether this line holds a key or a value. Call it for every line, in order. */
+  /** Whether this line contains a key or value. Call it for every line, in order. */
   includes(content: string): boolean {
     if (this.#openQuote !== '') {
       if (content.includes(this.#openQuote)) this.#openQuote = '';

@@ -4,7 +4,7 @@ import { isSeedCode, languageOf, SYNTAXES } from './languages.ts';
 import { detectCurlyQuotes, hasSuspiciousUnicode, straightenContent, straightenQuotes } from './quotes.ts';
 
 const code = (path: string, text: string) => straightenContent(path, text, { mode: 'code' });
-/** `§` stands for a dollar, which in a plain string would look like a mistake. */
+/** Replaces `§` by a dollar sign. A literal `${` in a plain string would look like a mistake. */
 const dollars = (text: string) => text.replaceAll('§', '$');
 
 describe('straightenContent in mode code', () => {

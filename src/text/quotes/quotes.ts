@@ -4,7 +4,7 @@ import { isSeedCode, type Language, languageOf } from './languages.ts';
 import { codeQuotes, type QuoteGroup } from './lexer.ts';
 import { markupQuotes, valueQuotes } from './markup-and-values.ts';
 
-/** Document D's table. */
+/** The quotes that the preset `staleness` replaces, with their straight forms. */
 const STRAIGHT: Readonly<Record<string, string>> = {
   '\u2018': "'",
   '\u2019': "'",
@@ -20,21 +20,22 @@ const SUSPICIOUS = /[\u2018\u2019\u2032\u201c\u201d\u2033\u00ab\u00bb\u00a0\u201
 
 export interface StraightenOptions {
   readonly mode: Policy['quotes'];
-  /** Where the text is the model's own, ascending; quotes elsewhere stay. Default: all of it. */
+  /** The spans that the model wrote, ascending; quotes elsewhere stay. Default: the whole text. */
   readonly within?: readonly Span[];
 }
 
 export interface Straightened {
   readonly text: string;
-  /** Quotes replaced. */
+  /** Number of replaced quotes. */
   readonly count: number;
 }
 
 /**
- * Straightens typographic quotes in code, by the file's name.
- * `code`: only where they stand as code, see lexer.ts; never in strings, comments or prose, so that valid code stays
- * what it is. Lengths do not change. `all`: document D's rule, every quote of its table in every code file. `off`: none.
- * The text must be the whole file, also when only a part of it is new: a part alone does not tell code from comment.
+ * Straightens typographic quotes in code; the file's name selects the language. `code`: only quotes that act as code
+ * (see lexer.ts), never in strings, comments or prose, so that valid code does not change. `all`: every quote of
+ * `STRAIGHT` in every code file, as the preset `staleness` demands. `off`: none.
+ * Lengths do not change. `text` must be the whole file even if only a part is new, because a part alone does not
+ * separate code from comments.
  */
 export function straightenContent(path: string, text: string, options: StraightenOptions): Straightened {
   const within = options.within ?? [{ start: 0, end: text.length }];
@@ -46,17 +47,17 @@ export function straightenContent(path: string, text: string, options: Straighte
   return replaceAt(text, own.flat());
 }
 
-/** Makes every quote of document D's table straight, whatever the text is: for tool arguments. */
+/** Straightens every quote of `STRAIGHT` in any text; for tool arguments. */
 export function straightenQuotes(text: string): string {
   return straightenSpans(text, [{ start: 0, end: text.length }]).text;
 }
 
-/** Whether a text has any of the eight quotes of document D's table. */
+/** Whether a text contains any of the eight quotes of `STRAIGHT`. */
 export function hasCurlyQuotes(text: string): boolean {
   return text.search(SEED_QUOTES) !== -1;
 }
 
-/** The eight quotes of document D's table: how many there are, and at which bytes of the text's UTF-8. */
+/** Counts the eight quotes of `STRAIGHT` and returns their byte offsets in the text's UTF-8. */
 export function detectCurlyQuotes(text: string): {
   readonly count: number;
   readonly offsets: readonly number[];
@@ -72,7 +73,10 @@ export function detectCurlyQuotes(text: string): {
   return { count: offsets.length, offsets };
 }
 
-/** Whether a text has any character that looks typed and is not: the eight quotes, no-break space, dashes, ellipsis, × and −. */
+/**
+ * Whether a text contains characters that look like typed ones: the eight quotes, no-break space, dashes, ellipsis, ×
+ * and −.
+ */
 export function hasSuspiciousUnicode(text: string): boolean {
   return SUSPICIOUS.test(text);
 }
@@ -94,7 +98,9 @@ function hasQuotes(text: string, span: Span): boolean {
   return hasCurlyQuotes(text.slice(span.start, span.end));
 }
 
-/** All of a group: one quote of a pair straightened alone would break what it belongs to. */
+/**
+ * Whether all quotes of a group are within the spans. Straightening only one quote of a pair would break the literal.
+ */
 function isWithin(group: QuoteGroup, spans: readonly Span[]): boolean {
   return group.every((at) => {
     let low = 0;

@@ -6,20 +6,20 @@ export interface FileLine extends Span {
   readonly text: string;
 }
 
-/** Lines of the file that are like the anchor's, from the first that is not blank to the last. */
+/** Lines of the file that are similar to the anchor's, from the first to the last non-blank line. */
 export interface Block {
   readonly lines: readonly FileLine[];
 }
 
-/** Places that only begin like the anchor; more of them are found in contrived texts only. */
+/** Maximum places that match only the beginning of the anchor. Only contrived texts have more. */
 const MAX_FALSE_STARTS = 20_000;
 const MAX_BLOCKS = 11;
-/** Blank lines that may lie between two lines of a block. */
+/** Maximum blank lines between two lines of a block. */
 const MAX_BLANKS = 3;
 
 /**
- * Finds the places whose lines are the anchor's when white space, blank lines and styles of quotes do not count. This is
- * looser than any tier: a place that an edit may land on must be the only one of these.
+ * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote styles. This is looser
+ * than any tier: an edit may use a place only if it is the only one found here.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);
@@ -39,7 +39,7 @@ export function blocksLike(text: string, anchor: readonly string[]): readonly Bl
   return blocks;
 }
 
-/** The longest word of the anchor, for the native search, and which of its lines that are not blank holds it. */
+/** The longest word of the anchor, for the native search, and the index of its line among the non-blank lines. */
 function probeOf(anchor: readonly string[]): { readonly word: string; readonly index: number } | undefined {
   let best: { word: string; index: number } | undefined;
   for (const [index, line] of anchor.filter((each) => each.trim() !== '').entries()) {
@@ -62,7 +62,7 @@ function grown(
   return { lines };
 }
 
-/** Adds the next line that is not blank, with the blank ones before it, if it is the wanted one. */
+/** Extends the block by the next non-blank line, and the blank lines before it, if it matches the wanted line. */
 function extend(
   text: string,
   lines: FileLine[],
@@ -78,7 +78,7 @@ function extend(
   return false;
 }
 
-/** A line without white space, with plain quotes. */
+/** A line without white space and with plain quotes. */
 function bare(line: string): string {
   return asTyped(line).replace(/\s+/g, '');
 }

@@ -2,7 +2,7 @@ import { endingUsed, withEnding } from '../endings.ts';
 import { findAnchor } from '../match.ts';
 import type { Landing, Rivals, Texts } from './landing.ts';
 
-/** One way in which a text may have been escaped once too often: what stands there, and what was meant. */
+/** One way in which a text may have been escaped once too often: escaped forms and the characters they mean. */
 type Escapes = Readonly<Record<string, string>>;
 
 const QUOTES: Escapes = { '\\"': '"', "\\'": "'", '\\`': '`' };
@@ -19,7 +19,7 @@ const ENTITIES: Escapes = {
   '&nbsp;': ' ',
 };
 
-/** Strictest first: each undoes only what it names. */
+/** Ordered from the strictest; each one reverts only the escapes it names. */
 const WAYS: readonly Escapes[] = [
   QUOTES,
   ENTITIES,
@@ -31,9 +31,9 @@ const WAYS: readonly Escapes[] = [
 ];
 
 /**
- * An anchor that was escaped once too often. It is found if undoing one way of escaping gives text that stands in exactly
- * one place. The new text is undone the same way, and only as far as the anchor shows that it was escaped; if it holds more
- * escapes of that way, nobody knows what they mean, and the edit is refused. HTML escapes every character or none.
+ * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs exactly
+ * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If it contains others
+ * of that way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
  */
 export function landEscaped(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
   for (const way of WAYS) {
@@ -59,7 +59,7 @@ function hasMore(these: ReadonlySet<string>, those: ReadonlySet<string>): boolea
   return [...these].some((each) => !those.has(each));
 }
 
-/** The text without these escapes, and which of them it had. */
+/** The text with these escapes reverted, and the escapes that it contained. */
 function undone(text: string, way: Escapes): { readonly text: string; readonly used: ReadonlySet<string> } {
   const used = new Set<string>();
   const pattern = way['&lt;'] === undefined ? /\\(?:r\\n|[\s\S])/g : /&(?:#?\w{2,5});/g;

@@ -1,7 +1,7 @@
-/** Turns the indentation that a model wrote into the file's; undefined for one that the rule does not cover. */
+/** Converts the model's indentation to the file's; undefined if the rule does not cover it. */
 export type Reindent = (indent: string) => string | undefined;
 
-/** The indentation of a line as the model wrote it, and as the file has it. */
+/** The indentation of one line as the model wrote it and as in the file. */
 export interface IndentPair {
   readonly written: string;
   readonly there: string;
@@ -10,15 +10,15 @@ export interface IndentPair {
 const MAX_TAB_WIDTH = 8;
 
 /**
- * The one rule that explains all pairs: a shift that adds or takes away the same white space, or one width of tabs against
- * spaces. Undefined if there is no such rule, or nothing to explain.
+ * The single rule that explains all pairs: a shift by the same white space, or one tab width. Undefined if there is no
+ * such rule, or no difference.
  */
 export function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (pairs.every(({ written, there }) => written === there)) return undefined;
   return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs) ?? spaceRule(pairs);
 }
 
-/** Spaces after tabs, or the other way round, would be neither the file's style nor the model's. */
+/** Returns undefined if tabs and spaces would mix, because that is neither the file's style nor the model's. */
 function joined(shift: string, indent: string): string | undefined {
   const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');
   return mixed ? undefined : shift + indent;
@@ -41,8 +41,8 @@ function removedShift(pairs: readonly IndentPair[]): Reindent | undefined {
 }
 
 /**
- * Tabs where the model wrote so many spaces each, or the other way round. One space more is the alignment of a block
- * comment's stars, and stays.
+ * Tabs for a fixed number of spaces each, or the reverse. One extra space aligns the stars of a block comment and is
+ * kept.
  */
 function tabRule(pairs: readonly IndentPair[]): Reindent | undefined {
   for (let width = 1; width <= MAX_TAB_WIDTH; width += 1) {
@@ -71,7 +71,7 @@ function isMultiple(indent: string, width: number): boolean {
   return /^ *$/.test(indent) && indent.length % width === 0;
 }
 
-/** Another width of spaces per level: two where the model wrote four, say. Two levels must show it. */
+/** A different number of spaces per level, for example two instead of four. At least two levels must show it. */
 function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
   const levels = new Map(pairs.map(({ written, there }) => [written.length, there.length]));

@@ -7,9 +7,9 @@ import { landNumbered } from './line-numbers.ts';
 import { landOnBlock } from './lines.ts';
 
 /**
- * Finds the one place for an edit whose text is not in the file exactly, by looking past one kind of small mistake: copied
- * line numbers, indentation, a blank line, spaces inside lines, escaping. Tried in this order, each on its own. Never the
- * first of several places, never a measure of similarity: {@link Rivals} if more than one place is like the text.
+ * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small mistake. Tries in
+ * order, each alone: copied line numbers, indentation, a blank line, spaces inside lines, escaping. It never takes the
+ * first of several places and never measures similarity. Returns {@link Rivals} if more than one place is similar.
  */
 export function landLoosely(text: string, texts: Texts): Landing | Rivals | undefined {
   const numbered = landNumbered(text, texts);
@@ -22,8 +22,8 @@ export function landLoosely(text: string, texts: Texts): Landing | Rivals | unde
 }
 
 /**
- * The landing on whole lines that were found but for spaces at their ends: those that the edit leaves alone keep the
- * file's, and the new ones do not carry the model's. Undefined where the text begins or ends inside a line.
+ * Places an edit on whole lines that match except for spaces at line ends. Kept lines retain the file's trailing
+ * spaces; new lines do not get the model's. Undefined if the text begins or ends inside a line.
  */
 export function landOnFound(text: string, texts: Texts, found: Pick<Found, 'spans'>): Landing | undefined {
   const [span] = found.spans;

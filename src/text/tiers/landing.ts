@@ -1,20 +1,20 @@
 import type { MatchTier } from '../../model/results.ts';
 import type { Span } from '../lines.ts';
 
-/** What an edit replaces by what. */
+/** The old and the new text of an edit. */
 export interface Texts {
   readonly oldString: string;
   readonly newString: string;
 }
 
-/** The one place where an edit lands although its text is not there exactly, and the new text as it belongs there. */
+/** The only place of an edit that does not match exactly, and the new text adapted to that place. */
 export interface Landing {
   readonly tier: MatchTier;
   readonly span: Span;
   readonly replacement: string;
 }
 
-/** Places between which an edit cannot choose. */
+/** Several places for an edit, none of which can be chosen. */
 export interface Rivals {
   readonly spans: readonly Span[];
 }

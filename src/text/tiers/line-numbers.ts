@@ -3,12 +3,12 @@ import { lineAt, type Span, splitLines } from '../lines.ts';
 import { findAnchor } from '../match.ts';
 import type { Landing, Rivals, Texts } from './landing.ts';
 
-/** How tools print a line with its number: a tab (ours), an arrow, a colon (grep). */
+/** Formats in which tools print a numbered line: with a tab (Lookfirst), an arrow, a colon (grep). */
 const FORMS: readonly RegExp[] = [/^ *(\d{1,7})\t/, /^ *(\d{1,7})→/, /^(\d{1,7}):/, /^ *(\d{1,7}): /];
 
 /**
- * An anchor copied with the line numbers of a read. They are taken off if every line has one, in one form, and they are the
- * true numbers of the only place where the rest stands. The numbers never choose between two places.
+ * Matches an anchor that was copied with the line numbers of a read. Every line must have a number in one format, and
+ * the numbers must be correct for the only place of the remaining text. The numbers never choose between two places.
  */
 export function landNumbered(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
   for (const form of FORMS) {
@@ -30,13 +30,13 @@ export function landNumbered(text: string, { oldString, newString }: Texts): Lan
   return undefined;
 }
 
-/** The numbers of a read stand at the beginnings of lines, so the place must too. */
+/** Whether the span begins at the start of this line. A read numbers only whole lines. */
 function isAt(text: string, span: Span, line: number): boolean {
   const begins = span.start === 0 || text[span.start - 1] === '\n';
   return begins && lineAt(text, span.start) === line;
 }
 
-/** Undefined unless every line has a number, each one more than that of the line before. */
+/** Returns undefined unless every line has a number and the numbers are consecutive. */
 function unnumbered(
   text: string,
   form: RegExp,
@@ -53,7 +53,7 @@ function unnumbered(
   return first === undefined ? undefined : { text: lines.join(''), first };
 }
 
-/** The new text without numbers that go up from the first one; lines without a number are the model's own. */
+/** The new text without numbers that count up from the first one. Lines without a number are the model's own. */
 function withoutNumbers(text: string, form: RegExp, first: number): string {
   let last = first - 1;
   return splitLines(text)

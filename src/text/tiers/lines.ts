@@ -10,9 +10,9 @@ import { collapsed, onlyWidens, respaced } from './spacing.ts';
 const MAX_EDGE_BLANKS = 2;
 
 /**
- * The landing of an edit on the only block of lines like its anchor, if one kind of mistake explains every difference:
- * indentation by one rule, one blank line, or the width of spaces inside lines. White space at the ends of lines may
- * differ besides. Lines that the edit leaves alone stay as the file has them; its own lines are corrected by the same rule.
+ * Places an edit on the only block of lines similar to its anchor, if one kind of mistake explains every difference:
+ * one indentation rule, one blank line, or the width of spaces inside lines. White space at line ends may differ too.
+ * Kept lines stay as in the file; new lines are corrected by the same rule.
  */
 export function landOnBlock(
   text: string,
@@ -25,7 +25,7 @@ export function landOnBlock(
   if (paired === undefined) return undefined;
   const mistake = explain(paired);
   if (mistake === undefined) return undefined;
-  // Blank lines around the anchor may be how the model asks for what is there already.
+  // If blank lines surround the anchor and the file already contains the new text, the edit may already have been made.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
   const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;
@@ -40,7 +40,7 @@ export function landOnBlock(
 
 interface Lines {
   readonly lines: readonly string[];
-  /** The text ends with a newline. */
+  /** True if the text ends with a newline. */
   readonly ended: boolean;
 }
 
@@ -51,11 +51,11 @@ function linesOf(text: string): Lines {
   return { lines: ended ? lines.slice(0, -1) : lines, ended };
 }
 
-/** The one kind of mistake that explains how the anchor differs from the file. */
+/** The single kind of mistake that explains the differences between anchor and file. */
 interface Mistake {
   readonly tier: MatchTier;
   readonly reindent?: Reindent;
-  /** The model put white space at the ends of lines where the file has none. */
+  /** The model added white space at line ends where the file has none. */
   readonly trailing: boolean;
 }
 
@@ -92,7 +92,10 @@ function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** The lines to write: the file's own where the edit keeps them, the model's by the rule of the mistake where not. */
+/**
+ * The lines to write: the file's lines where the edit keeps them, otherwise the model's lines, corrected for the
+ * mistake.
+ */
 function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): string[] | undefined {
   const ends = (line: string): string => line.trimEnd();
   const runs = equalRuns(paired.anchor.map(ends), wanted.map(ends));
@@ -112,7 +115,7 @@ function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake):
   return out;
 }
 
-/** A stretch of the anchor that is replaced: its lines `from` to `to`, `to` not included, and the new ones. */
+/** A replaced stretch of the anchor: lines `from` to `to` (exclusive), and the new lines. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -136,7 +139,7 @@ function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefi
 
 interface OwnLine {
   readonly line: string;
-  /** The line of the anchor that it replaces, where as many are replaced as are written. */
+  /** The anchor line that it replaces; undefined unless as many lines are written as replaced. */
   readonly counterpart: number | undefined;
 }
 
@@ -155,7 +158,7 @@ function correct(paired: Paired, own: OwnLine, mistake: Mistake): string | undef
   return undefined;
 }
 
-/** Whether the model only doubled single spaces: then its new lines have them too, and they can be undone. */
+/** Whether the model only doubled single spaces. Its new lines then have doubled spaces too, which can be reverted. */
 function onlyWidened({ anchor, file, at }: Paired): boolean {
   return anchor.every((written, index) => {
     const there = file[at[index] ?? -1]?.text.trimEnd();
@@ -167,7 +170,7 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
   });
 }
 
-/** The file's lines for a stretch of the anchor that is kept, with blank ones between them that the model overlooked. */
+/** The file's lines for a kept stretch of the anchor, including blank lines between them that the model missed. */
 function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): string[] {
   const out: string[] = [];
   let previous: number | undefined;
@@ -183,8 +186,8 @@ function keptLines(paired: Paired, run: { readonly before: number; readonly leng
 }
 
 /**
- * Blank lines of the file that the model overlooked beside what it replaces: they stay before or after the new lines.
- * Undefined where nobody can tell on which side.
+ * Blank lines of the file that the model missed next to the replaced lines; they stay before or after the new lines.
+ * Undefined if their side cannot be determined.
  */
 function missedBlanks(paired: Paired, gap: Gap): { before: string[]; after: string[] } | undefined {
   const { at, file } = paired;
@@ -211,7 +214,7 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
   return file.slice(above + 1, below).map((line) => line.text);
 }
 
-/** The lines joined with the file's own endings, and the span they replace, both with or without the last ending. */
+/** The lines joined with the file's endings, and the span they replace; both with or without the last ending. */
 function withEnds(
   text: string,
   span: { readonly start: number; readonly end: number },

@@ -1,18 +1,18 @@
 import { type Block, type FileLine, lineAfter, lineBefore } from './block.ts';
 
-/** The anchor's lines beside the file's. */
+/** The anchor's lines aligned with the file's lines. */
 export interface Paired {
   readonly anchor: readonly string[];
   readonly file: readonly FileLine[];
-  /** For each line of the anchor, the index of the file's line; undefined for a blank line that the file lacks. */
+  /** For each anchor line, the index of the file's line; undefined for a blank line that the file lacks. */
   readonly at: readonly (number | undefined)[];
-  /** Blank lines inside that one side has and the other lacks. */
+  /** Number of inner blank lines that only one side has. */
   readonly blankDifference: number;
-  /** Blank lines at the ends of the anchor that the file lacks. */
+  /** Number of blank lines at the ends of the anchor that the file lacks. */
   readonly edgeBlanks: number;
 }
 
-/** Pairs the lines of an anchor with those of the block that is like it; undefined if they do not go together. */
+/** Aligns the lines of an anchor with those of the similar block; undefined if they do not correspond. */
 export function pairUp(text: string, anchor: readonly string[], block: Block): Paired | undefined {
   const filled = anchor.flatMap((line, index) => (line.trim() === '' ? [] : [index]));
   const firstFilled = filled[0];
@@ -40,7 +40,7 @@ export function pairUp(text: string, anchor: readonly string[], block: Block): P
   return { anchor, file, at, blankDifference: difference, edgeBlanks: edges };
 }
 
-/** Pairs blank lines at the ends of the anchor with the file's; returns how many the file lacks. */
+/** Aligns blank lines at the ends of the anchor with the file's; returns how many the file lacks. */
 function edgePairs(
   at: (number | undefined)[],
   ends: {
@@ -65,7 +65,7 @@ function edgePairs(
   return missing;
 }
 
-/** The block with as many blank lines of the file before and after it as the anchor has. */
+/** Extends the block by the file's blank lines around it, up to as many as the anchor has. */
 function withEdges(
   text: string,
   block: Block,

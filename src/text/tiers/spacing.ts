@@ -1,6 +1,6 @@
 import { equalRuns } from '../myers.ts';
 
-/** A line with every run of spaces and tabs as one space, but inside string literals as it is. */
+/** Collapses every run of spaces and tabs to one space, except inside string literals. */
 export function collapsed(line: string): string {
   return pieces(line)
     .map(({ text, blank }) => (blank ? ' ' : text))
@@ -9,11 +9,14 @@ export function collapsed(line: string): string {
 
 interface Piece {
   readonly text: string;
-  /** White space outside of string literals. */
+  /** True for white space outside string literals. */
   readonly blank: boolean;
 }
 
-/** String literals whole, white space in runs, words, and everything else by character. An open quote runs to the end. */
+/**
+ * Matches whole string literals, runs of white space, words, and other single characters. An unclosed quote extends to
+ * the end.
+ */
 const PIECE =
   /"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$)|`(?:\\.|[^`\\])*(?:`|$)|[ \t]+|[\p{L}\p{N}_]+|./gu;
 
@@ -21,19 +24,19 @@ function pieces(line: string): Piece[] {
   return (line.match(PIECE) ?? []).map((text) => ({ text, blank: /^[ \t]+$/.test(text) }));
 }
 
-/** A line in the three forms that a change of its spacing needs. */
+/** The three forms of a line that a spacing correction needs. */
 export interface SpacedLine {
-  /** As the model wrote it in the anchor. */
+  /** The line in the model's anchor. */
   readonly written: string;
-  /** As it stands in the file. */
+  /** The line in the file. */
   readonly there: string;
-  /** What the model wants there. */
+  /** The line in the model's new text. */
   readonly wanted: string;
 }
 
 /**
- * The wanted line with the file's own spacing wherever the anchor and the wanted line are the same. Where the model only
- * doubled spaces, those of its new words become single.
+ * The wanted line with the file's spacing wherever anchor and wanted line agree. If the model only doubled spaces,
+ * those between its new words become single.
  */
 export function respaced({ written, there, wanted }: SpacedLine): string {
   if (written === there) return wanted;
@@ -49,7 +52,7 @@ export function respaced({ written, there, wanted }: SpacedLine): string {
   return to.map((piece, i) => kept.get(i) ?? (piece.blank && single ? ' ' : piece.text)).join('');
 }
 
-/** Whether the model's runs of white space differ from single spaces of the file only by being longer. */
+/** Whether the model's runs of white space differ from the file's single spaces only by being longer. */
 export function onlyWidens({ written, there }: Pick<SpacedLine, 'written' | 'there'>): boolean {
   const file = pieces(there);
   return pieces(written).every((piece, i) => {

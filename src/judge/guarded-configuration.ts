@@ -1,6 +1,6 @@
 /**
- * Files that decide which programs run next: git hooks, the configuration of coding agents and editors, shell start-up files.
- * A program that an agent runs must not change them unless the policy trusts it to.
+ * Files that determine which programs run: git hooks, configuration of coding agents and editors, shell start-up files.
+ * A program that an agent runs must not change them unless the policy trusts it.
  */
 const GUARDED: readonly RegExp[] = [
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?hooks(\/(?!.*\.sample$)|$)/i,
@@ -14,7 +14,7 @@ const GUARDED: readonly RegExp[] = [
 const GIT_CONFIG =
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?(worktrees\/[^/]+\/)?config(\.worktree)?$/i;
 
-/** Settings of git whose value is a program, or a file with more settings. Branches and remotes are free. */
+/** Git settings whose value is a program, or a file with more settings. Branches and remotes are not guarded. */
 const RUNS_PROGRAMS: readonly RegExp[] = [
   /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)$/,
   /^(alias|pager|include|includeif|browser|man|mergetool|difftool|guitool|trailer)\./,
@@ -29,17 +29,17 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
   /^url\..*\.(insteadof|pushinsteadof)$/,
 ];
 
-/** True for a file of which only some settings are guarded: ask `changesPrograms` with both texts. */
+/** True for a file in which only some settings are guarded. Compare both texts with `changedProgram`. */
 export function isGitConfig(relative: string): boolean {
   return GIT_CONFIG.test(relative);
 }
 
-/** True for a file that decides which programs run next. `relative` is a path inside a workspace root. */
+/** True for a file that determines which programs run. `relative` is a path inside a workspace root. */
 export function isGuarded(relative: string): boolean {
   return GUARDED.some((pattern) => pattern.test(relative));
 }
 
-/** The first setting with which two texts of a git configuration run different programs; undefined if there is none. */
+/** The first setting that makes two texts of a git configuration run different programs; undefined if there is none. */
 export function changedProgram(before: string, after: string): string | undefined {
   const [earlier, later] = [programs(before), programs(after)];
   return [...new Set([...earlier.keys(), ...later.keys()])].find(

@@ -11,7 +11,7 @@ const EMPTY: Target = { ...FILE, sizeBytes: 0, empty: true };
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const unseen = { sighting: undefined, freshness: undefined };
 
-/** The licence with its notices, or the code. */
+/** The licence with its notices, or the refusal code. */
 function verdict(given: Partial<Facts>, under: Policy = policy()): string {
   const result = judge(facts(given), under);
   if (result.outcome === 'refuse') return result.refusal.code;
@@ -88,7 +88,10 @@ describe('licences', () => {
 });
 
 describe('the first rule that refuses wins', () => {
-  /** Each row breaks one rule more than the next; the code is that of the earliest. */
+  /**
+   * Each row breaks one more rule than the next row. The refusal must have the code of the first
+   * broken rule.
+   */
   const stacked: [string, Partial<Facts>][] = [
     ['PROTECTED', { protectedBy: '.git/**' }],
     ['READ_ONLY', { target: { ...FILE, readOnly: true, sizeBytes: 1e12, binary: true } }],

@@ -16,26 +16,26 @@ import { revision } from './rules/revision.ts';
 import { seen } from './rules/seen.ts';
 import { size } from './rules/size.ts';
 
-/** On what ground a change is allowed. `carry`: the gate must still find the anchor untouched, or say STALE. */
+/** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
 export type Verdict =
   | { readonly outcome: 'allow'; readonly licence: Licence; readonly notices: readonly Notice[] }
   | { readonly outcome: 'refuse'; readonly refusal: Refusal };
 
-/** Hold for everyone, whatever was seen. */
+/** Rules that apply to every session, regardless of what it has seen. */
 const ALWAYS: readonly Rule[] = [contain, kind, size, exists, recursive, revision];
-/** Ask what the session has seen; a licence of another kind, or the operator's bypass, stands in for them. */
+/** Rules about what the session has seen. Another licence or the operator's bypass replaces them. */
 const SEEING: readonly Rule[] = [folder, seen, covered, fresh];
-/** Look at contents, so they come last. */
+/** Rules that need file contents, so they come last. */
 const CONTENT: readonly Rule[] = [content];
 
 /**
- * May this be done? The first rule that refuses wins, in the order contain, kind, exists, seen, covered, fresh, content.
- * Pure: the same facts and policy always give the same verdict.
+ * Decides whether a change is allowed. The first rule that refuses wins, in the order contain, kind, exists, seen,
+ * covered, fresh, content. Pure: the same facts and policy always give the same verdict.
  */
 export function judge(facts: Facts, policy: Policy): Verdict {
-  // Filled by the rules in turn; copying lists together would cost more than all rules do.
+  // One list for all rules; concatenating lists would cost more than the rules themselves.
   const notices: Notice[] = [];
   const always = consult(ALWAYS, { facts, policy, notices });
   if (always.refusal !== undefined) return { outcome: 'refuse', refusal: always.refusal };
@@ -84,7 +84,7 @@ function license({ facts, policy, notices }: Hearing): Licensed {
     notices.push({ kind: 'unseen-append' });
     return { licence: 'append', refusal: undefined };
   }
-  // The bypass is used, and journalled, only where the session's own knowledge does not suffice.
+  // The bypass is used and journalled only if the session's own sightings do not suffice.
   if (facts.bypassedBy !== undefined && (refusal !== undefined || carry)) {
     const { bypassedBy: glob, grant } = facts;
     notices.push({ kind: 'bypassed', glob, ...(grant === undefined ? {} : { grant }) });
@@ -94,12 +94,12 @@ function license({ facts, policy, notices }: Hearing): Licensed {
   return { licence: carry ? 'carry' : 'seen', refusal };
 }
 
-/** Grounds that need no sighting: nothing is there to destroy, or the caller has other proof. */
+/** Licences that need no sighting: nothing would be destroyed, or the caller has other proof. */
 function exemption(facts: Facts, policy: Policy): Licence | undefined {
   const { action, target } = facts;
   if (!target.exists) return 'new';
   if (action === 'move' || action === 'mkdir') return 'not-required';
-  // A link is deleted as a link: its target text goes into the journal whole.
+  // Deleting a link removes only the link, and the journal stores its target.
   if (target.kind === 'link') return 'not-required';
   if (target.kind === 'directory' && facts.folder?.empty === true) return 'empty';
   if (isEmptyAsKnown(facts) && policy.empty === 'exempt') return 'empty';
@@ -109,7 +109,10 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
   return undefined;
 }
 
-/** An empty file of which the session has not seen other bytes: those may be on their way back, as when an editor saves. */
+/**
+ * Whether a file is empty and the session has not seen other content of it. Otherwise that content may be about to
+ * return, for example while an editor saves.
+ */
 function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;
   if (!target.exists || target.kind === 'directory' || !target.empty) return false;

@@ -1,12 +1,12 @@
 import type { Sighting } from '../model/sighting.ts';
 import type { Absence, Facts } from './facts.ts';
 
-/** What the session can be said to know of the target: a sighting that counts, or why there is none. */
+/** What the session knows about the target: a valid sighting, or the reason why there is none. */
 export type Knowledge =
   | { readonly known: true; readonly sighting: Sighting }
   | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };
 
-/** Tells sightings that count from tombstones, stubs and listings of a folder that is now a file. */
+/** Separates valid sightings from tombstones, stubs and listings of a folder that is now a file. */
 export function knowledgeOf(facts: Facts): Knowledge {
   const { sighting } = facts;
   if (sighting === undefined) return { known: false, absence: facts.absence ?? 'never' };
@@ -19,7 +19,7 @@ export function knowledgeOf(facts: Facts): Knowledge {
   return { known: true, sighting };
 }
 
-/** True when nothing but the reason is left of a sighting: no coverage, no baseline. */
+/** True if only the reason is left of a sighting: no coverage and no baseline. */
 export function isStub(sighting: Sighting): boolean {
   return sighting.lost !== undefined && sighting.fingerprint === undefined && sighting.stamp === undefined;
 }

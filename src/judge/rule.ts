@@ -4,8 +4,8 @@ import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/ver
 import type { Facts } from './facts.ts';
 
 /**
- * What one rule says: nothing against it, no, something the caller should know, or that an edit must be carried over a
- * change (and may still turn out stale).
+ * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry` means that the edit must be merged with
+ * a later change of the file, which may still fail as STALE.
  */
 export type Ruling =
   | { readonly kind: 'pass' }
@@ -13,12 +13,12 @@ export type Ruling =
   | { readonly kind: 'note'; readonly notices: readonly Notice[] }
   | { readonly kind: 'carry' };
 
-/** One check over facts; asks nothing, changes nothing. */
+/** A pure check of the facts. */
 export type Rule = (facts: Facts, policy: Policy) => Ruling;
 
 export const PASS: Ruling = { kind: 'pass' };
 
-/** A refusal of these facts. */
+/** Builds a refusal from the facts and a reason. */
 export function no(facts: Facts, reason: { code: RefusalCode; next: NextStep; detail?: Detail }): Ruling {
   const detail = present(reason.detail ?? {});
   const refusal: Refusal = {
@@ -31,14 +31,14 @@ export function no(facts: Facts, reason: { code: RefusalCode; next: NextStep; de
   return { kind: 'refuse', refusal };
 }
 
-/** A pass that tells something. */
+/** A pass with notices. */
 export function note(...notices: readonly Notice[]): Ruling {
   return { kind: 'note', notices };
 }
 
 type Detail = { readonly [K in keyof RefusalDetail]: RefusalDetail[K] | undefined };
 
-/** Without the fields that are undefined, so that details compare and serialise cleanly. */
+/** Removes undefined fields, so that details compare and serialise cleanly. */
 function present(detail: Detail): RefusalDetail | undefined {
   const entries = Object.entries(detail).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);

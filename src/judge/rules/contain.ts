@@ -1,6 +1,8 @@
 import { no, PASS, type Rule } from '../rule.ts';
 
-/** A read-only session changes nothing; protected paths and the root itself belong to the operator. */
+/**
+ * Refuses every change in a read-only session, and changes to protected paths and to the root itself.
+ */
 export const contain: Rule = (facts, policy) => {
   if (facts.protectedBy !== undefined)
     return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: facts.protectedBy } });

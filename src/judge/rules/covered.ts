@@ -6,8 +6,9 @@ import { knowledgeOf } from '../knowledge.ts';
 import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
 
 /**
- * What is destroyed was shown. An overwrite needs every line, uncut and unredacted; a delete every line, or the description
- * of a binary; an insert its neighbours; an edit, by policy, the lines it touches or (with a notice) any view.
+ * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
+ * line, or the description of a binary. An insert needs the lines next to it. An edit needs the lines it touches or any
+ * view (with a notice), by policy.
  */
 export const covered: Rule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -41,14 +42,18 @@ function overwrite(facts: Facts, sighting: Sighting): Ruling {
   return PASS;
 }
 
-/** Cut lines are cut again by the next read, so an edit is the way out; unseen lines only have to be read. */
+/**
+ * Refuses as PARTIALLY_READ. A new read would cut clamped lines again, so an edit is the way out; unseen lines only
+ * need a read.
+ */
 function partial(facts: Facts, sighting: Sighting): Ruling {
   const totalLines = facts.totalLines ?? sighting.totalLines;
   const cut = sighting.flags.clamped && facts.action === 'overwrite';
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
     reason: cut ? 'clamped' : undefined,
-    // Edited after a partial view: every line there now was seen, but never together; only a read of all of it helps.
+    // After an edit of a partly seen file, the session has seen each line, but never the whole file. Only a read of all
+    // lines helps.
     missing:
       sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
     totalLines,
@@ -64,7 +69,7 @@ function allLines(totalLines: number | undefined): LineRange[] | undefined {
 function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   if (sighting.flags.notText)
     return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
-  // Line numbers of changed bytes say nothing about the view; the gate carries them over the change first.
+  // If the bytes changed, line numbers of the view are wrong; the gate first maps them to the current file.
   if (facts.touched === undefined || facts.freshness !== 'same') return PASS;
   if (sighting.lost !== undefined)
     return mustSeeLines(facts, sighting, policy) ? lost(facts, sighting) : PASS;
@@ -74,13 +79,19 @@ function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   return missing(facts, sighting, unseen);
 }
 
-/** Which lines were shown is no longer known; without them only an anchor that proves itself will do. */
+/**
+ * Refuses because it is no longer known which lines were shown. Without them only an edit with a checked anchor is
+ * allowed.
+ */
 function lost(facts: Facts, sighting: Sighting): Ruling {
   const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };
   return no(facts, { code: 'NOT_READ', next: 'read', detail });
 }
 
-/** An insert has no anchor that proves its place, and a page of a huge file stands for that page only. */
+/**
+ * Whether the touched lines must have been shown. An insert has no anchor that proves its place, and a page of a huge
+ * file covers only that page.
+ */
 function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   if (policy.partial === 'lines') return true;
   if (facts.action === 'insert') return policy.overwrite === 'whole';
@@ -93,14 +104,14 @@ function missing(facts: Facts, sighting: Sighting, unseen: readonly LineRange[])
   return no(facts, { code: 'PARTIALLY_READ', next: 'read_range', detail });
 }
 
-/** The parts of `touched` that `coverage` does not hold, sorted. */
+/** The parts of `touched` that `coverage` does not include, sorted. */
 export function unseenOf(coverage: Coverage, touched: readonly LineRange[]): LineRange[] {
   const wanted = mergeRanges(touched);
   const gaps = missingLines(coverage, wanted.at(-1)?.to ?? 0);
   const unseen: LineRange[] = [];
   let first = 0;
   for (const range of wanted) {
-    // Both lists are sorted: gaps before this range lie before all later ranges too.
+    // Both lists are sorted, so gaps before this range are also before all later ranges.
     while ((gaps[first]?.to ?? range.from) < range.from) first++;
     for (let i = first; i < gaps.length; i++) {
       const gap = gaps[i];

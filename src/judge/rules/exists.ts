@@ -4,8 +4,8 @@ import { knowledgeOf } from '../knowledge.ts';
 import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
 
 /**
- * What must be there is there, and what must not be is not. A file that vanished since it was seen is DELETED for those
- * who need it; for a write it is simply created again, and the caller is told.
+ * Requires that the path exists or does not exist, as the action demands. If a seen file has disappeared, an edit is
+ * refused as DELETED, but a write creates it again with a notice.
  */
 export const exists: Rule = (facts, policy) => {
   const { action, target } = facts;

@@ -1,6 +1,9 @@
 import { no, PASS, type Rule } from '../rule.ts';
 
-/** A non-empty folder goes only if this session has listed it in full and it is unchanged since. */
+/**
+ * A non-empty folder may be deleted only if this session has listed it in full and it is unchanged
+ * since.
+ */
 export const folder: Rule = (facts, policy) => {
   const { action, target } = facts;
   if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;

@@ -6,8 +6,9 @@ import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
 import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
- * What was seen still is as it was seen. Other bytes are always stale, same bytes never (but for seed B's rule, to which
- * another time is a change as well). A check that could not be made is UNVERIFIABLE, not stale.
+ * Requires that the file is unchanged since it was seen. Different bytes are always stale; equal bytes are not, except
+ * in the preset `file-time`, where a different time also counts as a change. A check that fails with an error is
+ * UNVERIFIABLE, not stale.
  */
 export const fresh: Rule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -15,7 +16,7 @@ export const fresh: Rule = (facts, policy) => {
   if (!facts.target.exists || facts.target.kind !== 'file') return PASS;
   const { sighting } = knowledge;
   if (repeatsRefused(facts, sighting, policy)) return stale(facts, sighting, 'repeated');
-  // Seed B goes by time: another time is a change, whatever the bytes.
+  // In the preset `file-time` a different modification time is a change, even with equal bytes.
   if (policy.freshness === 'mtime' && facts.otherTime === true) return changed(facts, sighting, policy);
   switch (facts.freshness ?? 'unknown') {
     case 'same':
@@ -35,7 +36,10 @@ function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   return stale(facts, sighting, undefined);
 }
 
-/** Content that was refused as STALE was written before the change was shown; showing it did not make it aware of it. */
+/**
+ * Whether this content was already refused as STALE. The model wrote it before it saw the change, so it cannot take the
+ * change into account.
+ */
 function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   const { staleness } = policy;
   if (facts.action !== 'overwrite' || facts.contentHash === undefined) return false;
@@ -46,7 +50,7 @@ function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boole
 function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
   const detail = {
     reason,
-    // Whoever repeats itself has been shown all there is, and may say so with the revision.
+    // A session that repeats refused content and has seen the whole file may send the revision to confirm it.
     revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
@@ -72,7 +76,7 @@ function warn(facts: Facts, sighting: Sighting): Ruling {
   return note({ kind: 'stale-warning', text: whatDiffers(facts, sighting) });
 }
 
-/** Seed D's reason: both times and both sizes, as far as they are known. */
+/** The reason in the wording of the preset `staleness`: both times and both sizes, as far as they are known. */
 function whatDiffers(facts: Facts, sighting: Sighting): string {
   const parts: string[] = [];
   const then = seenMtimeMs(sighting);
@@ -87,7 +91,7 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
   return sighting.stamp === undefined ? undefined : Number(sighting.stamp.mtimeNs / 1_000_000n);
 }
 
-/** RFC 3339 in UTC, to the second. */
+/** Formats a time as RFC 3339 in UTC, with seconds. */
 function seconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

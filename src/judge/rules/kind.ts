@@ -3,14 +3,17 @@ import type { JudgedAction } from '../facts.ts';
 import { no, PASS, type Rule } from '../rule.ts';
 
 const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
-/** A folder or a link can be taken away or moved as what it is; text goes into files only. */
+/**
+ * Actions that write text and therefore need a regular file. Folders and links can only be deleted or
+ * moved.
+ */
 const TEXTUAL: ReadonlySet<JudgedAction> = new Set(['overwrite', 'edit', 'insert']);
 const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir']);
 
 /**
- * FIFOs, sockets and devices are never touched: opening one may hang, and no undo brings it back.
- * A file without any write bit is neither changed nor taken away, although its folder would allow it.
- * New bytes in a file with other names would part it from them; the policy may forbid that.
+ * FIFOs, sockets and devices are always refused: opening one may hang, and an undo cannot restore it.
+ * A file without any write bit is neither changed nor deleted, even if its folder allows it. Writing
+ * a file with other hard links would separate it from them; the policy may forbid that.
  */
 export const kind: Rule = (facts, policy) => {
   const { action, target } = facts;

@@ -1,6 +1,6 @@
 import { no, PASS, type Rule } from '../rule.ts';
 
-/** A folder with something in it is deleted only by a caller that says `recursive`; no bypass says it instead. */
+/** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
 export const recursive: Rule = (facts) => {
   const { action, target, folder } = facts;
   if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;

@@ -5,9 +5,9 @@ import { no, PASS, type Rule } from '../rule.ts';
 import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
- * An `expected_revision` must be that of the bytes there now, also for a session that has seen them: the caller said what
- * it builds on. The refusal never tells the current one. But a write that was carried out may be sent again, for its answer
- * can get lost: then the session knows all that is there, and brings the same.
+ * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the
+ * version it builds on. The refusal never contains the current revision. Exception: a completed write may be sent
+ * again, since its answer can get lost. The session then has seen the whole file and sends the same content.
  */
 export const revision: Rule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;

@@ -5,8 +5,9 @@ import { knowledgeOf } from '../knowledge.ts';
 import { no, PASS, type Rule, type Ruling } from '../rule.ts';
 
 /**
- * A file must have been seen by this session, not too long ago, and its view must still be in the model's context. After a
- * compaction the baseline alone licenses edits of unchanged bytes, for their anchor is checked against the live file.
+ * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a
+ * compaction the baseline alone licenses edits of unchanged bytes, because their anchor is checked against the live
+ * file.
  */
 export const seen: Rule = (facts, policy) => {
   if (policy.seen === 'optional' || !facts.target.exists || facts.target.kind !== 'file') return PASS;
@@ -30,7 +31,10 @@ function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): R
   return no(facts, { code: 'NOT_READ', next: 'read', detail });
 }
 
-/** What was known without ever being shown, as what a tool has copied, was not lost. */
+/**
+ * The absence reason of a sighting. One that was never shown (for example of a file that a tool copied) counts as
+ * `never`, not as lost.
+ */
 function lossOf({ lost, atMs }: Sighting): [Absence, number | undefined] {
   return lost === undefined ? ['never', undefined] : [lost, atMs];
 }
@@ -39,7 +43,10 @@ function asksForFreshness(policy: Policy): boolean {
   return policy.staleness === 'refuse' || policy.staleness === 'merge';
 }
 
-/** Described files (binary, image) have no lines to be in context; their sighting is the description. */
+/**
+ * Whether the shown content is no longer in the model's context. Described files (binary, image) have no lines; the
+ * description counts.
+ */
 function outOfContext(sighting: Sighting): boolean {
   return sighting.coverage.kind === 'none' && !(sighting.flags.notText && sighting.lost === undefined);
 }

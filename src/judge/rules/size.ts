@@ -1,8 +1,8 @@
 import { no, PASS, type Rule } from '../rule.ts';
 
 /**
- * Files over the limit are not loaded for a change. Asked before `seen`, for the size is no secret and reading such a
- * file first would be in vain.
+ * Refuses to load files over the limit for a change. Checked before `seen`, because the size is no secret and reading
+ * such a file first would be useless.
  */
 export const size: Rule = (facts, policy) => {
   const { action, target } = facts;

@@ -1,21 +1,24 @@
-/** No quotation (diff, nearest text) in a refusal or notice is longer; what is cut off was not shown and is not seen. */
+/**
+ * Maximum length of a quotation (diff, nearest text) in a refusal or notice. The part that is cut off does not count as
+ * seen.
+ */
 export const MAX_QUOTED_CHARS = 20_000;
 
 const MAX_PATH_CHARS = 300;
 const MAX_REASON_CHARS = 500;
 
-/** The beginning of a text, ending in `…` if it was cut. */
+/** The beginning of a text, with `…` at the end if it was cut. */
 export function clip(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${whole(text.slice(0, maxChars - 1))}…`;
 }
 
-/** A diff or other quotation, within bounds and honest about it. */
+/** A diff or other quotation, cut to the limit with a note that says so. */
 export function quotation(text: string): string {
   if (text.length <= MAX_QUOTED_CHARS) return text.replace(/\n+$/, '');
   return `${whole(text.slice(0, MAX_QUOTED_CHARS))}\n[cut: ${text.length - MAX_QUOTED_CHARS} more characters]`;
 }
 
-/** A path in a sentence: as given, but quoted if it holds anything that could pass for more than a path. */
+/** A path for use in a sentence. Quoted if it contains anything that could be mistaken for more than a path. */
 export function pathText(path: string): string {
   if (path === '') return '""';
   const short = middleCut(path, MAX_PATH_CHARS);
@@ -23,25 +26,31 @@ export function pathText(path: string): string {
   return plain ? short : jsonText(short);
 }
 
-/** A value as JSON on one visible line: whatever could break a line or hide on it is escaped. */
+/** A value as JSON on one visible line. Characters that could break the line or hide in it are escaped. */
 export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(ALL_UNPRINTABLE, escaped);
 }
 
-/** Words from elsewhere (a reason, an error) on one line. */
+/** Text from outside Lookfirst (a reason, an error) on one line. */
 export function phrase(text: string): string {
-  // Cut before looking: the text may be of any length, and runs of spaces become one.
+  // Cut first: the text may have any length, and runs of spaces become one.
   const start = text.slice(0, 4 * MAX_REASON_CHARS);
   const line = start.replace(ALL_UNPRINTABLE, ' ').replace(/ {2,}/g, ' ').trim();
   return clip(line, MAX_REASON_CHARS);
 }
 
-/** Text of files for a terminal, line by line as it is: characters that would steer the terminal or reorder a line are spelt out. */
+/**
+ * File text for a terminal, with its lines unchanged. Characters that would control the terminal or reorder a line are
+ * escaped.
+ */
 export function harmless(text: string): string {
   return text.replace(STEERING, escaped);
 }
 
-/** Control characters but tab, newline and the carriage return of a line's end; and what turns the direction of text. */
+/**
+ * Control characters except tab, newline and the carriage return at a line end, and characters that change the text
+ * direction.
+ */
 const STEERING =
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]|\r(?!\n|$)/g;
 
@@ -61,7 +70,7 @@ function escaped(char: string): string {
   return text;
 }
 
-/** Without half a surrogate pair at the end. */
+/** Removes half a surrogate pair at the end. */
 function whole(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;

@@ -1,6 +1,6 @@
 const UNITS = ['KB', 'MB', 'GB', 'TB'] as const;
 
-/** `512 B`, `1.5 KB`, `12 MB`: powers of 1024, two digits that matter. */
+/** Formats a size as `512 B`, `1.5 KB`, `12 MB`: powers of 1024, two significant digits. */
 export function byteSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   let amount = bytes / 1024;

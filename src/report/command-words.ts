@@ -4,7 +4,7 @@ import { readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_NAMED = 20;
 
-/** All that an agent is told of a command that ran: how it ended, what it printed, what it changed. */
+/** The text for the agent about a command that ran: how it ended, its output, its changes. */
 export function commandText(result: RunResult, tools: ToolNames): string {
   return [endWords(result), ...outputWords(result, tools), ...changeWords(result)].join('\n');
 }
@@ -14,7 +14,7 @@ function endWords({ ended, exitCode }: RunResult): string {
     case undefined:
       return `exit code ${exitCode}`;
     case 'timeout':
-      return 'The command was ended because it took too long. Nothing that it did was committed.';
+      return 'The command was stopped because it took too long. Nothing that it did was committed.';
     case 'cancelled':
       return 'The command was cancelled. Nothing that it did was committed.';
     default:
@@ -30,7 +30,7 @@ function outputWords({ output }: RunResult, tools: ToolNames): string[] {
   return [...shown(head), `[${cutBytes} bytes left out${all}]`, ...shown(tail)];
 }
 
-/** What a command changed, for agents and for people: one line per path, the small changes in full, and what to know. */
+/** Describes a command's changes, for agents and users: one line per path, small changes in full, and remarks. */
 export function changeWords(result: RunResult): string[] {
   const { files, cut, committed, change, ended } = result;
   if (ended !== undefined) return [];
@@ -64,9 +64,9 @@ function fileWords(file: CommandFile): string[] {
 function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string[] {
   const notes: [string, readonly string[]][] = [
     ['Merged with changes that another program made meanwhile', merged],
-    ['Not taken over, because they hold no bytes', leftOut],
-    ['Their setuid or setgid bit was not taken over', droppedBits],
-    ['Used directly, not journalled and not undone', scratch],
+    ['Not committed, because they are not files (FIFOs, sockets)', leftOut],
+    ['Committed without their setuid or setgid bit', droppedBits],
+    ['Changed directly: not journalled, and cannot be undone', scratch],
   ];
   return notes
     .filter(([, paths]) => paths.length > 0)

@@ -17,7 +17,7 @@ describe('describeNotice', () => {
     [{ kind: 'match-tier', tier: 'exact' }, ''],
     [
       { kind: 'match-tier', tier: 'trailing-space' },
-      'The text was found after leaving out spaces at the ends of lines.',
+      'The text was found after ignoring spaces at the ends of lines.',
     ],
     [{ kind: 'quotes-straightened', count: 1 }, '1 typographic quote in code became straight.'],
     [
@@ -29,7 +29,7 @@ describe('describeNotice', () => {
     [{ kind: 'xattrs-lost' }, 'The file lost its extended attributes.'],
     [
       { kind: 'stale-warning', text: 'file modified externally' },
-      'Note: file modified externally. The change was made all the same; the journal keeps what it replaced.',
+      'Note: file modified externally. The change was made anyway; the journal keeps what it replaced.',
     ],
     [
       { kind: 'late-write', path: 'a', retained: 'b' },

@@ -7,14 +7,14 @@ import { relativeTime } from './relative-time.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
 export interface NoticeOptions {
-  /** The path as the caller wrote it, for words that name it. */
+  /** The path as the caller wrote it, for wordings that name it. */
   readonly path?: string;
   readonly wording?: PresetName;
 }
 
 const MAX_PATHS = 20;
 
-/** One text for each notice that has something to tell about a path. */
+/** The texts of the notices about a path; notices without text are omitted. */
 export function noticeTexts(
   notices: readonly Notice[],
   path: string,
@@ -23,7 +23,10 @@ export function noticeTexts(
   return notices.map((notice) => describeNotice(notice, { path, wording })).filter((text) => text !== '');
 }
 
-/** One notice in a sentence or two for the agent, bounded; empty where there is nothing to tell (an exact match). */
+/**
+ * Describes one notice for the agent in a sentence or two, bounded. Empty if there is nothing to say (an exact
+ * match).
+ */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
   switch (notice.kind) {
     case 'changed-elsewhere':
@@ -51,7 +54,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'late-write':
       return `Another program still had the replaced ${pathText(notice.path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(notice.retained)}.`;
     case 'met-save':
-      return `Another program saved ${pathText(notice.path)} in the moment of this change. Copies of what it wrote are kept: ${someOf(notice.kept)}. Check that its save is still there.`;
+      return `Another program saved ${pathText(notice.path)} during this change. Copies of what it wrote are kept: ${someOf(notice.kept)}. Check that its save is still there.`;
     case 'changed-seen-files':
       return changedSeenFiles(notice.paths, notice.cut);
     case 'bypassed':
@@ -66,7 +69,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return 'The file was back at an earlier state that this session had seen; this change was made to that state.';
     case 'lost-change':
       return [
-        `The command dropped a change to ${pathText(notice.path)} that someone else made after it was read (change ${phrase(notice.change)}; the user can take it back with lookfirst undo ${phrase(notice.change)}). What was dropped:`,
+        `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read (change ${phrase(notice.change)}; the user can take it back with lookfirst undo ${phrase(notice.change)}). What was dropped:`,
         quotation(notice.diff),
       ].join('\n');
     case 'claimed':
@@ -82,7 +85,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
   }
 }
 
-/** One sentence about another session's work on a file. */
+/** One sentence about another session's claim on a file. */
 function claimWords(claim: ToldClaim, path: string): string {
   const { by, lines, worktree, turn, agoMs, reason } = claim;
   const where = worktree === undefined ? '' : ` in the worktree ${pathText(worktree)}`;
@@ -120,9 +123,9 @@ function someOf(paths: readonly string[]): string {
 
 const TIERS: Readonly<Record<MatchTier, string>> = {
   exact: '',
-  'line-endings': 'The text was found after taking all line endings as one.',
-  'trailing-space': 'The text was found after leaving out spaces at the ends of lines.',
-  punctuation: 'The text was found after taking quotes and dashes of any style as one.',
+  'line-endings': 'The text was found after ignoring differences in line endings.',
+  'trailing-space': 'The text was found after ignoring spaces at the ends of lines.',
+  punctuation: 'The text was found after ignoring the style of quotes and dashes.',
   'line-numbers': 'The line numbers of a read were taken off the text; leave them out.',
   indentation: 'The text was found with another indentation; the new text was indented as the file is.',
   'blank-lines':
@@ -137,12 +140,15 @@ function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>
   return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
 }
 
-/** Seed D's own warning in its wording; the default one says that it happened, and that undo has the old bytes. */
+/**
+ * The warning of the preset `staleness`, in its wording. The default warning says that it happened and that undo has
+ * the old bytes.
+ */
 function staleWarning(text: string, { path, wording }: NoticeOptions): string {
   const reason = phrase(text);
   if (wording === 'staleness' && path !== undefined)
     return fill(STALENESS_WARNING, { path: pathText(path), reason });
-  return `Note: ${reason}. The change was made all the same; the journal keeps what it replaced.`;
+  return `Note: ${reason}. The change was made anyway; the journal keeps what it replaced.`;
 }
 
 function changedSeenFiles(paths: readonly string[], cut: number): string {

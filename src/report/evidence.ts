@@ -7,14 +7,17 @@ import { relativeTime } from './relative-time.ts';
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
 
-/** What was seen and when, and what stands against it; empty where the first sentence has said it all. */
+/**
+ * Sentences about what was seen, when, and what contradicts the change. Empty if the first sentence
+ * already says everything.
+ */
 export function evidence(refusal: Refusal, nowMs: number): string[] {
   const kept = refusal.detail?.kept ?? [];
   const told = kept.length === 0 ? [] : [keptWords(kept)];
   return [...said(refusal, nowMs), ...told, ...quoted(refusal.detail ?? {})];
 }
 
-/** Diff, nearest text, places: what the refusal shows of the file. */
+/** The parts of the file that the refusal shows: diff, nearest text, places. */
 export function quoted(detail: RefusalDetail): string[] {
   const parts: string[] = [];
   if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
@@ -35,7 +38,7 @@ export function quoted(detail: RefusalDetail): string[] {
 
 function said(refusal: Refusal, nowMs: number): string[] {
   const { seenAtMs } = refusal.detail ?? {};
-  // A transcript may name no times; then it is 0.
+  // A transcript may contain no times; the time is then 0.
   const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : relativeTime(seenAtMs, nowMs);
   return (TELLS[refusal.code] ?? otherwise)({ refusal, detail: refusal.detail ?? {}, when, nowMs });
 }
@@ -63,7 +66,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
       : seen(when),
   PROTECTED: ({ detail }) => {
     if (detail.reason === undefined || ['root', 'approval', 'declined'].includes(detail.reason)) return [];
-    // Of a folder it is told what in it has to stay.
+    // For a folder, name the entry in it that must stay.
     return [
       detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,
     ];
@@ -77,7 +80,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
   NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
   COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
-  // Their first sentence has said the reason.
+  // For these codes the first sentence already contains the reason.
   NO_SANDBOX: nothing,
   READ_ONLY: nothing,
   INVALID_ARGUMENT: nothing,
@@ -91,7 +94,9 @@ function seen(when: string | undefined): string[] {
   return when === undefined ? [] : [`It was last seen ${when}.`];
 }
 
-/** Both states of a file whose change passes when it is repeated; undefined for any other refusal. */
+/**
+ * Describes both states of a file whose change is allowed when repeated; undefined for any other refusal.
+ */
 export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
   if (then === undefined || now === undefined) return undefined;
   const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : seconds(ms)));
@@ -105,7 +110,7 @@ function heldBack(detail: RefusalDetail): string[] {
   return [sentence(differs), 'Repeating the same call proceeds, and what changed outside is lost.'];
 }
 
-/** RFC 3339 in UTC, to the second. */
+/** Formats a time as RFC 3339 in UTC, with seconds. */
 function seconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -121,7 +126,7 @@ function notRead({ detail, next }: Refusal, when: string): string {
     case 'forgotten':
       return 'What was seen of it was dropped, on request or because the file had changed meanwhile.';
     case 'recreated':
-      return `This session deleted it ${when}; what is there now was made by someone else.`;
+      return `This session deleted it ${when}; another program created the file that is there now.`;
     case 'unverified':
       return 'The conversation shows a read of it, but nothing confirms that these bytes were read.';
     default:
@@ -155,7 +160,7 @@ function writer({ writer }: RefusalDetail, nowMs: number): string[] {
   return [`Session ${clip(phrase(session), 100)}${program} changed it ${when}.`];
 }
 
-/** Words from elsewhere as a sentence of their own. */
+/** Turns text from outside Lookfirst into a sentence. */
 function sentence(text: string): string {
   const plain = phrase(text);
   const capital = plain.charAt(0).toUpperCase() + plain.slice(1);

@@ -27,7 +27,7 @@ const FILESYSTEM: ToolNames = {
   arguments: { path: 'path' },
 };
 
-/** Refusals as the judge, the workspace and the text layer make them: code, action, next step, detail. */
+/** Refusals as judge, workspace and text layer produce them: code, action, next step, detail. */
 const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] = [
   ['OUTSIDE_WORKSPACE', 'read', 'other_path'],
   ['PROTECTED', 'overwrite', 'ask_human', { reason: '**/.ssh/**' }],

@@ -8,9 +8,9 @@ import { fill, templateFor } from './wordings.ts';
 
 export interface ExplainOptions {
   readonly nowMs: number;
-  /** Default: the tools of the default dialect. */
+  /** Tool names for the next step. Default: the tools of the default dialect. */
   readonly tools?: ToolNames | undefined;
-  /** Default: the default sentences. */
+  /** The preset whose sentences are used. Default: the default sentences. */
   readonly wording?: PresetName | undefined;
 }
 
@@ -52,7 +52,7 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
     refusal.detail?.reason === 'repeated'
       ? {
           why: 'the very same content was sent again, which was written before the change was shown',
-          out: withRevision('send content that keeps what the change brought', tools),
+          out: withRevision('send content that keeps the change', tools),
         }
       : {
           why: 'something else (a formatter, a sync, another session) keeps changing the file',
@@ -71,7 +71,7 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
   }),
   AMBIGUOUS_MATCH: () => ({
     why: 'the text sent is still in more than one place',
-    out: 'take in the lines above and below until only one place fits',
+    out: 'include more lines above and below until only one place matches',
   }),
   UNVERIFIABLE: () => ({
     why: 'the check itself fails, whatever was read',
@@ -84,14 +84,15 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
 };
 
 const MAX_CALL_PATH_CHARS = 1000;
-/** More than most trees have, and as many as a listing goes down. */
+/** Depth that covers nearly every tree; the maximum of a listing. */
 const ALL_LEVELS = 32;
-/** Short enough for any bound on one read. */
+/** Short enough to fit into one read under any policy. */
 const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /**
- * A refusal in sentences for the agent: what was refused and why, with the code; what was seen and when; the one next step.
- * Bounded in size whatever the refusal holds. The third of a kind in a row, and every fifth after it, says why repeating does not help.
+ * Explains a refusal to the agent: what was refused and why, with the code; what was seen and when; the next step. The
+ * length is bounded. The third refusal of a kind in a row, and every fifth after it, also says why repeating does not
+ * help.
  */
 export function explain(refusal: Refusal, options: ExplainOptions): string {
   const tools = options.tools ?? LOOKFIRST_TOOLS;
@@ -100,18 +101,21 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
-  // A change that was held back passes when it is repeated.
+  // A change that was held back is allowed when it is repeated.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
     ...batch(refusal),
-    // Seed sentences carry their own next step.
+    // The preset's own sentence already contains the next step.
     ...(template === undefined ? [nextStep(refusal, tools)] : []),
     ...(again ? [whyAgain(refusal, tools)] : []),
   ].join('\n');
 }
 
-/** The seed's sentence as it is; after it only what the sentence cannot know: a special cause, and what the file shows. */
+/**
+ * The preset's own sentence, followed only by facts that it cannot contain: a special cause, and the shown part of the
+ * file.
+ */
 function inSeedWords(
   template: string,
   refusal: Refusal,
@@ -133,7 +137,7 @@ function inSeedWords(
   return [sentence, ...quoted(detail ?? {})];
 }
 
-/** Every refused file of a batch; nothing of it was done. */
+/** One line for each refused file of a batch; nothing of the batch was done. */
 function batch({ detail }: Refusal): string[] {
   const refusals = detail?.refusals ?? [];
   if (refusals.length === 0) return [];
@@ -142,21 +146,24 @@ function batch({ detail }: Refusal): string[] {
   return ['Nothing was changed. Refused were:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
-/** ISO 8601 with milliseconds, in UTC: seed B's local times jump twice a year. */
+/** ISO 8601 with milliseconds, in UTC. The preset `file-time` originally used local times, which jump twice a year. */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
-/** Whether this refusal in a row, with one code on one path, explains itself: the third, then every fifth after it. */
+/**
+ * Whether to explain why repeating does not help: at the third refusal in a row with one code on one path, then at
+ * every fifth.
+ */
 function explainsItself(repeated: number): boolean {
   return repeated >= FIRST_EXPLAINED && (repeated - FIRST_EXPLAINED) % EXPLAINED_EVERY === 0;
 }
 
-/** Why doing the same again did not help, and what else there is. */
+/** Says why repeating the call did not help, and what to do instead. */
 function whyAgain(refusal: Refusal, tools: ToolNames): string {
   const count = refusal.detail?.repeated ?? FIRST_EXPLAINED;
   const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools);
-  return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that it is stuck here.`;
+  return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that you are stuck.`;
 }
 
 const OTHERWISE: Advise = () => ({
@@ -169,7 +176,7 @@ function withRevision(out: string, tools: ToolNames): string {
   return revision === undefined ? out : `${out}, or prove what you build on with ${revision}`;
 }
 
-/** The one thing to do next, naming a tool of the dialect; or that these tools have no way. */
+/** The next step as a sentence that names a tool of the dialect, or says that these tools offer no way. */
 function nextStep(refusal: Refusal, tools: ToolNames): string {
   switch (refusal.next) {
     case 'read':
@@ -219,7 +226,7 @@ function read(refusal: Refusal, tools: ToolNames): string {
 
 function readRange(refusal: Refusal, tools: ToolNames): string {
   const path = pathOf(refusal);
-  // What was too large to be read at once is there by pages.
+  // A file that is too large for one read can be read in pages.
   if (refusal.code === 'TOO_LARGE')
     return `Next: ${readCall(tools, path, FIRST_PAGE)}, then the lines after those.`;
   return `Next: ${readCall(tools, path, refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
@@ -233,22 +240,22 @@ function rest({ detail }: Refusal): string {
 function readAgain(refusal: Refusal, tools: ToolNames): string {
   const call = readCall(tools, pathOf(refusal));
   if (refusal.code === 'UNVERIFIABLE') return `Next: ${call}; if that fails too, ask the user.`;
-  if (refusal.action === 'commit') return `Next: ${call}, then run the command again if it is still meant.`;
+  if (refusal.action === 'commit') return `Next: ${call}, then run the command again if it is still needed.`;
   if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
   if (refusal.detail?.reason === 'repeated')
-    return `Next: send content that takes the change in, ${orTheSame(refusal, tools)}.`;
+    return `Next: send content that includes the change, ${orTheSame(refusal, tools)}.`;
   if (refusal.detail?.revision === undefined) return `Next: ${call}, then ${afterTheChange(refusal)}.`;
   const same = refusal.action === 'overwrite' ? `, ${orTheSame(refusal, tools)}` : '';
   return `Next: what changed counts as seen now; ${afterTheChange(refusal)}${same}.`;
 }
 
 function afterTheChange({ action }: Refusal): string {
-  if (action === 'overwrite') return 'send content that takes in what changed';
+  if (action === 'overwrite') return 'send content that includes what changed';
   if (action === 'edit' || action === 'insert') return 'repeat the change against the text as it is now';
-  return 'repeat the call if it is still meant';
+  return 'repeat the call if it is still needed';
 }
 
-/** Content that is right as it is passes with proof that its author has seen the change. */
+/** For content that is correct as it is: how to prove that its author has seen the change. */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   if (revision === undefined || refusal.detail?.revision === undefined)
@@ -266,7 +273,7 @@ function list(refusal: Refusal, tools: ToolNames): string {
   return `Next: ${call} until all of it is shown, folders below included, then repeat the call.`;
 }
 
-/** Nothing is there: what is there instead, or where it may be. */
+/** The next step for a path that does not exist: what exists instead, or where the file may be. */
 function lookAround(refusal: Refusal, tools: ToolNames): string {
   if (tools.list !== undefined) {
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
@@ -289,11 +296,11 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
     return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
   if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
   if (code === 'NOT_FOUND') {
-    // Only where folders are not made on the way does something new meet a missing one.
+    // A missing parent folder is possible only if the tools do not create folders.
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
     if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
     return tools.mkdir === undefined
-      ? 'Next: name a folder that exists, or let it be made on the way.'
+      ? 'Next: name a folder that exists, or let the call create it.'
       : `Next: ${callOf(tools, 'mkdir', folder)}, then repeat the call.`;
   }
   return 'Next: use another path; there is no way to do this to this one.';
@@ -322,8 +329,8 @@ function useEdit(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
     return 'Next: send the same text without the line numbers.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
-    return `Next: send the full text, or change only the places that change with ${tools.edit}.`;
-  return `Next: change the places that change with ${tools.edit}, which needs no full view.`;
+    return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
+  return `Next: change only the affected lines with ${tools.edit}, which needs no full view.`;
 }
 
 function fixArgument(refusal: Refusal, tools: ToolNames): string {

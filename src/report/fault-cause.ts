@@ -1,6 +1,8 @@
 import type { Fault } from '../model/fault.ts';
 
-/** Causes of STORE_FAILED in words that name no path, by the fault's reason: an errno, or a word of the store. */
+/**
+ * Descriptions of STORE_FAILED that name no path, by the fault's reason: an errno, or a word that the store uses.
+ */
 const STORE_CAUSES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk of the state folder is full',
   EDQUOT: 'the disk quota of the state folder is used up',
@@ -23,7 +25,7 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   lost: 'the state database was removed, replaced or truncated while in use, and Lookfirst must be started again',
 };
 
-/** Why the state failed, for a model or a user who must not see paths of other sessions; undefined if unknown. */
+/** Why the state failed, for a model or user who must not see paths of other sessions; undefined if unknown. */
 export function storeCause({ code, reason = '' }: Fault): string | undefined {
   return code === 'STORE_FAILED' && Object.hasOwn(STORE_CAUSES, reason) ? STORE_CAUSES[reason] : undefined;
 }

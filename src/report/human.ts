@@ -1,6 +1,6 @@
 import { clip } from './bounded.ts';
 
-/** Ways to paint text; each returns it as it is where colour is off. */
+/** Functions that colour text. Each returns it unchanged if colour is off. */
 export interface Colours {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -11,13 +11,16 @@ export interface Colours {
 
 const same = (text: string): string => text;
 
-/** No colour at all: pipes, files, `NO_COLOR`. */
+/** No colour: for pipes, files and `NO_COLOR`. */
 export const PLAIN: Colours = { bold: same, dim: same, red: same, green: same, yellow: same };
 
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** May be cut to make the table fit: at the end, or in front where the end tells more (paths). */
+  /**
+   * Allows cutting the column to fit the table: at the end, or at the front if the end is more informative
+   * (paths).
+   */
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
 }
@@ -25,7 +28,7 @@ export interface Column {
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
-  /** Of the terminal; undefined = as wide as it needs to be. */
+  /** Width of the terminal; undefined means no limit. */
   readonly width?: number | undefined;
   readonly colours?: Colours;
 }
@@ -35,8 +38,8 @@ const MIN_CUT_WIDTH = 8;
 const MAX_CELL_CHARS = 2000;
 
 /**
- * Rows under titles, no line wider than asked for. Cells are one line: control characters become spaces.
- * Width is counted in characters; East Asian wide characters take two places on a terminal and may then run over.
+ * Formats rows under titles, with no line wider than `width`. Cells are one line: control characters become
+ * spaces. Width is counted in characters; East Asian wide characters take two columns and may overflow.
  */
 export function table({ columns, rows, width, colours = PLAIN }: TableOptions): string {
   const cells = rows.map((row) => columns.map((_, i) => oneLine(row[i] ?? '')));
@@ -66,7 +69,7 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
   );
 }
 
-/** Cuttable columns give first, the widest most; then columns go from the right. */
+/** Shrinks the columns that may be cut, the widest first; then drops columns from the right. */
 function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
   const widths = [...natural];
   let excess = total(widths) - width;

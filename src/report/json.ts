@@ -2,10 +2,10 @@ import type { ApplyResult, MatchTier, Notice } from '../model/results.ts';
 import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { quotation } from './bounded.ts';
 
-/** Where a tool result carries its outcome for programs. */
+/** The key under which a tool result carries its outcome for programs. */
 export const OUTCOME_KEY = 'dev.lookfirst/outcome';
 
-/** A refusal for programs: stable names, plain JSON. */
+/** A refusal for programs, as plain JSON with stable names. */
 export interface RefusalOutcome {
   readonly ok: false;
   readonly code: RefusalCode;
@@ -14,27 +14,27 @@ export interface RefusalOutcome {
   readonly detail?: RefusalDetail;
 }
 
-/** A success for programs; which fields are present depends on the operation. */
+/** A success for programs. The operation determines which fields are present. */
 export interface SuccessOutcome {
   readonly ok: true;
   readonly path?: string;
-  /** Only when the session has seen the whole file as it is now. */
+  /** Present only if the session has seen the whole file as it is now. */
   readonly revision?: string;
   readonly complete?: boolean;
   readonly created?: boolean;
   readonly changed?: boolean;
   /** Journal id. */
   readonly change?: string;
-  /** How the text of an edit was found, if not exactly. */
+  /** How the text of an edit was matched, if not exactly. */
   readonly tier?: MatchTier;
   readonly notice?: readonly Notice[];
-  /** Of a listing that was cut: whether more follows. */
+  /** For a listing that was cut: whether more entries follow. */
   readonly more?: boolean;
-  /** Of several files: what each came to, in the order of the paths. */
+  /** For several files: the outcome of each, in the order of the paths. */
   readonly files?: readonly (SuccessOutcome | RefusalOutcome)[];
 }
 
-/** Any result of a session, as far as the outcome shows it. */
+/** The fields of any session result that an outcome may contain. */
 type Shown = Omit<SuccessOutcome, 'ok' | 'notice' | 'files'> & { readonly notices?: readonly Notice[] };
 
 export function refusalOutcome(refusal: Refusal): RefusalOutcome {
@@ -48,10 +48,11 @@ export function refusalOutcome(refusal: Refusal): RefusalOutcome {
   };
 }
 
-/** Picks the outcome's fields from a result; everything else of it is in the text. */
+/** Picks the outcome's fields from a result; the text contains everything else. */
 export function successOutcome(result: Shown = {}): SuccessOutcome {
   const { path, revision, complete, created, changed, change, tier, notices, more } = result;
-  // Filled step by step: copying parts together costs more than a small read's whole answer.
+  // Assigned step by step, because spreading objects costs more than the whole answer to a small
+  // read.
   const outcome: { -readonly [K in keyof SuccessOutcome]: SuccessOutcome[K] } = { ok: true };
   if (path !== undefined) outcome.path = path;
   if (revision !== undefined) outcome.revision = revision;
@@ -65,7 +66,9 @@ export function successOutcome(result: Shown = {}): SuccessOutcome {
   return outcome;
 }
 
-/** Of many files: one change, and the notices of all. A dry run changed nothing. */
+/**
+ * The outcome for many files: one change, and the notices of all files. A dry run has no change.
+ */
 export function applyOutcome(result: ApplyResult): SuccessOutcome {
   const changed = !result.dryRun && result.results.some((one) => one.changed);
   const notices = result.results.flatMap((one) => one.notices);

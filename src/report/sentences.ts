@@ -3,12 +3,18 @@ import type { Action, Refusal, RefusalCode, RefusalDetail } from '../model/verdi
 import { pathText, phrase } from './bounded.ts';
 import { byteSize } from './byte-size.ts';
 
-/** `refusing to overwrite a.txt: read it first [NOT_READ]`: what was refused, why, and the code. */
+/**
+ * The first sentence of a refusal: what was refused, why, and the code. `refusing to overwrite a.txt: read it
+ * first [NOT_READ]`
+ */
 export function firstSentence(refusal: Refusal): string {
   return `refusing to ${what(refusal)}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
 }
 
-/** An undo may be of no file in particular, and so may a patch that cannot be read. A command is refused as a whole, or for what it did to one file. */
+/**
+ * Names the refused operation. An undo and an unreadable patch may concern no single file. A command is refused
+ * as a whole, or because of one file it changed.
+ */
 function what({ action, path, code, detail }: Refusal): string {
   if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
   if (path === '' && detail?.reason?.startsWith('the patch ') === true) return 'apply the patch';
@@ -97,7 +103,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 
-/** Of several edits it is told which; the first needs no number. */
+/** Names the edit if it is not the first of several. */
 function toReplace(index = 0): string {
   return index === 0 ? 'the text to replace' : `the text that edit ${index + 1} is to replace`;
 }
@@ -107,7 +113,7 @@ function sizes(size: number | undefined, limit: number | undefined): string {
   return ` (${byteSize(size)}${limit === undefined ? '' : `, limit ${byteSize(limit)}`})`;
 }
 
-/** The new text was copied from a read together with its line numbers. */
+/** Whether the new text was copied from a read together with its line numbers. */
 export function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
   return detail?.reason?.startsWith('line numbers') === true;
 }

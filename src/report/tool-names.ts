@@ -2,8 +2,8 @@ import type { LineRange } from '../model/coverage.ts';
 import { jsonText } from './bounded.ts';
 
 /**
- * What the tools of a dialect are called, for sentences that name the next call. Tools and arguments a dialect lacks are
- * absent, and the sentences then name another way.
+ * Names of a dialect's tools and arguments, for sentences that name the next call. Names that a dialect lacks are
+ * absent; the sentences then suggest another way.
  */
 export interface ToolNames {
   readonly read: string;
@@ -12,29 +12,32 @@ export interface ToolNames {
   readonly insert?: string;
   readonly delete?: string;
   readonly list?: string;
-  /** Where other tools do not make folders on the way. */
+  /** Present if the other tools do not create parent folders. */
   readonly mkdir?: string;
   readonly find?: string;
   readonly search?: string;
   readonly status?: string;
   readonly undo?: string;
-  /** How `read` is written. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads with a shell. */
+  /**
+   * How `read` is written. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads
+   * files with a shell.
+   */
   readonly spelling?: 'shell';
-  /** All of the above are commands of this one tool, chosen by this argument. */
+  /** Present if all tools above are commands of one tool, selected by this argument. */
   readonly command?: { readonly tool: string; readonly argument: string };
   readonly arguments: {
     readonly path: string;
     /** First line of a range. */
     readonly from?: string;
-    /** The same, counted from 0; with `count`. */
+    /** First line of a range, counted from 0; used with `count`. */
     readonly fromZero?: string;
-    /** Number of lines, or `to`: the last line. */
+    /** Number of lines. A dialect has either this or `to`, the last line. */
     readonly count?: string;
     readonly to?: string;
     /** First and last line, as a pair in one argument. */
     readonly range?: string;
     readonly recursive?: string;
-    /** How many levels a listing shows. */
+    /** Number of levels that a listing shows. */
     readonly depth?: string;
     readonly revision?: string;
     readonly replaceAll?: string;
@@ -66,7 +69,10 @@ export const LOOKFIRST_TOOLS: ToolNames = {
   },
 };
 
-/** A read of a file, or of some of its lines if the dialect can say it: `read_file {"path":"a","offset":51,"limit":50}`. */
+/**
+ * Formats a read of a file, or of some lines if the dialect supports it: `read_file
+ * {"path":"a","offset":51,"limit":50}`.
+ */
 export function readCall(tools: ToolNames, path: string, range?: LineRange): string {
   if (tools.spelling === 'shell') return shellRead(path, range);
   return callOf(tools, 'read', { [tools.arguments.path]: path, ...linesOf(tools, range) });
@@ -83,13 +89,13 @@ function linesOf(tools: ToolNames, range: LineRange | undefined): Readonly<Recor
   return to === undefined ? { [from]: range.from } : { [from]: range.from, [to]: range.to };
 }
 
-/** `cat a.ts`, or `sed -n '51,100p' a.ts` for some of its lines. */
+/** Formats a read as a shell command: `cat a.ts`, or `sed -n '51,100p' a.ts` for some lines. */
 function shellRead(path: string, range: LineRange | undefined): string {
   const word = /^[\w./@%+,:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
   return range === undefined ? `cat ${word}` : `sed -n '${range.from},${range.to}p' ${word}`;
 }
 
-/** Any call, as the model would write it. */
+/** Formats any call as the model would write it. */
 export function callOf(
   tools: ToolNames,
   use: 'read' | 'list' | 'mkdir' | 'delete',

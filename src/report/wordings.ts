@@ -2,14 +2,15 @@ import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 
 /**
- * Seed sentences, by `CODE/action`, `CODE/kind` or `CODE`; what a seed has no words for is said in the default ones.
- * `{path}`, `{count}`, `{mtime}`, `{read}` and the reading `{tool}` are filled in; a line whose value is not known is left out.
+ * Sentences of a preset, by `CODE/action`, `CODE/kind` or `CODE`. Without a sentence the default one is used. `{path}`,
+ * `{count}`, `{mtime}`, `{read}` and `{tool}` (the reading tool) are filled in. A line with an unknown value is
+ * omitted.
  */
 type Wording = Readonly<Record<string, string>>;
 
 const DEFAULT: Wording = {};
 
-/** The sentences of each preset; `default` and `strict` have none of their own here. */
+/** The sentences of each preset; `default` and `strict` have none here. */
 const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   default: DEFAULT,
   strict: DEFAULT,
@@ -39,26 +40,26 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   },
 };
 
-/** Seed D's warning about a file it lets be written all the same. */
+/** The warning of the preset `staleness` about a changed file that is written anyway. */
 export const STALENESS_WARNING: string =
   'WARNING: File "{path}" has been modified externally since you last read it.\nReason: {reason}\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.';
 
-/** The seed's own template for this refusal, if it has one. */
+/** The preset's own template for this refusal, if it has one. */
 export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
   const words = WORDINGS[wording];
   const { code, action, detail, next } = refusal;
-  // No seed asks for a listing, so none has words for it.
+  // The original presets never require a listing, so they have no sentence for it.
   if (next === 'list') return undefined;
   return words[`${code}/${action}`] ?? words[`${code}/${detail?.kind}`] ?? words[code];
 }
 
-/** Fills in a template; lines that need an unknown value go. */
+/** Fills in a template and drops lines that need an unknown value. */
 export function fill(template: string, values: Readonly<Record<string, string | undefined>>): string {
   const lines: string[] = [];
   for (const line of template.split('\n')) {
     const names = [...line.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     if (names.some((name) => values[name] === undefined)) continue;
-    // A function, for the value may hold `$&`.
+    // A replacer function, because a value may contain `$&`.
     lines.push(line.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? ''));
   }
   return lines.join('\n');

@@ -58,14 +58,10 @@ const MAX_RESULT_CHARS = 1 << 28;
 const MAX_PLACES = 10;
 const MAX_LINE_CHARS = 160;
 
-/**
- * Maximum comparisons for one replacement. Beyond it, only the parts before and after the change keep the file's style.
- */
+/** Maximum comparisons per replacement. Beyond it, only text before and after the change keeps the file's style. */
 const MAX_COST = 200_000;
 
-/**
- * Writes a replacement in the style of its place: `region` is the replaced text, `neighbour` the ending of its line.
- */
+/** Writes a replacement in the style of its place: `region` is replaced, `neighbour` is the ending of its line. */
 type Restyle = (region: string, neighbour: Ending | undefined) => string;
 
 /** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
@@ -130,10 +126,7 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   return replaceSpans(text, edit, { ...found, spans });
 }
 
-/**
- * Applies a hunk of a patch, which consists of whole lines. Its line number, its header or the end of the file may
- * choose between equal places.
- */
+/** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
 function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failure {
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
@@ -156,10 +149,7 @@ function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean 
   return place?.after !== undefined && above?.trim() === place.after;
 }
 
-/**
- * Applies an edit while ignoring differences that are safe to ignore, if the options allow it. They do not for a text
- * that changed since it was seen.
- */
+/** Applies an edit despite differences that are safe to ignore, unless the text changed since it was seen. */
 function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Failure {
   const safe = options.matching !== 'exact';
   const last = safe ? atUnendedEnd(text, edit) : undefined;
@@ -182,9 +172,7 @@ function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
   };
 }
 
-/**
- * Whether an edit deletes text that ends without a newline. If that text is a whole line, its ending is deleted too.
- */
+/** Whether an edit deletes text without a final newline. Of a whole line, the ending is deleted too. */
 export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
   return edit.newString === '' && !edit.oldString.endsWith('\n');
 }
@@ -198,10 +186,7 @@ function withLineEnding(text: string, span: Span): Span {
   return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
-/**
- * Matches an anchor at the end of a text that has no final newline, although the anchor has one. The replacement loses
- * its final newline too.
- */
+/** Matches an anchor with a final newline at the end of a text without one. The replacement loses its newline too. */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | undefined {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
@@ -328,10 +313,7 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
   return out;
 }
 
-/**
- * A model that typed straight quotes in the anchor also typed them in the new text. This rewrites those in the file's
- * style.
- */
+/** If the anchor has typographic quotes where the file has typed ones, the new text gets typed ones too. */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
   const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
   return (text) => (foreign ? asTyped(text, anchor) : text);

@@ -1,5 +1,5 @@
 import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
-import { type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { type Outcome, type Refused, refused, type UndoCall } from '../model/verdict.ts';
 import { sameSide } from './side.ts';
 import {
   eventsOf,
@@ -32,6 +32,10 @@ export interface UndoOptions {
    * and a file with unexpected bytes is merged.
    */
   readonly merge?: boolean;
+  /** The session that undoes. It takes its own later changes back first, and keeps those of others. */
+  readonly session?: string;
+  /** The same undo with a merge, for the next step of a refusal. */
+  readonly merged?: UndoCall | undefined;
 }
 
 /**
@@ -76,10 +80,11 @@ function planFor(
   options: UndoOptions,
 ): Outcome<{ readonly plan: UndoPlan }> {
   const obstacle = findObstacle(events);
-  if (obstacle !== undefined && (obstacle.folder || options.merge !== true)) return inTheWay(obstacle);
+  if (obstacle !== undefined && (obstacle.folder || options.merge !== true))
+    return inTheWay(obstacle, options);
   const { steps, gaps } = undoSteps(events);
   const [gap] = gaps;
-  if (gap !== undefined && options.merge !== true) return changedBetween(gap);
+  if (gap !== undefined && options.merge !== true) return changedBetween(gap, options);
   const held = heldBytes(history, steps);
   const lost = steps.find(
     (step) => step.restore.kind === 'file' && !held.has(step.restore.fingerprint.sha256),
@@ -141,44 +146,52 @@ function keysOf(selection: readonly Selected[]): readonly string[] {
 }
 
 function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {
-  return refuse('NOT_FOUND', '', { reason: whyNothing(history, target) });
-}
-
-function whyNothing(history: UndoHistory, target: UndoTarget): string {
-  if (target.kind !== 'change') return 'there is no change left to take back';
+  if (target.kind !== 'change')
+    return refuse('NOT_FOUND', '', { reason: 'there is no change left to take back' });
   const entry = history.changes.find((each) => each.change === target.change && each.root === target.root);
-  if (entry === undefined) return `there is no change ${target.change} in this workspace`;
+  if (entry === undefined)
+    return refuse('NOT_FOUND', '', { reason: `there is no change ${target.change} in this workspace` });
   const [effect] = (entry.effects ?? []).filter((each) => each.key === (target.key ?? each.key));
-  const undoer = effect && history.undoerOf(entry, effect.key);
-  return undoer === undefined
-    ? `change ${target.change} did nothing to take back there`
-    : `change ${target.change} was already taken back by ${undoer.change}`;
+  const undoer = effect && history.undoerOf(entry, effect.key)?.change;
+  if (undoer === undefined)
+    return refuse('NOT_FOUND', '', { reason: `change ${target.change} did nothing to take back there` });
+  const reason = `change ${target.change} was already taken back by ${undoer}`;
+  return refuse('NOT_FOUND', '', { reason, undo: { change: undoer } });
 }
 
-function inTheWay({ event, by }: Obstacle): Refused {
+function inTheWay({ event, by, folder }: Obstacle, { session, merge, merged }: UndoOptions): Refused {
+  const { change, session: author, atMs } = by.entry;
+  const canMerge = !folder && merge !== true && author !== session;
+  const undo = canMerge ? merged : change === undefined ? undefined : { change };
   return refuse('STALE', event.effect.relative, {
-    reason: `change ${by.entry.change} by session ${by.entry.session} came after change ${event.entry.change} and was not selected`,
-    writer: { session: by.entry.session, atMs: by.entry.atMs },
+    reason: `change ${change} by session ${author} came after change ${event.entry.change} and was not selected`,
+    writer: { session: author, atMs },
+    undo,
   });
 }
 
-function changedBetween({ older, newer }: Gap): Refused {
+function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): Refused {
   return refuse('STALE', newer.effect.relative, {
     reason: `it was changed from outside between change ${older.entry.change} and change ${newer.entry.change}`,
+    undo: merged,
   });
 }
 
-function notKept(step: UndoStep): Refused {
-  return refuse('NOT_FOUND', step.relative, { reason: 'its earlier bytes were not kept' });
+function notKept({ relative: path }: UndoStep): Refused {
+  const detail = { reason: 'its earlier bytes were not kept' };
+  return refused({ code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail });
 }
 
 function refuse(
   code: 'NOT_FOUND' | 'STALE',
   path: string,
-  detail: { reason: string; writer?: { session: string; atMs: number } },
+  {
+    undo,
+    ...detail
+  }: { reason: string; writer?: { session: string; atMs: number }; undo?: UndoCall | undefined },
 ): Refused {
-  const next = code === 'STALE' ? 'fix_argument' : 'none';
-  return refused({ code, action: 'undo', path, next, detail });
+  const next = code === 'STALE' || undo !== undefined ? 'fix_argument' : 'none';
+  return refused({ code, action: 'undo', path, next, detail: { ...detail, ...(undo && { undo }) } });
 }
 
 /**

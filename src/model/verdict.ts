@@ -134,10 +134,19 @@ export interface RefusalDetail {
   readonly output?: string;
   /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
   readonly layer?: string;
+  /** The undo that works instead of the refused one, or before it. */
+  readonly undo?: UndoCall;
   /** One refusal per refused file of a batch. */
   readonly refusals?: readonly Refusal[];
   /** Index of the edit or change that was refused. */
   readonly index?: number;
+}
+
+/** The arguments of an undo, as its tool takes them. */
+export interface UndoCall {
+  readonly change?: string;
+  readonly path?: string;
+  readonly merge?: true;
 }
 
 /**

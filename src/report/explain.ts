@@ -178,6 +178,8 @@ function withRevision(out: string, tools: ToolNames): string {
 
 /** The next step as a sentence that names a tool of the dialect, or says that these tools offer no way. */
 function nextStep(refusal: Refusal, tools: ToolNames): string {
+  const undone = refusal.action === 'undo' ? undoStep(refusal, tools) : undefined;
+  if (undone !== undefined) return undone;
   switch (refusal.next) {
     case 'read':
       return read(refusal, tools);
@@ -208,6 +210,23 @@ function nextStep(refusal: Refusal, tools: ToolNames): string {
     default:
       return refusal.next satisfies never;
   }
+}
+
+/** The next step of a refused undo, where it differs from that of another change. */
+function undoStep(refusal: Refusal, tools: ToolNames): string | undefined {
+  const { code, next, detail } = refusal;
+  if (detail?.undo !== undefined && tools.undo !== undefined) {
+    const call = `${tools.undo} ${jsonText(detail.undo)}`;
+    if (code !== 'STALE') return `Next: ${call} takes that one back.`;
+    return detail.undo.merge === true
+      ? `Next: ${call} keeps what came since in other lines.`
+      : `Next: ${call} first, then repeat the call.`;
+  }
+  if (next === 'use_edit' || (next === 'read' && code === 'STALE'))
+    return `Next: ${readCall(tools, pathOf(refusal))}, then change it back with ${tools.edit}.`;
+  if (next !== 'list' || code !== 'STALE' || tools.list === undefined) return undefined;
+  const call = callOf(tools, 'list', { [tools.arguments.path]: pathOf(refusal) });
+  return `Next: ${call} shows what was put there; move or delete it, then repeat the call.`;
 }
 
 function pathOf({ path }: Refusal): string {

@@ -5,7 +5,7 @@ import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { unifiedDiff } from '../../text/unified.ts';
@@ -73,7 +73,9 @@ async function check(
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
   const { world } = rehearsal;
   const merged = selection.merge === true ? await merge(world, step, state) : undefined;
-  return merged === undefined ? refused(await changedSince(world, step, state)) : { ok: true, ...merged };
+  return merged === undefined
+    ? refused(await changedSince(world, step, { state, selection }))
+    : { ok: true, ...merged };
 }
 
 async function canRestore(
@@ -87,7 +89,7 @@ async function canRestore(
 
 function notKept({ relative }: UndoStep): Refusal {
   const detail = { reason: 'its earlier bytes are no longer kept' };
-  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'none', detail };
+  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'use_edit', detail };
 }
 
 /** Three-way merge: base is the state after the change, theirs the present state, ours the state before the change. */
@@ -113,20 +115,38 @@ async function merge(
   return { step: { ...step, expect, restore }, snapshot, merged };
 }
 
-async function changedSince(world: World, step: UndoStep, state: State): Promise<Refusal> {
+/** The same undo with a merge, unless it has one already or names more than a tool call can. */
+export function mergedCall(selection: UndoSelection): UndoCall | undefined {
+  const { change, path, session, sinceMs, merge } = selection;
+  if (merge === true || session !== undefined || sinceMs !== undefined) return undefined;
+  return {
+    ...(change === undefined ? {} : { change }),
+    ...(path === undefined ? {} : { path }),
+    merge: true,
+  };
+}
+
+async function changedSince(
+  world: World,
+  step: UndoStep,
+  { state, selection }: { readonly state: State; readonly selection: UndoSelection },
+): Promise<Refusal> {
   const base = { action: 'undo', path: step.relative } as const;
   if (state.side.kind === 'absent') {
     const detail = { reason: 'it was deleted since that change' };
-    return { ...base, code: 'DELETED', next: 'ask_human', detail };
+    return { ...base, code: 'DELETED', next: 'other_tool', detail };
   }
   const reason = 'it was changed since that change';
+  const areFiles = [state.side, step.expect, step.restore].every(({ kind }) => kind === 'file');
+  const undo = areFiles ? mergedCall(selection) : undefined;
+  const next = undo !== undefined ? 'fix_argument' : state.side.kind === 'file' ? 'read' : 'ask_human';
+  const detail = { reason, ...(undo && { undo }) };
   const now = await bytesOf(world, state);
   const left =
     step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
-  if (left === undefined || now === undefined)
-    return { ...base, code: 'STALE', next: 'ask_human', detail: { reason } };
+  if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
   const { text } = unifiedDiff<Uint8Array>(left, now, { maxLines: world.policy.maxDiffLines });
-  return { ...base, code: 'STALE', next: 'ask_human', detail: { reason, diff: text } };
+  return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }
 
 async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array | undefined> {

@@ -9,7 +9,7 @@ import { movedSightings, sightingsBelow } from '../../ledger/moved-sightings.ts'
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
 import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
 import { lockKeys } from '../recover.ts';
@@ -20,7 +20,7 @@ import { sideAt } from '../side-at.ts';
 import type { Step } from '../step.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
-import { checkSteps, presentBytes } from './check.ts';
+import { checkSteps, mergedCall, presentBytes } from './check.ts';
 import type { Found } from './found.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 
@@ -92,9 +92,30 @@ async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promi
       : { ok: true as const, target: sinceTurn(world, rewind) };
   if (!target.ok) return target;
   const entries = await entriesForUndo(world.store, target.target);
-  const planned = planUndo(entries, target.target, { merge: selection.merge === true });
-  const fixed = planned.ok ? readOnlyStep(world, planned) : undefined;
+  const planned = planUndo(entries, target.target, {
+    merge: selection.merge === true,
+    session: ledger.session,
+    merged: mergedCall(selection),
+  });
+  if (!planned.ok) return withLastChange(world, ledger, { planned, selection });
+  const fixed = readOnlyStep(world, planned);
   return fixed === undefined ? planned : refused(fixed);
+}
+
+/** An id that is unknown was perhaps mistyped: the refusal names the last change of the session instead. */
+async function withLastChange(
+  world: World,
+  ledger: Ledger,
+  { planned, selection }: { readonly planned: Refused; readonly selection: UndoRequest },
+): Promise<Refused> {
+  const { refusal } = planned;
+  if (refusal.next !== 'none' || selection.change === undefined) return planned;
+  const last = await targetOf(world, ledger, {});
+  const { session } = ledger;
+  const newest = last.ok ? await newestSelected(world.store, last.target) : undefined;
+  if (newest?.change === undefined || newest.change === selection.change) return planned;
+  const reason = `${refusal.detail?.reason}; the last change of session ${session} is ${newest.change}`;
+  return refused({ ...refusal, next: 'fix_argument', detail: { reason, undo: { change: newest.change } } });
 }
 
 /** The refusal for a step that would change something in a read-only folder. */
@@ -191,7 +212,10 @@ async function undoLocked(
   if (!outcome.ok) return outcome;
   const { change, results } = outcome;
   const kept = keptOf(found, results);
-  if (change === undefined && kept.size > 0) return refused(inUse(found[0]?.step.relative ?? ''));
+  if (change === undefined && kept.size > 0) {
+    const folder = found.find(({ step }) => kept.has(step.key));
+    return refused(inUse(folder?.step.relative ?? ''));
+  }
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
 }
 
@@ -267,7 +291,7 @@ function keptOf(found: readonly Found[], results: readonly ChangeResult[]): Read
 
 function inUse(path: string): Refusal {
   const detail = { reason: 'another program or session has put something into it since that change' };
-  return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
+  return { code: 'STALE', action: 'undo', path, next: 'list', detail };
 }
 
 function fileOf({ step, merged }: Found, kept: ReadonlySet<string>): UndoneFile {

@@ -54,13 +54,11 @@ export function lookfirstTools(
     type: 'function',
     name: tool.name,
     description: tool.description,
-    // The cast is safe: the strict schema of a toolset has these fields, and every property is
-    // required.
+    // The cast is safe: the strict schema of a toolset has these fields, and every property is required.
     parameters: tool.strictSchema as unknown as OpenAiParameters,
     strict: true,
     invoke: async (_context, input, details) => {
-      // Input that is not JSON is passed on: the tool refuses it with a text that the model can act
-      // on.
+      // Input that is not JSON is passed on: the tool refuses it with a text that the model can act on.
       const args = parseJson(input) ?? input;
       return outputOf(await answered(tool, args, { signal: details?.signal }), args);
     },

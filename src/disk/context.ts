@@ -40,7 +40,7 @@ export interface DiskContext {
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /** Undefined if names cannot be exchanged atomically; commits then claim and link. */
   readonly native: NativeFiles | undefined;
-  /** Called before each step. */
+  /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
   close(): void;
 }

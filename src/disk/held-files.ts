@@ -71,8 +71,7 @@ export class HeldFiles {
     try {
       keepLate(file.fd, file.copy);
     } catch (error) {
-      // No room for the late bytes. The change that displaced the file finished long ago, and the
-      // current one is not affected.
+      // No room for the late bytes. The change that displaced the file is long done; the current one is unaffected.
       if (errnoOf(error) === undefined) throw error;
     }
   }

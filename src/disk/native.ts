@@ -19,8 +19,7 @@ export function loadNative(): NativeFiles | undefined {
     // The package is CommonJS without types; `NativeFiles` declares the part we use.
     return createRequire(import.meta.url)('fs-native-extensions') as NativeFiles;
   } catch {
-    // The dependency is optional. Without it, commits claim and link, and extended attributes are
-    // not copied.
+    // The dependency is optional. Without it, commits claim and link, and extended attributes are not copied.
     return undefined;
   }
 }

@@ -21,14 +21,14 @@ export interface LineStart {
 
 export interface PageRequest {
   readonly clock: FileSystemClock;
-  /** First line, 1-based. */
+  /** The first line of the page, 1-based. */
   readonly from: number;
   readonly limit: number;
   /** Longer lines are cut: memory holds only their first bytes. */
   readonly maxLineBytes: number;
   /** A known line start at or before `from`, for the same stamp. */
   readonly start?: LineStart;
-  /** No new line begins after this many bytes. */
+  /** Stop before the next line once this many bytes are kept. */
   readonly maxBytes?: number;
   /** When to stop reading, as a `performance.now()` time. The page then holds the lines completed so far. */
   readonly deadline?: number;
@@ -38,7 +38,7 @@ export interface PageRequest {
 
 /** A line of which only the beginning is kept. */
 interface CutLine {
-  /** 1-based. */
+  /** The line number, 1-based. */
   readonly line: number;
   /** UTF-16 units left out, assuming the line is text. */
   readonly missingChars: number;

@@ -25,7 +25,7 @@ export interface Publication {
   readonly old: { readonly fd: number; readonly stats: BigIntStats };
   readonly expected: Expected;
   readonly intended: Uint8Array;
-  /** The replaced file is our own. */
+  /** The replaced file is our own, written just now. */
   readonly ours?: true;
 }
 

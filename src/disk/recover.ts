@@ -54,8 +54,7 @@ function logsIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    // The folder is gone, or this process has too many open files. Neither must block the change
-    // that is about to begin.
+    // The folder is gone, or this process has too many open files. Neither may block the change about to begin.
     if (errnoOf(error) === undefined) throw error;
     return [];
   }
@@ -121,8 +120,7 @@ function removeTemp(
   const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
-  // A second link to a file in place: the process died between linking the new name and removing
-  // the temporary one.
+  // A second link to a file in place: the process died between linking the new name and removing the temporary one.
   if (stats.isDirectory()) retainFolder(context, path);
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);

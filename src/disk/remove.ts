@@ -77,8 +77,7 @@ function settle(context: DiskContext, place: Place): void {
   try {
     syncFolder(context, place.dir);
   } catch {
-    // The file is already removed and kept. An error here would report a completed change as
-    // failed.
+    // The file is already removed and kept. An error here would report a completed change as failed.
   }
 }
 
@@ -89,8 +88,7 @@ export function removeLink(context: DiskContext, place: Place, target: string): 
     if (linkTarget(place) !== target) return conflict('changed');
     const claim = claimName(context, place);
     if (claim === undefined) return conflict('missing');
-    // Another file may have taken the name since the check, so verify the entry that was actually
-    // taken.
+    // Another file may have taken the name since the check, so verify the entry that was actually taken.
     if (linkTarget({ dir: place.dir, name: basename(claim) }) !== target)
       return conflict('changed', { retained: putBack(context, claim, place) });
     unlinkSync(claim);

@@ -199,8 +199,7 @@ function publishByExchange(
     return { ok: false, retained: [] };
   }
   try {
-    // Compare the stats first: a foreign file is then put back within microseconds, before other
-    // processes use ours.
+    // Compare the stats first: a foreign file is then put back within microseconds, before other processes use ours.
     const out = lstatSync(temp.path, { bigint: true });
     const looksOld =
       out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
@@ -208,8 +207,7 @@ function publishByExchange(
       context.trace?.('verify');
       if (holds(old.fd, expected)) {
         context.trace?.('folder-sync');
-        // Sync before the old file leaves the folder: if syncing fails, the names are exchanged
-        // back.
+        // Sync before the old file leaves the folder: if syncing fails, the names are exchanged back.
         syncFolder(context, place.dir);
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
@@ -266,8 +264,7 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
     const after = bytesOf(stranger.fd);
     if (before === undefined || after === undefined) return { how, kept: [] };
     const copy = retainBytes(context, before);
-    // A writer was active: it may overwrite finished bytes before we read again, so keep both
-    // states.
+    // A writer was active: it may overwrite finished bytes before we read again, so keep both states.
     return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
   } finally {
     closeSync(stranger.fd);

@@ -101,8 +101,7 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
 }
 
 function freshName(context: DiskContext): string {
-  // Names must be unique, or a kept file would be overwritten; contexts of one process and its
-  // workers share the folder.
+  // Names must be unique, or a kept file is overwritten: a process and its workers share the folder.
   return join(context.retained, `${Date.now()}-${randomUUID()}`);
 }
 

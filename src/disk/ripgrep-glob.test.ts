@@ -11,8 +11,7 @@ function read(glob: string): FileGlob {
 }
 
 describe('a glob', () => {
-  // These patterns and classes are matched by our own code; the tests below cover ripgrep's
-  // preselection.
+  // These patterns and classes are matched by our own code; the tests below cover ripgrep's preselection.
   it.each([
     ['src/*.ts', ['src/a.ts'], ['src/b/a.ts', 'x/src/a.ts', 'src/a.tsx']],
     ['./src/*.ts', ['src/a.ts'], ['a.ts']],

@@ -10,9 +10,9 @@ const SPARE = 1000;
  * from here: a stat below the pinned folder may follow a link on its path.
  */
 export class NewestFiles {
-  /** Existing files that were not kept. */
+  /** The number of existing files that were not kept. */
   cut = 0;
-  /** Existing files. */
+  /** The number of existing files. */
   found = 0;
   readonly #dir: PinnedDirectory;
   readonly #keep: number;

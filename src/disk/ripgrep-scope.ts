@@ -47,8 +47,7 @@ function ignoreRules(folder: ResolvedPath): readonly string[] {
   // Checking parent folders costs ripgrep a quarter of its time, so do it only if they have rules.
   if (!upwards.slice(1, top + 1).some(hasRules)) return own;
   if (repository >= 0) return [];
-  // Ripgrep uses the rules of all parent folders or of none. If foreign rules are among them, use
-  // none.
+  // Ripgrep uses the rules of all parent folders or of none. If foreign rules are among them, use none.
   return upwards.slice(top + 1).some(hasRules) ? own : ['--no-require-git'];
 }
 

@@ -63,8 +63,7 @@ export async function writeTemp(
   const name = context.litter.tempName(dirname(place.path.absolute));
   const path = `${place.dir.prefix}/${name}`;
   const replaces = content.like.kind === 'replaces';
-  // Create the file private until it gets the mode of the file it replaces: a 0600 secret is never
-  // readable, even briefly.
+  // Keep the file private until it gets its final mode: a 0600 secret is never readable, even briefly.
   const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
   try {
     context.trace?.('temp-write');
@@ -166,8 +165,7 @@ function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice
   const attributes = copyAttributes(context, like.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
-  // Set the mode after the owner, because changing the owner clears bits. Special bits are not
-  // carried over to bytes an agent wrote.
+  // Set the mode after the owner, which clears bits. Bytes an agent wrote never get special bits.
   fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
   const dropped = [...specialBits(mode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });

@@ -103,8 +103,7 @@ export class ClaimBoard {
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();
     } catch (error) {
-      // Claims are only advice. If the store fails, no claims are reported; the change itself is
-      // refused later.
+      // Claims are only advice. If the store fails, no claims are reported; the change itself is refused later.
       if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
     }
   }

@@ -36,8 +36,7 @@ export async function collectGarbage(
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
-    // Query pending changes first: a change that settles between the two queries shows up in the
-    // second.
+    // Query pending changes first: a change that settles between the two queries shows up in the second.
     const pending = imagesOfPending(await store.pending());
     const since = await lastUses(store, { afterSeq: plan.headSeq });
     return new Set([...pending, ...since.keys()]);

@@ -3,7 +3,7 @@ import { sameSide } from './side.ts';
 
 /** Changes in the order they were made, with their undone effects. */
 export class UndoHistory {
-  /** Oldest first. */
+  /** All changes, oldest first. */
   readonly changes: readonly Entry[];
   readonly #undoers = new Map<string, Entry[]>();
 

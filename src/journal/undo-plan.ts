@@ -226,8 +226,7 @@ function wholeCourse(
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
   let start = Math.min(...selection.map(({ entry }) => entry.seq));
-  // Newest first: an undo follows the changes it took back, so one pass also covers the changes it
-  // adds.
+  // Newest first: an undo follows the changes it took back, so one pass also covers the changes it adds.
   for (const entry of history.changes.toReversed()) {
     if (entry.seq < start) break;
     for (const change of takenBackBy(entry).changes) {

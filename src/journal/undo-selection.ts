@@ -17,7 +17,7 @@ export type UndoTarget = { readonly root: string; readonly key?: string } & (
       readonly kind: 'since';
       readonly afterSeq: number;
       readonly roots: readonly string[];
-      /** Absent: all sessions. */
+      /** The sessions whose changes are undone; absent: all sessions. */
       readonly sessions?: readonly string[];
     }
 );

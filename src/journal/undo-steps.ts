@@ -8,7 +8,7 @@ import { isUnder, type UndoEvent } from './undo-events.ts';
  */
 export interface UndoStep {
   readonly key: string;
-  /** Relative to the root. */
+  /** The path relative to the root. */
   readonly relative: string;
   /** The state this key must have when the step runs. */
   readonly expect: Side;

@@ -11,7 +11,7 @@ export interface LineChange {
 }
 
 export interface Carry {
-  /** Sorted, without overlaps. */
+  /** The changes, sorted and without overlaps. */
   readonly changes: readonly LineChange[];
   /** `seen` if the session wrote the new lines or was shown them. */
   readonly addedAre: 'seen' | 'unseen';

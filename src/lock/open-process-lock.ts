@@ -52,8 +52,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Both kinds create their own file first, then check for the other kind. So of two concurrent
-  // attempts at least one sees the other.
+  // Each kind creates its file before it checks for the other: of two concurrent attempts one sees the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));

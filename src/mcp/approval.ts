@@ -10,13 +10,13 @@ type Approve = NonNullable<ToolContext['approve']>;
 type ApprovalRequest = Parameters<Approve>[0];
 type Approval = Awaited<ReturnType<Approve>>;
 
-/** A question that no user answers in this time counts as not answered. */
+/** How long a question waits for the user; then it counts as unanswered. */
 export const QUESTION_MS: number = 30 * 60_000;
-/** A client that leaves more questions open than this loses the oldest. */
+/** How many open questions are kept; beyond it the oldest counts as unanswered. */
 const MAX_HELD = 64;
-/** The ids of our questions begin with this. */
+/** The prefix of the ids of our questions. */
 const QUESTION_ID = 'lookfirst-approval-';
-/** The name of the question in a result that asks the client for input. */
+/** The key of the question in an `input_required` result. */
 const APPROVAL_INPUT = 'approval';
 
 /** True if a client can show a form to its user. An empty capability means forms; `url` alone does not. */
@@ -59,7 +59,7 @@ export class Questions {
     this.#send = send;
   }
 
-  /** Asks, and takes the question back if the call is cancelled first. */
+  /** Sends the question, and withdraws it if the call is cancelled or the time is over. */
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<Approval> {
     this.#count += 1;
     const id = `${QUESTION_ID}${this.#count}`;
@@ -81,13 +81,16 @@ export class Questions {
     });
   }
 
-  /** Takes an answer of the client; answers to other requests are ignored. */
+  /** Handles an answer of the client; ignores answers to other requests. */
   answered(id: unknown, result: unknown): void {
     this.#open.get(id)?.(approvalOf(result));
   }
 }
 
-/** What a modern client gets instead of an answer: ask the user, then repeat the call with this state. */
+/**
+ * The result a modern client gets instead of an answer: it asks the user, then repeats the call
+ * with this state.
+ */
 export interface InputRequired {
   readonly inputRequests: {
     readonly [APPROVAL_INPUT]: {
@@ -98,7 +101,7 @@ export interface InputRequired {
   readonly requestState: string;
 }
 
-/** One modern tool call, as its request carries it. */
+/** One modern tool call, with the parameters of its request. */
 export interface AskingCall {
   readonly name: string;
   readonly args: JsonRecord;
@@ -107,7 +110,7 @@ export interface AskingCall {
   readonly context: ToolContext;
 }
 
-/** A call with what its parameters say about earlier rounds. */
+/** Adds the parameters of earlier rounds to a call. */
 export function askingCall(
   { inputResponses, requestState }: JsonRecord,
   call: Pick<AskingCall, 'name' | 'args' | 'context'>,
@@ -116,15 +119,15 @@ export function askingCall(
 }
 
 /**
- * Tool calls of clients of revision 2026-07-28 that wait for their user. The server cannot send requests in that
- * revision: it answers a call with the question, and the client repeats the call with the user's answer. The first call
- * stays in progress meanwhile, so the answer is for exactly the change that was shown. A repeated call that does not
- * belong to one in progress is a new call.
+ * Tool calls of modern clients that wait for their user. In revision 2026-07-28 the server cannot
+ * send requests: it answers a call with the question, and the client repeats the call with the
+ * user's answer. The first call stays in progress meanwhile, so the answer applies to exactly the
+ * change that was shown. A repeated call that matches none in progress is a new call.
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
 
-  /** Begins or continues a call; the result is the host's answer, or the next question. */
+  /** Begins or continues a call; returns the host's answer or the next question. */
   run(host: ToolHost, call: AskingCall): ToolAnswer | Promise<ToolAnswer | InputRequired> {
     const known = this.#taken(call);
     if (known !== undefined) return this.#round(known, call.context);
@@ -135,13 +138,13 @@ export class HeldCalls {
     return this.#round(held, call.context);
   }
 
-  /** Ends every call that waits for its user; nothing is changed by them. */
+  /** Ends every call that waits for its user; none of them changes anything. */
   close(): void {
     for (const held of this.#held.values()) held.end();
     this.#held.clear();
   }
 
-  /** The call in progress that a request continues, with the user's answer. */
+  /** The call in progress that a request continues; passes the user's answer to it. */
   #taken({ name, args, inputResponses, requestState }: AskingCall): HeldCall | undefined {
     if (typeof requestState !== 'string') return undefined;
     const held = this.#held.get(requestState);
@@ -155,7 +158,7 @@ export class HeldCalls {
     return held;
   }
 
-  /** Waits for the answer or the next question, whichever comes first. */
+  /** Waits for the answer or the next question. */
   async #round(held: HeldCall, context: ToolContext): Promise<ToolAnswer | InputRequired> {
     held.context = context;
     const asked = new Promise<ApprovalRequest>((resolve) => {
@@ -170,7 +173,7 @@ export class HeldCalls {
   }
 
   #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
-    // Its failure after this is nobody's: the next round, if any, takes it up.
+    // Avoids an unhandled rejection while no round waits; the next round reports the error.
     held.answer.catch(() => {});
     held.pause();
     const requestState = randomUUID();
@@ -188,7 +191,7 @@ export class HeldCalls {
   }
 }
 
-/** A call over several rounds; each round has a request, and so a signal, of its own. */
+/** A call over several rounds. Each round has its own request and signal. */
 class HeldCall implements ToolContext {
   readonly #call: AskingCall;
   readonly meta: JsonRecord;
@@ -197,7 +200,7 @@ class HeldCall implements ToolContext {
   readonly times: ToolContext['times'];
   answer: Promise<ToolAnswer> = new Promise(() => {});
   onQuestion: (request: ApprovalRequest) => void = () => {};
-  /** Undefined between two rounds. */
+  /** The context of the current round; undefined between two rounds. */
   #context: ToolContext | undefined;
   #controller: AbortController | undefined;
   #resolve: (answer: Approval) => void = () => {};
@@ -212,12 +215,12 @@ class HeldCall implements ToolContext {
     this.times = context.times;
   }
 
-  /** The call as text, to compare it with a repeated one. */
+  /** The call as text, to compare it with a repeated call. */
   get text(): string {
     return callText(this.#call.name, this.#call.args);
   }
 
-  /** The round in progress: its cancellation cancels the call. */
+  /** Sets the current round, whose cancellation cancels the call. */
   set context(context: ToolContext) {
     this.#context = context;
     if (this.#controller !== undefined) this.#follow(context, this.#controller);
@@ -231,7 +234,7 @@ class HeldCall implements ToolContext {
     return this.#controller.signal;
   }
 
-  /** A round ends with a question: the end of its request is not the end of the call. */
+  /** Ends a round with a question: the end of its request no longer cancels the call. */
   pause(): void {
     this.#context = undefined;
   }
@@ -245,12 +248,12 @@ class HeldCall implements ToolContext {
   readonly progress = (done: number, total?: number, message?: string): void =>
     this.#context?.progress(done, total, message);
 
-  /** The user's answer to the open question. */
+  /** Passes the user's answer to the open question. */
   reply(answer: Approval): void {
     this.#resolve(answer);
   }
 
-  /** Leaves the open question unanswered: the call is refused. */
+  /** Leaves the open question unanswered, which refuses the call. */
   end(): void {
     this.#resolve(undefined);
   }

@@ -140,7 +140,7 @@ export class Calls {
 interface CallOptions {
   readonly tell: (parts: Parts) => void;
   readonly arrivedAt: number;
-  /** For a client whose user can be asked by a request of ours. */
+  /** Asks the user by a request of ours; set only if the client supports it. */
   readonly questions: Questions | undefined;
 }
 

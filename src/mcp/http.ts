@@ -37,7 +37,7 @@ export interface HttpOptions {
   readonly host: ToolHost;
   /** The token that clients must send as `Authorization: Bearer`. */
   readonly token: string;
-  /** Default 0: any free port. */
+  /** The port; default 0: any free port. */
   readonly port?: number;
   /** Receives messages for the user. */
   readonly log: (line: string) => void;
@@ -46,7 +46,7 @@ export interface HttpOptions {
    * are already checked.
    */
   readonly other?: RequestListener;
-  /** Default 64 MiB. */
+  /** The largest request body; default 64 MiB. */
   readonly maxBodyBytes?: number;
   /** How long a client may take to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
@@ -55,7 +55,7 @@ export interface HttpOptions {
 }
 
 export interface HttpServer {
-  /** `http://127.0.0.1:PORT/mcp` */
+  /** The URL of the server: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;
   /** Stops listening, cancels running calls, and ends every session. */
@@ -73,7 +73,7 @@ interface SessionLimits {
   readonly idleMs: number;
   /** At this limit, a new session replaces the one idle the longest. */
   readonly maxSessions: number;
-  /** Milliseconds from any fixed moment. */
+  /** The current time in milliseconds, from any fixed moment. */
   readonly now: () => number;
 }
 

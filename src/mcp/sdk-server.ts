@@ -23,9 +23,9 @@ import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
 
 export interface SdkServerOptions {
-  /** For people. */
+  /** Receives messages for the user. */
   readonly log: (line: string) => void;
-  /** Calls of modern clients that wait for their user; one for all requests. */
+  /** The modern calls that wait for their user, shared by all requests. */
   readonly held: HeldCalls;
 }
 
@@ -43,8 +43,7 @@ export function sdkServer(host: ToolHost, era: Era, { log, held }: SdkServerOpti
     },
   );
   const tools = new Map(host.tools().map((tool) => [tool.name, tool]));
-  // The casts are safe: the SDK's types want mutable arrays and its own JSON types; the values are
-  // the same.
+  // The casts are safe: the SDK's types want mutable arrays and its own JSON types; the values are the same.
   server.setRequestHandler('tools/list', () => ({ tools: host.tools() }) as never);
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params;
@@ -81,14 +80,14 @@ function objectOf(result: ToolResult): CallResult {
   };
 }
 
-/** Asks the user of a legacy client, on the stream of the call. */
+/** Asks the user of a legacy client through the stream of the call. */
 function approver({ mcpReq }: ServerContext): NonNullable<ToolContext['approve']> {
   const options = { signal: mcpReq.signal, timeout: QUESTION_MS };
   return async (request) => {
     try {
       return approvalOf(await mcpReq.elicitInput(approvalForm(request), options));
     } catch {
-      // Cancelled, too late, or a client that cannot ask after all: not approved.
+      // The question was cancelled, timed out, or is not supported after all: not approved.
       return undefined;
     }
   };

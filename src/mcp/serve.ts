@@ -116,7 +116,7 @@ async function onceAnswered(failed: Promise<never>): Promise<never> {
 export interface ServeHttpOptions extends ServeOptions {
   /** The token that clients must send; default: a new one. */
   readonly token?: string | undefined;
-  /** Default: any free port. */
+  /** The port; default: any free port. */
   readonly port?: number | undefined;
   /** Creates the viewer, which is served beside `/mcp` with its own token. */
   readonly viewer?: ((sessions: Sessions) => Promise<Viewer>) | undefined;
@@ -131,7 +131,7 @@ export interface ServeHttpOptions extends ServeOptions {
 /** The viewer for users. */
 interface Viewer {
   readonly listener: RequestListener;
-  /** Its URL, including its token. */
+  /** The viewer's URL, including its token. */
   url(port: number): string;
 }
 

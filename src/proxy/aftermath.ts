@@ -87,8 +87,7 @@ export class Aftermath {
       const settled = await call.session?.settle(call.change ?? '', endingOf(response));
       notices = settled?.ok === true ? [...call.notices, ...settled.notices] : call.notices;
     } catch (error) {
-      // The upstream has already made the change, so the client must learn that, even if recording
-      // it failed.
+      // The upstream has already made the change, so the client must learn that, even if recording it failed.
       this.#options.log(`${call.tool} was done and could not be recorded: ${String(error)}`);
       notices = [{ kind: 'not-recorded' }];
     }

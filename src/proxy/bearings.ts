@@ -9,7 +9,7 @@ import { metaOf, paramsOf } from './rpc.ts';
 export interface Whereabouts {
   /** The canonical first root of our workspace; our own relative paths start there. */
   readonly root: string;
-  /** Other names of the same folder. */
+  /** Other names of the folder `root`. */
   readonly rootNames?: readonly string[];
   /** The upstream's working directory. */
   readonly cwd: string;
@@ -83,8 +83,7 @@ export class Bearings {
     const { cwd, root } = this.#where;
     const placed = upstreamPath(path, { ...table, cwd });
     const judged = isAbsolute(placed) ? normalize(placed) : join(root, placed);
-    // `..` is ambiguous: some servers follow links before they apply it. And most servers do not
-    // accept URLs as paths.
+    // `..` is ambiguous: some servers follow links before they apply it. And most servers do not accept URLs as paths.
     if (climbs(path) || isFileAddress(path)) return judged;
     return this.#isSure(path, table) ? path : judged;
   }

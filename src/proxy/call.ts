@@ -20,7 +20,7 @@ export interface Call extends Answerable {
   readonly trusts: number | undefined;
   /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;
-  /** Cached locations of its paths. */
+  /** The cached locations of the call's paths. */
   readonly located: Map<string, Located | Promise<Located>>;
   /** `waiting`: not forwarded yet; `sent`: forwarded to the upstream; `over`: finished. */
   stage: 'waiting' | 'sent' | 'over';
@@ -28,7 +28,7 @@ export interface Call extends Answerable {
   session: ForeignSession | undefined;
   /** Keys of its files, in the order of its steps. */
   keys: readonly string[];
-  /** Releases the turn at its files. */
+  /** Releases the call's turn at its files. */
   release: () => void;
   /** The id of the announced change, until it is settled. */
   change: string | undefined;

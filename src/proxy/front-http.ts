@@ -23,7 +23,7 @@ export interface FrontOptions extends GateOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly stderr: Writable;
-  /** Default 0: any free port. */
+  /** The port; default 0: any free port. */
   readonly port?: number;
   /**
    * The token that clients must send as `Authorization: Bearer`; undefined admits every client on
@@ -35,7 +35,7 @@ export interface FrontOptions extends GateOptions {
 }
 
 export interface Front {
-  /** `http://127.0.0.1:PORT/mcp` */
+  /** The URL of the gate: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;
   /** Stops listening and ends every server it started. */

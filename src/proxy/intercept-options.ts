@@ -12,7 +12,7 @@ import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
 import type { AskedOnce, UnknownTools } from './unknown-tools.ts';
 import type { Witnesses } from './witnesses.ts';
 
-/** The options of an interception. */
+/** The options of the gate for tool calls. */
 export interface InterceptOptions {
   /** The session of a request, by its `_meta`. */
   session(meta: JsonRecord): ForeignSession | Promise<ForeignSession>;

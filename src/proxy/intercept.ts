@@ -354,8 +354,7 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { understanding, tool } = call;
-  // A server's claims about its own tools are no proof: where changes are forbidden, a table must
-  // describe the tool.
+  // A server's claims about its own tools are no proof: where changes are forbidden, a table must describe the tool.
   const isUnproven = understanding.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(understanding, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

@@ -23,7 +23,7 @@ export interface OpenProxyOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Offer HTTP instead of stdio. */
   readonly http?: {
-    /** Default: any free port. */
+    /** The port; default: any free port. */
     readonly port?: number;
     /** The token that clients must send; undefined: a new one. */
     readonly token: string | undefined;

@@ -44,7 +44,7 @@ const OUR_KEYS = Buffer.from('dev.lookfirst');
 /** An answer must be recognisable within this many bytes; otherwise it is parsed. */
 const HEAD_BYTES = 256;
 
-/** The two destinations of lines. */
+/** The two destinations of lines: the upstream and the client. */
 export interface Ends {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;

@@ -178,7 +178,6 @@ export function headersBack(response: IncomingMessage): Record<string, string> {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(response.headers))
     if (!HOP_BY_HOP.has(name) && value !== undefined) headers[name] = value;
-  // The cast is safe: Node joins multi-valued headers except Set-Cookie, and the protocol does not
-  // use cookies.
+  // The cast is safe: Node joins multi-valued headers except Set-Cookie, and the protocol does not use cookies.
   return headers as Record<string, string>;
 }

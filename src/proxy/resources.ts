@@ -30,8 +30,7 @@ export async function readResource(
   try {
     const session = await options.session(metaOf(message));
     ended = session.ended;
-    // Some servers decode the URL, others only remove its scheme: the path must be inside either
-    // way.
+    // Some servers decode the URL, others only remove its scheme: the path must be inside either way.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
       const located = await session.locate(path, 'read');

@@ -21,7 +21,7 @@ export type SessionChoice =
 export type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 
 export interface ChoiceOptions {
-  /** `--session` */
+  /** The value of `--session`. */
   readonly session?: string | undefined;
   /** The session of a call without a name: one for the process (default), or a new one per call. */
   readonly nameless?: 'process' | 'call';

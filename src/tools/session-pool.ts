@@ -23,7 +23,7 @@ interface Pooled {
 export class SessionPool {
   readonly #sessions: Sessions;
   readonly #maxOpen: number;
-  /** Ordered by last use. */
+  /** The open sessions, ordered by last use. */
   readonly #pooled = new Map<string, Pooled>();
 
   constructor(sessions: Sessions, maxOpen: number = MAX_OPEN) {
@@ -124,8 +124,7 @@ export class SessionPool {
   async #makeRoom(): Promise<void> {
     for (const [key, pooled] of this.#pooled) {
       if (this.#pooled.size < this.#maxOpen) return;
-      // Close only named sessions: others cannot be reopened, and their clients may still be
-      // connected.
+      // Close only named sessions: others cannot be reopened, and their clients may still be connected.
       if (pooled.calls === 0 && key.startsWith('named:')) await this.#drop(key);
     }
   }

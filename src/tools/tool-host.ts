@@ -95,7 +95,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         return opened;
       },
       (error: unknown) => {
-        // The next call tries again.
+        // Lets the next call open the workspace again.
         if (served === opening) served = undefined;
         throw error;
       },

@@ -23,7 +23,6 @@ export function platformFolding(platform: string): Folding {
  */
 export function foldPath(path: string, folding: Folding): string {
   const form = folding.unicodeForm ? path.normalize('NFC') : path;
-  // Lower case only: upper-casing first would equate ß with ss and ı with i, which no file system
-  // does.
+  // Lower case only: upper-casing first would equate ß with ss and ı with i, which no file system does.
   return folding.caseless ? form.toLowerCase() : form;
 }

@@ -75,8 +75,7 @@ export class Naming {
   protects(path: ResolvedPath): string | undefined {
     const own = this.#protection.protects(path.relative, path.key);
     if (own !== undefined || this.#roots.length === 1) return own;
-    // With nested roots a file has a relative path in each of them, and a glob may match any of
-    // these.
+    // With nested roots a file has a relative path in each of them, and a glob may match any of these.
     for (const root of this.#roots) {
       const parts = partsBelow(root.canonical, path.absolute, this.#folding);
       const glob = parts === undefined ? undefined : this.#protection.protects(parts.join('/'), path.key);

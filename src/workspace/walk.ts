@@ -162,8 +162,9 @@ function step(state: State): Walked | undefined {
 }
 
 /**
- * Handles `..`, which only occurs in link targets. It leaves the directory we are actually in, as
- * in the kernel.
+ * Handles `..`, which only occurs in link targets. It leaves the directory we are actually in, as in the
+ * kernel. Above a root, the names lead back into it, into another root, or outside. A root's canonical path
+ * contains no links.
  */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);
@@ -171,9 +172,7 @@ function climb(state: State): Walked | undefined {
     restart(state, state.root, [...state.done.slice(0, -1), ...rest]);
     return undefined;
   }
-  // Above a root, the names lead back into it, into another root, or outside. They are only
-  // compared as text, so that results reveal nothing about outside folders. A root's canonical path
-  // contains no links.
+  // Compare paths above a root only as text, so that results reveal nothing about outside folders.
   const home = rootOf(state, above(state.root.canonical, rest));
   if (home === undefined) return escapes(state);
   restart(state, home.root, [...home.parts]);
@@ -210,8 +209,7 @@ function follow(state: State, path: string): Walked | undefined {
   } catch (error) {
     const why = errnoOf(error);
     if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');
-    // The entry is gone, a directory again, or was never a link. A retry decides, except for a
-    // file.
+    // The entry is gone, a directory again, or was never a link. A retry decides, except for a file.
     state.retries += 1;
     if (state.todo.length > 1 && isNoDirectory(path)) return fail(state, 'ENOTDIR');
     return state.retries > MAX_RETRIES ? fail(state, 'EBUSY') : undefined;

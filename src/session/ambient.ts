@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Fault } from '../model/fault.ts';
 import type { Session } from '../model/session.ts';
 
-/** Sessions that are open in this process, in the order they were opened, for `runInSession(id, …)`. */
+/** Open sessions of this process, in the order of opening, for `runInSession(id, …)`. */
 const open = new Set<Session>();
 const ambient = new AsyncLocalStorage<Session>();
 
@@ -13,8 +13,8 @@ export const openSessions = {
 };
 
 /**
- * Runs a function, and everything it calls and awaits, in a session: an open one, or the id of one. Of several with one id
- * it is the one that was opened last. `Sessions.run` also opens an id that is not open.
+ * Runs a function, and everything it calls and awaits, in a session: an open one, or the id of one. If several have the
+ * id, the last opened is used. `Sessions.run` also opens a session that is not open.
  */
 export function runInSession<T>(session: Session | string, fn: () => T): T {
   const chosen = typeof session === 'string' ? [...open].findLast(({ id }) => id === session) : session;
@@ -24,7 +24,9 @@ export function runInSession<T>(session: Session | string, fn: () => T): T {
   return ambient.run(chosen, fn);
 }
 
-/** The session of the calling function. Calling it outside of one is a Fault: a guess could be another agent's. */
+/**
+ * The session of the calling function. Throws a Fault outside of a session: a guess could pick another agent's session.
+ */
 export function currentSession(): Session {
   const session = ambient.getStore();
   if (session === undefined) throw new Fault('MISUSE', 'no session: call this inside runInSession');

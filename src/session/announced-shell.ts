@@ -5,7 +5,7 @@ import type { Places } from './configured.ts';
 /** A shell command that a hook has announced. */
 export interface AnnouncedShell {
   readonly change: string;
-  /** With `/` and the sub-agent's id for a sub-agent. */
+  /** A sub-agent's session id ends with `/` and the sub-agent's id. */
   readonly session: string;
   readonly turn?: string;
   readonly root: string;
@@ -14,8 +14,8 @@ export interface AnnouncedShell {
 }
 
 /**
- * Finds the announcement of the command in a line of the client's shell. The client quotes the command and adds to it, so only
- * letters and digits are compared. Of several equal commands the oldest is taken that no other process runs.
+ * Finds the announcement of the command in a line of the client's shell. The client quotes the command and adds to it,
+ * so only letters and digits are compared. Of several equal commands, the oldest that no other process runs is used.
  */
 export async function announcedShell(
   { store }: Pick<Places, 'store'>,
@@ -35,7 +35,7 @@ export async function announcedShell(
   }
 }
 
-/** A longer command is in the line with its whole text; a shorter one may be a part of it. */
+/** Sorts longer commands first: a shorter command may be a part of the line's real command. */
 function betterFirst({ entry: one }: PendingChange, { entry: other }: PendingChange): number {
   return essenceOf(other.text ?? '').length - essenceOf(one.text ?? '').length || one.atMs - other.atMs;
 }

@@ -15,7 +15,7 @@ import type { Action, Refusal } from '../model/verdict.ts';
 /** The operations that take options and do not become an intent. */
 type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
 
-/** What every operation takes. */
+/** Options of every operation. */
 const CALL = {
   signal: { is: (value: unknown) => value instanceof AbortSignal, must: 'an AbortSignal' },
   cwd: TEXT,
@@ -33,7 +33,7 @@ function oneOf(...values: readonly string[]): Field {
   };
 }
 
-/** What is ANYTHING here is checked where it is used, which knows what it is about. */
+/** Fields marked ANYTHING are checked by the code that uses them. */
 const OPTIONS: Readonly<Record<Optioned, Fields>> = {
   call: fieldsOf(CALL),
   read: fieldsOf({
@@ -95,7 +95,10 @@ const ACTIONS: Readonly<Record<Optioned, Action>> = {
   call: 'call',
 };
 
-/** Why these are no options of an operation; undefined if they are. A program without types may hand over anything. */
+/**
+ * The reason these options are invalid for an operation, or undefined if they are valid. Untyped callers may pass
+ * anything.
+ */
 export function whyNoOptions(
   options: unknown,
   { of, path = '' }: { readonly of: Optioned; readonly path?: unknown },
@@ -112,13 +115,13 @@ export function whyNoOptions(
   };
 }
 
-/** A read-only session changes nothing, not even back; it may look at what an undo would do. */
+/** The refusal for an undo in a read-only session, which changes nothing. A preview of an undo is allowed. */
 export function whyNoUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
   if (!policy.readOnly || preview === true) return undefined;
   return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { reason: 'session' } };
 }
 
-/** Why this is no command; undefined if it is one. */
+/** The refusal for an invalid command, or undefined if it is valid. */
 export function whyNoCommand(command: unknown): Refusal | undefined {
   const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0');
   const isLine = isText(command) && String(command).trim() !== '';

@@ -11,10 +11,12 @@ const MAX_MS = 24 * 60 * 60_000;
 const MAX_REASON_CHARS = 200;
 const MAX_GLOB_CHARS = 500;
 
-/** What a claim or a release is about: one path, with everything in it if it is a folder, or a glob inside the first root. */
+/**
+ * The subject of a claim or release: one path, with its contents if it is a folder, or a glob inside the first root.
+ */
 type Target = Pick<NewEntry, 'root' | 'path' | 'key'> & Pick<ClaimMark, 'glob'>;
 
-/** Claims a path or a glob for a session; others are told. Returns whoever else is at work there. */
+/** Claims a path or a glob for a session; other sessions get notices. Returns the other sessions' claims there. */
 export async function claim(
   world: World,
   ledger: Ledger,
@@ -40,7 +42,7 @@ export async function claim(
   return { ok: true, claim: id, others };
 }
 
-/** Ends claims of a session: those on exactly this path or glob, or all of them. Records nothing if there are none. */
+/** Ends claims of a session: those on exactly this path or glob, or all. Records nothing if there are none. */
 export async function release(
   world: World,
   ledger: Ledger,
@@ -63,7 +65,7 @@ export async function release(
   return { ok: true, released: ended.length };
 }
 
-/** Ends the claims that a session's changes made: its turn is over. */
+/** Ends the claims that a session's changes made, at the end of its turn. */
 export async function endTurn(world: World, { session }: Ledger): Promise<void> {
   const own = world.claims.board.all().filter((each) => each.session === session && each.by === 'change');
   if (own.length === 0) return;
@@ -72,7 +74,7 @@ export async function endTurn(world: World, { session }: Ledger): Promise<void> 
   await world.store.record({ entries: [{ ...entry, claim: { released: true, turnEnded: true } }] });
 }
 
-/** Ends everyone's claims on files in a folder: it is gone, as a removed worktree is. */
+/** Ends all sessions' claims on files in a folder that is gone, for example a removed worktree. */
 export async function releaseWithin(world: World, folder: string): Promise<void> {
   if (folder === '') return;
   const inside = world.claims.board.all().filter(({ key }) => `${key ?? ''}/`.startsWith(`${folder}/`));
@@ -83,7 +85,7 @@ export async function releaseWithin(world: World, folder: string): Promise<void>
   if (entries.length > 0) await world.store.record({ entries });
 }
 
-/** Who else is at work, as one notice for the beginning of a turn; undefined if nobody is. */
+/** One notice about other sessions at work, for the beginning of a turn. Undefined if there are none. */
 export async function othersAtWork(world: World, ledger: Ledger): Promise<Notice | undefined> {
   const found = await world.claims.atWork(ledger);
   if (found === undefined) return undefined;
@@ -91,7 +93,7 @@ export async function othersAtWork(world: World, ledger: Ledger): Promise<Notice
   return found.notice;
 }
 
-/** The writes that end all claims of a session; none if it has no claims. */
+/** The store writes that end all claims of a session. Empty if it has none. */
 function releaseWrites(world: World, session: string): { readonly entries?: readonly NewEntry[] } {
   if (!world.claims.board.all().some((each) => each.session === session)) return {};
   const root = world.workspace.roots[0] ?? '';

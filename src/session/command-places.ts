@@ -3,12 +3,14 @@ import { repositoryAround } from '../process/git.ts';
 import { probeAt } from '../process/processes.ts';
 import { placesOf, type StateFlags, type Surroundings } from './configured.ts';
 
-/** The folder that a user's command is to be undone in: the repository around the current folder, or else that folder. */
+/**
+ * The folder that the undo of a user's command covers: the repository around the current folder, or else that folder.
+ */
 export function commandRoot({ cwd }: Pick<Surroundings, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;
 }
 
-/** Whether commands can be run here, tried with the user's state folder, or with `instead` where there is none yet. */
+/** Whether commands can run here. Tested with the user's state folder, or with `instead` if there is none yet. */
 export async function canRunCommands(
   around: Surroundings,
   flags: StateFlags,

@@ -9,35 +9,35 @@ import type { Policy, PresetName } from '../model/policy.ts';
 import { readPolicyText } from '../store/policy-text.ts';
 import { Sessions } from './sessions.ts';
 
-/** Flags that say where the state is and which policy holds. */
+/** Flags that determine the state's location and the policy. */
 export interface StateFlags {
   readonly store?: string;
   readonly workspace?: string;
   readonly sharedWorkspace?: boolean;
   readonly preset?: PresetName;
-  /** A policy file; default `lookfirst.json` beside the state. */
+  /** A policy file. Default: `lookfirst.json` in the state folder. */
   readonly policy?: string;
   readonly readOnly?: boolean;
 }
 
-/** Where the state is. */
+/** The location of the state. */
 export interface Places {
   readonly home: string;
   readonly store: string;
-  /** Which workspace of a fleet the roots are. */
+  /** The name of the workspace in a fleet of machines. */
   readonly workspace?: string;
-  /** Other machines write to the roots. */
+  /** True if other machines write to the roots. */
   readonly sharedWorkspace?: boolean;
 }
 
-/** What of a process's surroundings decides where the state is. */
+/** The properties of a process's environment that determine the state's location. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly cwd: string;
 }
 
-/** The state folder and the store: flags win over the environment, the environment over the platform's place. */
+/** The state folder and the store. Flags override the environment, which overrides the platform's default. */
 export function placesOf(around: Surroundings, flags: StateFlags): Places {
   const { env, platform } = around;
   const home = stateFolder({ platform, env, homeFolder: homedir() });
@@ -51,7 +51,7 @@ export function placesOf(around: Surroundings, flags: StateFlags): Places {
   };
 }
 
-/** The text of the policy file in force, if there is one. One that was named has to be there. */
+/** The text of the policy file in force, if there is one. A file named by a flag must exist. */
 export function policyTextOf(around: Surroundings, flags: StateFlags): string | undefined {
   if (flags.policy === undefined)
     return readPolicyText(policyFilePath(placesOf(around, flags).home, around.platform));
@@ -61,12 +61,12 @@ export function policyTextOf(around: Surroundings, flags: StateFlags): string | 
   return text;
 }
 
-/** One complete policy from flags and file. */
+/** The complete policy from flags and file. */
 export function policyOf(around: Surroundings, flags: StateFlags): Policy {
   return resolvePolicy(policySourcesOf(around, flags));
 }
 
-/** What flags and file say about the policy. */
+/** The policy settings given by flags and by the file. */
 export function policySourcesOf(around: Surroundings, flags: StateFlags): PolicySources {
   const text = policyTextOf(around, flags);
   return {
@@ -76,7 +76,7 @@ export function policySourcesOf(around: Surroundings, flags: StateFlags): Policy
   };
 }
 
-/** State folder and store as settings, which flags and environment decide. */
+/** State folder and store as settings, with their origins. */
 export function placeSettings(around: Surroundings, flags: StateFlags): Setting[] {
   const { home, store } = placesOf(around, flags);
   const fromEnvironment = (name: string): Origin => (around.env[name] ? 'environment' : 'default');
@@ -91,13 +91,13 @@ export function placeSettings(around: Surroundings, flags: StateFlags): Setting[
   ];
 }
 
-/** Opens workspaces with everything a gate works with, and no session. The caller closes it. */
+/** Opens workspaces with everything a gate needs, but without a session. The caller must close the result. */
 export async function openWorkspace(
   around: Surroundings,
   flags: StateFlags,
   roots: readonly string[],
 ): Promise<Sessions> {
-  // Parsed here first, so that an error in a policy file names the file.
+  // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
   return Sessions.open({
@@ -109,15 +109,15 @@ export async function openWorkspace(
   });
 }
 
-/** A workspace without the roots that cannot be opened. */
+/** A workspace without the roots that could not be opened. */
 export interface UsableRoots {
-  /** Undefined if no root is left. */
+  /** Undefined if no root could be opened. */
   readonly sessions: Sessions | undefined;
-  /** Why the others were left out. */
+  /** The reasons the other roots were left out. */
   readonly leftOut: readonly Fault[];
 }
 
-/** Opens the roots that a client named, without those that are no folders or that must not be served. */
+/** Opens the roots that a client named, except those that are not folders or must not be served. */
 export async function openUsable(
   roots: readonly string[],
   open: (roots: readonly string[]) => Promise<Sessions>,

@@ -3,7 +3,7 @@ import type { World } from '../gate/world.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 
-/** Whether the bytes of a sighting are on the disk now, by hash; nothing less is believed. */
+/** Whether the bytes of a sighting are on the disk now. Only the hash counts as proof. */
 export async function confirms(world: World, sighting: Sighting): Promise<boolean> {
   if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
   const outcome = world.workspace.locate(sighting.key, 'status');

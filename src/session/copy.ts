@@ -17,7 +17,10 @@ export interface Copying {
   readonly options: Pick<MoveOptions, 'makeParents' | 'overwrite'>;
 }
 
-/** The write that copies a file: its bytes and mode now, and of the new file as much seen as of the old one. */
+/**
+ * The write that copies a file with its present bytes and mode. The session's coverage of the source applies to the
+ * copy.
+ */
 export async function copyIntent(
   world: World,
   ledger: Ledger,
@@ -31,7 +34,7 @@ export async function copyIntent(
     const kind = kindOf(located.stats);
     if (kind !== 'file') return refused(notAFile(source, kind));
     const { path } = located.place;
-    // The copy has a name that nothing masks.
+    // Nothing masks secrets under the copy's name.
     if (world.policy.secrets !== 'show' && isSecretPath(path.relative) && !isSecretPath(destination)) {
       const detail = { reason: 'it holds secrets, and a copy of it would show them' };
       return refused({ code: 'PROTECTED', action: 'read', path: source, next: 'ask_human', detail });

@@ -14,7 +14,7 @@ function open(places: Scratch, options: WorkspaceOptions = {}): SearchWorld {
   return { workspace };
 }
 
-/** Paths sorted by name, where the order is not the question. */
+/** Found paths sorted by name, for tests that do not check the order. */
 async function found(world: SearchWorld, pattern: string, options?: FindOptions): Promise<string[]> {
   const outcome = await findFiles(world, pattern, options);
   if (!outcome.ok) throw new Error(outcome.refusal.code);

@@ -25,10 +25,10 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
 /**
- * Finds files by glob, newest first, then by name. A glob without `/` is about base names at any depth, otherwise about
- * the path from the searched folder on. Hidden files are found, `.git` and ignored files are not, nor are links and
- * what is protected. Every path shown was found again inside the workspace through handles, so a folder swapped for a
- * link while ripgrep ran shows no name from outside. Being found is no sighting: nothing of the file was shown.
+ * Finds files by glob, newest first, then by name. A glob without `/` matches base names at any depth; otherwise it
+ * matches the path from the searched folder. Hidden files are found. `.git`, ignored files, links and protected paths
+ * are not. Every shown path is located again through handles inside the workspace. So a folder swapped for a link while
+ * ripgrep runs shows no outside name. A found file does not count as seen: none of its content was shown.
  */
 export async function findFiles(
   world: SearchWorld,
@@ -99,7 +99,7 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
 
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;
 
-/** The path to show, if a file with that name is inside, not behind a link to elsewhere, and not protected. */
+/** The path to show, if the file is inside the workspace, not reached through a link to outside, and not protected. */
 function foundAgain(workspace: Workspace, folder: Folder, path: string): string | undefined {
   const outcome = workspace.locate(`${folder.path.absolute}/${path}`, 'search', 'parents');
   if (!outcome.ok) return undefined;

@@ -39,9 +39,9 @@ import { LookingSession, partsOf } from './looking-session.ts';
 import { type PathNames, withRealPaths } from './path-names.ts';
 import { runCommand } from './run.ts';
 
-/** A session over a gate: every operation is a few lines that hand on to the one place that does it. */
+/** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
 export class GatedSession extends LookingSession implements Session {
-  /** When the call arrived whose change begins right now; Infinity: it knows all that was shown. */
+  /** Arrival time of the call whose change begins now. Infinity: everything shown so far counts. */
   #arrivedAt = Number.POSITIVE_INFINITY;
 
   write(
@@ -87,7 +87,7 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** `names`: how the paths in the text are written, if not as the session takes them. */
+  /** `names`: how the paths in the text are written, if not in the session's own form. */
   patch(
     { format, text }: Patch,
     { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
@@ -144,7 +144,7 @@ export class GatedSession extends LookingSession implements Session {
 
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
     return this.called(options, async (names, world) => {
-      // Checked here too: what is no object has no folder.
+      // Checked here too: a value that is not an object has no `cwd` to read.
       const wrong = whyNoOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const asked = {
@@ -188,12 +188,18 @@ export class GatedSession extends LookingSession implements Session {
     return this.called(options, () => this.gate.settle(change, ending));
   }
 
-  /** A host is about to run a shell command without a layer. Keeps the bytes it may destroy; `settle` records what it did. */
+  /**
+   * Keeps the bytes that a shell command may destroy, which a host is about to run without a layer. `settle` records
+   * its changes.
+   */
   announceCommand(command: string, options: CommandOptions = {}): Promise<string> {
     return this.during(() => this.gate.announcements.announceCommand(command, options));
   }
 
-  /** The client's shell prefix runs an announced command on a layer now; false if it must not, or if there is no sandbox. */
+  /**
+   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run so, or
+   * if there is no sandbox.
+   */
   moveToLayer(change: string): Promise<boolean> {
     return this.during(async (world) => {
       const probe = await world.processes.probe();
@@ -201,27 +207,27 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** May a shell command write this file? Paths outside the workspace are not judged. */
+  /** Judges whether a shell command may write this file. Paths outside the workspace are not judged. */
   vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommandWrite(intent, how));
   }
 
-  /** The change that was announced for a call and is not settled yet. */
+  /** The id of the change that was announced for a call and is not settled yet. */
   announcedAs(call: string): Promise<string | undefined> {
     return this.during(() => this.gate.announcements.changeOf(call));
   }
 
-  /** A sub-agent is about to call our MCP server, which then uses this session for the call. */
+  /** Announces that a sub-agent is about to call our MCP server, which then uses this session for the call. */
   announceOwnCall(call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceOwnCall(call));
   }
 
-  /** True if a call was announced, and settled before its host reported its end. */
+  /** True if a call was announced and was settled before its host reported its end. */
   isSettled(call: string): Promise<boolean> {
     return this.during(() => this.gate.announcements.isSettled(call));
   }
 
-  /** Keeps the bytes that refused changes destroy, where the policy only observes; `settle` records what they did. */
+  /** Under `mode: observe`, keeps the bytes that refused changes destroy. `settle` records those changes. */
   announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));
   }
@@ -235,24 +241,24 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** Notes in the journal which files that this session has seen were changed by others. */
+  /** Journals which files seen by this session were changed by other programs. */
   noteOutsideChanges(): Promise<void> {
     return this.during((world) => noteOutsideChanges(world, this.ledger));
   }
 
-  /** Paths that were noted as changed by others since the last turn began. */
+  /** Paths noted as changed by other programs since the last turn began. */
   outsideChangesOfTurn(): Promise<readonly string[]> {
     return this.during((world) => outsideChangesOfTurn(world, this.ledger));
   }
 
-  /** Settles changes that this session announced without a lock and that nobody settled, by comparing bytes. */
+  /** Settles, by comparing bytes, changes that this session announced without a lock and that are still pending. */
   settleLeft(): Promise<void> {
     return this.during(() => this.gate.announcements.settleLeft());
   }
 
   /**
-   * Makes a change for a call that arrived at a moment, on the clock of `performance.now()`: what was shown since does not
-   * license it. `change` must call the session before it first waits for anything.
+   * Makes a change for a call that arrived at `arrivedAt`, on the clock of `performance.now()`. Lines shown since then
+   * do not count as seen. `change` must call the session before its first await.
    */
   asOf<T>(arrivedAt: number, change: () => Promise<T>): Promise<T> {
     this.#arrivedAt = arrivedAt;
@@ -263,7 +269,9 @@ export class GatedSession extends LookingSession implements Session {
     }
   }
 
-  /** This session, for a proxy: another server makes its reads and changes. `ended`: it lasts for one call. */
+  /**
+   * This session for a proxy, where another server makes the reads and changes. With `ended`, it lasts for one call.
+   */
   foreign(ended?: () => void): ForeignSession {
     const scene = { world: this.world(), ledger: this.ledger };
     return new GatedForeign(scene, this, { gate: this.gate, ...(ended === undefined ? {} : { ended }) });

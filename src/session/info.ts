@@ -5,7 +5,7 @@ import { type Outcome, refused } from '../model/verdict.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-/** What the file system says about a path. Nothing of its content is looked at, so it counts as nothing seen. */
+/** The file system's data about a path. No content is read, so nothing counts as seen. */
 export function fileInfo(world: World, path: string): Outcome<InfoResult> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return outcome;

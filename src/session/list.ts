@@ -13,11 +13,11 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 
 const DEFAULT_LIMIT = 1000;
-/** Each level holds a handle open; what lies deeper is said to be missing. */
+/** Each level holds a handle open, so depth is bounded. Deeper entries are reported as left out. */
 const MAX_DEPTH = 500;
 const WAYS: readonly string[] = ['listing', 'entries', 'names'] satisfies ListOptions['as'][];
 
-/** Shows what is in a folder. A folder shown in full counts as seen, which licenses deleting it. */
+/** Lists a folder. A folder shown in full counts as seen, which permits deleting it. */
 export async function listFolder(
   world: World,
   ledger: Ledger,
@@ -53,7 +53,7 @@ export async function listFolder(
   }
 }
 
-/** True if this page and earlier ones have shown everything. */
+/** True if this page and earlier ones together have shown all entries. */
 async function isListed(ledger: Ledger, key: string): Promise<boolean> {
   const sighting = await ledger.recall(key);
   return sighting?.how === 'listing' && sighting.coverage.kind === 'whole';
@@ -75,24 +75,26 @@ interface Bounds {
   readonly options: ListOptions;
 }
 
-/** Where in the tree a walk is. */
+/** The position of a walk in the tree. */
 interface Level {
   readonly prefix: string;
   readonly depth: number;
-  /** Room for what comes after it in the folders around: a large folder does not hide its neighbours. */
+  /**
+   * Entries reserved for the following siblings in parent folders, so that a large folder does not hide its neighbours.
+   */
   readonly kept: number;
-  /** Where the page begins. */
+  /** The name after which the page begins. */
   readonly after?: string | undefined;
 }
 
-/** How many entries are met between two pauses, in which others are heard: a few milliseconds' work. */
+/** Number of entries between two pauses, in which other tasks can run: a few milliseconds' work. */
 const STRIDE = 1000;
 
-/** One bounded walk down a folder by handles; lets others go on now and then, and stops when it is told to. */
+/** One bounded walk down a folder by handles. It yields to other tasks regularly and stops when its signal fires. */
 class Listing {
   readonly entries: ListedEntry[] = [];
   readonly sightings: Sighting[] = [];
-  /** Entries that were met and not shown; undefined once a folder could not be listed. */
+  /** Number of entries found but not shown. Undefined once a folder could not be listed. */
   cut: number | undefined = 0;
   readonly #world: World;
   readonly #bounds: Bounds;
@@ -125,19 +127,19 @@ class Listing {
     if (page.kind !== 'none') this.sightings.push(this.#sighting(path, names, page));
   }
 
-  /** The state folder is not shown at all. */
+  /** The state folder is never shown. */
   #isHidden(path: ResolvedPath, { kind, name }: DirectoryEntry): boolean {
     const { workspace, home } = this.#world;
     return kind === 'directory' && workspace.child(path, name).absolute === home;
   }
 
-  /** Names inside a protected folder are nobody's business either. */
+  /** Names inside a protected folder are not shown either. */
   #isProtected(path: ResolvedPath, name: string): boolean {
     const { workspace } = this.#world;
     return workspace.protectsFrom(workspace.child(path, name), 'list') !== undefined;
   }
 
-  /** The names in a folder; a caller may want only those links that lead to something inside. */
+  /** The names in a folder. With `links: 'inside'`, links to outside the workspace are left out. */
   #namesIn(dir: PinnedDirectory, folder: ResolvedPath): readonly DirectoryEntry[] {
     const names = this.#bounds.as === 'names' ? listUnsorted(dir) : listNames(dir);
     if (this.#bounds.options.links !== 'inside') return names;
@@ -174,13 +176,13 @@ class Listing {
         inner.close();
       }
     } catch (error) {
-      // Gone meanwhile, or not ours to read: the rest of the tree is still worth showing.
+      // The folder is gone or unreadable. Continue with the rest of the tree.
       if (errnoOf(error) === undefined) throw error;
       this.cut = undefined;
     }
   }
 
-  /** Entries count as lines, so that pages of an unchanged folder add up. */
+  /** Entries count as lines, so that pages of an unchanged folder add up to full coverage. */
   #sighting(path: ResolvedPath, names: readonly DirectoryEntry[], coverage: Coverage): Sighting {
     return {
       key: path.key,
@@ -221,7 +223,7 @@ function isCount(value: number | undefined): boolean {
   return value !== undefined && Number.isInteger(value) && value >= 1;
 }
 
-/** The folder is not ours to read, or was replaced meanwhile. */
+/** The refusal for a folder that cannot be read or was replaced meanwhile. */
 function unlisted(path: string, error: unknown): Refusal {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;

@@ -28,11 +28,11 @@ import { SessionLife } from './session-life.ts';
 import { checkStaleness, hasBeenRead } from './staleness.ts';
 import { status } from './status.ts';
 
-/** The half of a session that changes nothing. */
+/** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
   readonly #pageEnds: PageEnds = new Map();
 
-  /** The workspace's roots, canonical; relative paths start at the first. */
+  /** The canonical roots of the workspace. Relative paths start at the first. */
   get roots(): readonly string[] {
     return this.host.world.workspace.roots;
   }
@@ -41,12 +41,12 @@ export class LookingSession extends SessionLife {
     return this.host.world.policy;
   }
 
-  /** The state folder. */
+  /** The path of the state folder. */
   get home(): string {
     return this.host.world.home;
   }
 
-  /** Whose sentences refusals and notices use. */
+  /** The preset whose wording refusals and notices use. */
   get wording(): PresetName {
     return this.host.world.policy.wording;
   }
@@ -76,8 +76,8 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Reads for a server: without a turn of the event loop if the file is small, and from memory if it is unchanged. The
-   * bytes in the result are this process's own and must not be changed.
+   * Reads a file for a server: synchronously if the file is small, and from memory if it is unchanged. The result
+   * shares this process's own bytes, so callers must not modify them.
    */
   readNow(
     path: string,
@@ -140,7 +140,7 @@ export class LookingSession extends SessionLife {
     });
   }
 
-  /** Where a path leads, all links resolved, also for a file that does not exist yet. Changes and records nothing. */
+  /** Resolves a path with all its links, even if the file does not exist yet. Changes and records nothing. */
   resolve(path: string, options: CallOptions = {}): Promise<Outcome<ResolveResult>> {
     return this.called(options, (names, world) => {
       const outcome = world.workspace.resolve(names === undefined ? path : names.real(path));
@@ -148,14 +148,16 @@ export class LookingSession extends SessionLife {
     });
   }
 
-  /** What the file system says about a path. */
+  /** The file system's data about a path. */
   info(path: string, options: CallOptions = {}): Promise<Outcome<InfoResult>> {
     return this.called(options, (names, world) =>
       this.noted(fileInfo(world, names === undefined ? path : names.real(path))),
     );
   }
 
-  /** What kind of thing is at a path; undefined if nothing is, or if the session may not look there. Records nothing. */
+  /**
+   * The kind of file at a path. Undefined if there is none, or if the session may not access the path. Records nothing.
+   */
   async kindAt(path: string): Promise<FileKind | undefined> {
     const names = this.#names({});
     const info = await this.during((world) => fileInfo(world, names === undefined ? path : names.real(path)));
@@ -184,7 +186,7 @@ export class LookingSession extends SessionLife {
     });
   }
 
-  /** Journals what was shown. Looking goes on where the journal cannot be written, as reading does. */
+  /** Journals a list, find or search. If the journal cannot be written, the operation still succeeds, as reads do. */
   async #looked(look: Look): Promise<void> {
     try {
       await recordLook(this.world(), this.ledger, look);
@@ -193,7 +195,7 @@ export class LookingSession extends SessionLife {
     }
   }
 
-  /** Runs an operation unless its signal has fired, and shows its paths as the caller writes them. */
+  /** Runs an operation unless its signal has fired, and converts the paths in its result to the caller's form. */
   protected called<T>(
     options: CallOptions,
     work: (names: PathNames | undefined, world: World) => Awaitable<Outcome<T>>,
@@ -209,7 +211,7 @@ export class LookingSession extends SessionLife {
     });
   }
 
-  /** How the paths of one call are written; undefined: relative to the first root. */
+  /** The path form of one call. Undefined if paths are relative to the first root. */
   #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
     if (cwd === undefined && this.cwd === undefined) return undefined;
     const [root = '/'] = this.roots;
@@ -218,11 +220,11 @@ export class LookingSession extends SessionLife {
   }
 }
 
-/** The options that every method takes, and those of one operation, which become part of its intent. */
+/** Separates the options common to all methods from those of one operation, which become part of its intent. */
 export function partsOf<T extends CallOptions>(
   options: T,
 ): { readonly call: CallOptions; readonly own: Omit<T, keyof CallOptions> } {
-  // A program without types may hand over anything; the members of what is no object are refused as unknown.
+  // Untyped callers may pass anything. Spreading makes the members of a non-object unknown fields, which are refused.
   const { signal, cwd, ...own } = { ...options };
   return { call: { signal, cwd }, own };
 }

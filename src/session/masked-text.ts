@@ -8,7 +8,7 @@ import { lineAt } from '../text/lines.ts';
 import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
 import { type FileText, textOf } from './shown-text.ts';
 
-/** A file's text as a session may see it. */
+/** A file's text in the form that a session may see. */
 export interface VisibleText {
   readonly text: FileText;
   /** True if something in these lines is masked. */
@@ -25,7 +25,7 @@ export interface Showable {
   readonly fingerprint: Fingerprint;
 }
 
-/** Masks secrets in a file's text, as the policy says. */
+/** Masks secrets in a file's text, according to the policy. */
 export function visibleText(
   { policy, baselines }: World,
   { file, path, fingerprint }: Showable,
@@ -33,7 +33,7 @@ export function visibleText(
   const plain = { text: file, isMasked: () => false };
   if (policy.secrets === 'show') return plain;
   const options = { secretFile: isSecretPath(path) };
-  // Only UTF-8 can be scanned without decoding it.
+  // Only UTF-8 can be scanned without decoding.
   if (!options.secretFile && file.body !== undefined && !baselines.mayHoldSecret(fingerprint, file.body))
     return plain;
   const text = file.slice(EVERYTHING);
@@ -49,21 +49,21 @@ export function visibleText(
   };
 }
 
-/** Larger files are no settings, and more of them no workspace's. */
+/** Limits for reading secret files: larger or more numerous files are not settings. */
 const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;
-/** A shorter value could be any word of an output; its line with the name before it could not. */
+/** A shorter value could be any word of an output, so it is masked only together with its name. */
 const MIN_TELLING_CHARS = 12;
 
 /**
- * How a command's output is shown: tokens are masked, and so are the values of the secret files at the top of the roots,
- * where commands print them from.
+ * The function that masks a command's output. It masks tokens, and the values of secret files at the top of the roots,
+ * because commands print those.
  */
 export async function outputMask(world: World): Promise<(text: string) => string> {
   if (world.policy.secrets === 'show') return (text) => text;
   const known: { readonly text: string; readonly shown: string }[] = [];
   for (const root of world.workspace.roots) known.push(...(await secretsIn(world, root)));
-  // Longer ones first: a value may be part of another.
+  // Longer values first, because one value may be part of another.
   known.sort((one, other) => other.text.length - one.text.length);
   return (text) =>
     known.reduce((shown, secret) => shown.replaceAll(secret.text, () => secret.shown), withoutSecrets(text));
@@ -96,7 +96,7 @@ async function secretsIn(
   }
 }
 
-/** A file's values with their names, and alone where that tells enough. */
+/** The values of a secret file with their names, and also alone if they are long enough to be unmistakable. */
 function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
   return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
     const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();

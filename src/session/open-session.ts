@@ -3,13 +3,13 @@ import { checkOpening, type WorkspaceOptions } from './opening.ts';
 import { Sessions } from './sessions.ts';
 
 export interface SessionOptions extends WorkspaceOptions {
-  /** Names the session: it is kept when closed and comes back under this name. */
+  /** Name of the session. A named session is kept when closed and resumes under this name. */
   readonly session?: string | undefined;
-  /** The program that the session belongs to, for people and for other sessions. */
+  /** The program that the session belongs to, shown to users and other sessions. */
   readonly client?: string | undefined;
 }
 
-/** Opens a workspace with one session; closing the session closes the workspace with it. */
+/** Opens a workspace with one session. Closing the session also closes the workspace. */
 export async function openSession(options: SessionOptions): Promise<GatedSession> {
   checkOpening(options, ['session', 'client']);
   const { session: id, client, ...rest } = options;

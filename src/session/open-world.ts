@@ -25,21 +25,21 @@ import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
 
 export interface WorldOptions {
   readonly roots: readonly string[];
-  /** Folders that may be read and not changed: inside a root, or roots of their own. Absolute. */
+  /** Absolute paths of folders that may be read but not changed: inside a root, or separate roots. */
   readonly readOnlyRoots?: readonly string[] | undefined;
   /**
-   * `memory:`, `sqlite:/absolute/file.db` or `postgres://…`, which machines share; default: SQLite in the state folder, shared
-   * by all processes.
+   * `memory:`, `sqlite:/absolute/file.db`, or `postgres://…`, which several machines can share. Default: SQLite in the
+   * state folder, shared by all processes.
    */
   readonly store?: string | undefined;
-  /** With PostgreSQL: the name by which every machine knows this workspace. */
+  /** With PostgreSQL: the name of this workspace on every machine. */
   readonly workspace?: string | undefined;
-  /** With PostgreSQL: several machines write to the roots, which are on a network file system. */
+  /** With PostgreSQL: true if several machines write to the roots, on a network file system. */
   readonly sharedWorkspace?: boolean | undefined;
-  /** Our state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
+  /** The state folder. Default: `LOOKFIRST_HOME`, else the platform's state location. */
   readonly home?: string | undefined;
   readonly policy: Policy;
-  /** Refuse to open with a weaker containment than this. */
+  /** Opening fails if the containment is weaker than this. */
   readonly require?: Guarantee | undefined;
   readonly now?: (() => number) | undefined;
 }
@@ -48,7 +48,9 @@ export interface OpenWorld extends World {
   close(): Promise<void>;
 }
 
-/** Opens everything a gate works with, cleans up after processes that died, and returns it; the only wiring. */
+/**
+ * Opens everything a gate needs and cleans up after processes that died. The only place that wires the parts together.
+ */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const givenHome = options.home ?? defaultHome();
   const home = prepareHome(givenHome);
@@ -58,13 +60,13 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
     await recoverWorld(world);
     return world;
   } catch (error) {
-    // What led here is told, not that something does not close either.
+    // Report the original error, not failures while closing.
     await closeAll(opened).catch(() => undefined);
     throw stateFault(error, home);
   }
 }
 
-/** The git folders that worktrees share with their repository, unless a root holds them. */
+/** The git folders that worktrees share with their repository, unless a root contains them. */
 function annexesOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
   const common = roots.flatMap((root) => (typeof root === 'string' ? (commonGitFolder(root) ?? []) : []));
@@ -144,12 +146,17 @@ async function assemble(
   return world;
 }
 
-/** The last opened first, and all of them whatever happens; the first failure is told. */
-/** Short-lived processes are gone by then; servers compress old images a minute after their start and every few hours. */
+/** Closes everything, last opened first, even if some fail. Throws the first failure. */
+/**
+ * Servers compress old images a minute after their start and every few hours. Short-lived processes end before that.
+ */
 const FIRST_PACK_MS = 60_000;
 const PACK_EVERY_MS = 6 * 3_600_000;
 
-/** Keeps the state small without `gc`. A failure is left to the next run; `gc` reports it. */
+/**
+ * Compresses old images, so that the state stays small without `gc`. Failures are left to the next run; `gc` reports
+ * them.
+ */
 function packRegularly(images: Images): Closing {
   const ending = new AbortController();
   let packing: Promise<unknown> = Promise.resolve();
@@ -180,7 +187,7 @@ async function closeAll(opened: readonly Closing[]): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** A system error on the way is one of our own folder: the workspace tells its own. */
+/** Converts a system error to a Fault about the state folder. Errors of the workspace are Faults already. */
 function stateFault(error: unknown, home: string): unknown {
   const errno = errnoOf(error);
   if (error instanceof Fault || errno === undefined) return error;
@@ -188,7 +195,7 @@ function stateFault(error: unknown, home: string): unknown {
   return new Fault('STORE_FAILED', message, { cause: error, path: home, reason: errno });
 }
 
-/** A folder that a dead process wrote to, if it is in this workspace. */
+/** Opens a folder that a dead process wrote to, if it is in this workspace. */
 function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'elsewhere' {
   const outcome = workspace.locate(join(dir, 'any'), 'status');
   if (!outcome.ok) return 'elsewhere';
@@ -199,7 +206,7 @@ function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'e
   return stands ? 'gone' : 'elsewhere';
 }
 
-/** The state folder of this machine: `LOOKFIRST_HOME`, else the place that the platform has for state. */
+/** The state folder of this machine: `LOOKFIRST_HOME`, else the platform's state location. */
 export function defaultHome(): string {
   return stateFolder({ platform: process.platform, env: process.env, homeFolder: homedir() });
 }

@@ -5,14 +5,14 @@ import type { PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { WorldOptions } from './open-world.ts';
 
-/** How a workspace is opened. */
+/** Options for opening a workspace. */
 export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
-  /** Where relative paths of sessions start: a folder inside a root. Default: the first root. */
+  /** The folder inside a root where the sessions' relative paths start. Default: the first root. */
   readonly cwd?: string | undefined;
   readonly preset?: PresetName | undefined;
-  /** Single settings over those of the preset. */
+  /** Settings that override those of the preset. */
   readonly policy?: PolicyOverrides | undefined;
-  /** Text of a policy file (`lookfirst.json`); its settings lie between preset and `policy`. */
+  /** Text of a policy file (`lookfirst.json`). Its settings override the preset, and `policy` overrides them. */
   readonly policyFile?: string | undefined;
 }
 
@@ -32,8 +32,8 @@ const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
 };
 
 /**
- * Options for opening are an object and hold nothing but options, else a Fault MISUSE: a misspelt one that is silently
- * ignored is a guard that is silently off. What they hold is checked by whoever uses it.
+ * Throws a Fault MISUSE unless the options are an object with known fields only. A misspelt option that is ignored
+ * would silently switch a guard off. Values are checked where they are used.
  */
 export function checkOpening(options: unknown, more: readonly string[] = []): void {
   if (!isRecord(options)) throw new Fault('MISUSE', 'the options for opening must be an object with roots');

@@ -2,9 +2,9 @@ import { Fault } from '../model/fault.ts';
 import { linkCount, linksOn } from '../workspace/links-on.ts';
 
 /**
- * A policy or a state that the agent can redirect is none. Throws a Fault CONFIG_INVALID if the state folder is reached
- * through a link inside a root or is a link into one, or if a root lies inside the state folder. A state folder that
- * merely lies in a root is served: it is protected there.
+ * Prevents an agent from redirecting the state. Throws a Fault CONFIG_INVALID if the state folder is reached through a
+ * link inside a root, is a link into one, or contains a root. A state folder inside a root is allowed: it is protected
+ * there.
  */
 export function keepStateOutOfReach(roots: readonly string[], given: string): void {
   const { target, links } = mustNotPassThrough(roots, 'state folder', given);
@@ -18,7 +18,10 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
     throw invalid(given, `the state folder ${given} is a link into the workspace: name a folder outside`);
 }
 
-/** The same for a policy file. It may lie in a root only inside the state folder, where it is protected. */
+/**
+ * Like `keepStateOutOfReach`, for a policy file. It may be in a root only inside the state folder, where it is
+ * protected.
+ */
 export function keepPolicyOutOfReach(roots: readonly string[], file: string, home: string): void {
   const { target } = mustNotPassThrough(roots, 'policy file', file);
   if (!isWithin(target, home) && roots.some((root) => isWithin(target, root)))

@@ -5,25 +5,25 @@ import type { WitnessEvent } from '../model/results.ts';
 
 const OUTPUT_SCHEME = 'lookfirst-output:';
 
-/** How a caller writes paths, where that is not relative to the first root. */
+/** Converts between the caller's form of paths and the workspace's, if paths are not relative to the first root. */
 export interface PathNames {
-  /** The path for the workspace. Remembers what the caller wrote. */
+  /** The path for the workspace. Remembers the caller's form. */
   real(path: string): string;
-  /** A path of a result as the caller wrote it, or would write it. */
+  /** A result's path as the caller wrote it, or would write it. */
   shown(path: string): string;
 }
 
-/** Where relative paths start, or which absolute path stands for the workspace. */
+/** The folder where relative paths start, or the absolute path that represents the workspace. */
 export interface Placement {
   /** The first root. */
   readonly root: string;
   /** A folder inside a root, absolute or relative to the first root; default: the first root. */
   readonly cwd?: string | undefined;
-  /** This path stands for the root, and results are shown below it. */
+  /** This path represents the root, and results are shown below it. */
   readonly virtualRoot?: string | undefined;
 }
 
-/** The path under which a session reads all that one of its commands has printed. */
+/** The path under which a session can read the full output of one of its commands. */
 export function outputPath(id: string): string {
   return `${OUTPUT_SCHEME}${id}`;
 }
@@ -36,7 +36,7 @@ export function outputId(path: string): string {
   return path.slice(OUTPUT_SCHEME.length);
 }
 
-/** The names of one call: keep them until its result is renamed, and use them for no other. */
+/** The names of one call. Keep them until its result is renamed, and do not share them between calls. */
 export function pathNames(placement: Placement): PathNames {
   const given = new Map<string, string>();
   const { real, shown } =
@@ -45,7 +45,7 @@ export function pathNames(placement: Placement): PathNames {
       : belowVirtual(placement, placement.virtualRoot);
   return {
     real: (path) => {
-      // Anything that is not a usable path is left to the workspace, which refuses it.
+      // Leave unusable paths to the workspace, which refuses them.
       if (typeof path !== 'string' || path === '' || isOutputPath(path)) return path;
       const meant = real(path);
       given.set(meant, path);
@@ -82,12 +82,12 @@ function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): Path
   };
 }
 
-/** With a drive or a share on Windows. */
+/** Also accepts a drive or a share on Windows. */
 function isAbsolute(path: string): boolean {
   return posix.isAbsolute(path) || /^(?:[A-Za-z]:[\\/]|\\\\)/.test(path);
 }
 
-/** Not normalised: the workspace reads `..` in its own way. */
+/** Joins without normalising: the workspace has its own rule for `..`. */
 function below(folder: string, path: string): string {
   return isAbsolute(path) ? path : `${withoutSlash(folder)}/${path}`;
 }
@@ -96,7 +96,7 @@ function withoutSlash(path: string): string {
   return path.replace(/\/+$/, '');
 }
 
-/** The members of results and refusals that are a path, a list of paths, or hold such members. */
+/** Members of results and refusals that are paths, lists of paths, or objects with such members. */
 const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo', 'absolute']);
 const LISTS: ReadonlySet<string> = new Set(['paths', 'merged', 'leftOut', 'droppedBits', 'scratch']);
 const HOLDERS: ReadonlySet<string> = new Set([
@@ -110,15 +110,15 @@ const HOLDERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A result or refusal with its paths as the caller writes them. Entries of a listing are relative to the listed folder and
- * stay. A read is changed in place: copying it would make its text.
+ * A result or refusal with its paths in the caller's form. Entries of a listing stay relative to the listed folder. A
+ * read is changed in place: copying it would compute its lazy text.
  */
 export function withShownPaths<T>(value: T, names: Pick<PathNames, 'shown'>): T {
   if (Array.isArray(value)) return value.map((item: unknown) => withShownPaths(item, names)) as T;
   if (!isRecord(value)) return value;
   if ('totalLines' in value && 'encoding' in value)
     return Object.assign(value, { path: shownOf(value['path'], names) });
-  // The same members with other texts.
+  // The cast is safe: the members are the same, only their texts differ.
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [key, renamed(key, member, names)]),
   ) as T;
@@ -134,7 +134,7 @@ function shownOf(path: unknown, { shown }: Pick<PathNames, 'shown'>): unknown {
   return typeof path === 'string' ? shown(path) : path;
 }
 
-/** An intent with its paths for the workspace. One that is malformed stays as it is, for the gate to refuse. */
+/** An intent with its paths in the workspace's form. A malformed intent stays unchanged, for the gate to refuse. */
 export function withRealPaths<T extends Intent | ForeignIntent | WitnessEvent>(
   intent: T,
   names: PathNames,
@@ -145,6 +145,6 @@ export function withRealPaths<T extends Intent | ForeignIntent | WitnessEvent>(
   const entries = Object.entries(intent).map(([key, member]): [string, unknown] =>
     PATHS.has(key) && typeof member === 'string' ? [key, names.real(member)] : [key, member],
   );
-  // The same members with other texts.
+  // The cast is safe: the members are the same, only their texts differ.
   return Object.fromEntries(entries) as T;
 }

@@ -31,15 +31,18 @@ import {
 } from './shown-text.ts';
 import { notAFile, tooLarge, unreadable } from './unreadable.ts';
 
-/** Media up to this size is returned, larger only described. */
+/** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
-/** Lines that are measured at a time. */
+/** Number of lines measured at a time. */
 const STRIDE = 100;
 
-/** What is asked for, and how. */
+/** The path and options of a read. */
 export type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'>;
 
-/** Shows a file to the session, whole or in part, and remembers exactly what was shown. A small file is shown at once. */
+/**
+ * Shows a file to the session, whole or in part, and records exactly what was shown. A small file is read
+ * synchronously.
+ */
 export function readFile(world: World, ledger: Ledger, request: ReadRequest): Awaitable<Outcome<ReadResult>> {
   if (isOutputPath(request.path)) return readOutput(world, ledger.session, request);
   const outcome = world.workspace.locate(request.path, 'read');
@@ -73,12 +76,12 @@ function readLocated(
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
-    // Written out: to spread the request takes longer than to look the file up.
+    // Written out, because spreading the request takes longer than locating the file.
     const { watching, from, pageEnds } = request;
     const reading: Reading = { world, ledger, path, options, watching, from, located, earlier, pageEnds };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
-      // Shown to a program, not to the model: it counts for nothing.
+      // The text is shown to a program, not to the model, so nothing counts as seen.
       if (options.credit === false)
         return readResult(reading, shown, { ...shown.sighting, coverage: NOTHING });
       return unlessStoreFails(
@@ -94,7 +97,7 @@ function readLocated(
   });
 }
 
-/** A read destroys nothing, so it goes on without a store; it then counts for nothing, and says so. */
+/** A read destroys nothing, so it works without a store. It then does not count as seen, and its result says so. */
 function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
   const recover = (error: unknown): T => {
     if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
@@ -180,7 +183,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
 
 type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;
 
-/** A text that is made only if someone asks for it needs a getter, which costs more than a small text. */
+/** The result of a read. A small text is stored directly, because a lazy getter costs more. */
 function linesResult(lines: ShownText, facts: LinesFacts): Shown['result'] {
   const { clamped, bytes } = lines;
   const { from, to, totalLines, sizeBytes, encoding } = facts;
@@ -204,13 +207,13 @@ function showing({ options, world }: Reading, range: LineRange | 'all'): Showing
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
-/** As many of the lines as one answer may hold, at least one; counted as they are shown, long lines cut. */
+/** The lines that fit into one answer, at least one. Their size is measured as shown, with long lines cut. */
 function fitting({ options, world }: Reading, text: FileText, range: LineRange): LineRange {
   const { maxAnswerBytes: room, maxLineChars } = world.policy;
   if (options.raw === true || text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
-  // A hundred lines at a time: most pages fit, and a large file is not decoded for one of them.
+  // A hundred lines at a time: most pages fit, and a large file is not decoded for one page.
   for (let from = range.from; from <= range.to; from += STRIDE) {
     const last = Math.min(from + STRIDE - 1, range.to);
     const { text: lines } = clampLines(text.slice({ from, to: last }), from, maxLineChars);
@@ -224,7 +227,7 @@ function fitting({ options, world }: Reading, text: FileText, range: LineRange):
   return range;
 }
 
-/** A file of so many bytes has no more lines than that; those of a small one are soon counted. */
+/** Whether the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
 function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
@@ -238,7 +241,7 @@ function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
   );
 }
 
-/** The whole file: nothing has to be counted or decoded before someone asks for it. */
+/** Shows the whole file. Lines are counted and decoded only when the caller needs them. */
 function showAll(
   reading: Reading,
   snapshot: Snapshot,
@@ -272,7 +275,7 @@ function showAll(
   };
 }
 
-/** UTF-16 has newline bytes inside other characters, so only its text can be counted. */
+/** The number of lines. UTF-16 has newline bytes inside other characters, so its lines are counted in the text. */
 function countOf(text: FileText, snapshot: Snapshot): number {
   if (!text.encoding.startsWith('utf-16')) return countLines(snapshot.bytes);
   return countLines(Buffer.from(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 'utf8'));

@@ -18,8 +18,8 @@ const MAX_PAGE_ENDS = 100;
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * Shows a page of a file too large to load. A page has a stamp and a hash of its own and no fingerprint of the whole
- * file; only when all pages together cover it, the whole file is hashed.
+ * Shows a page of a file too large to load. A page has its own stamp and hash, but no fingerprint of the whole file.
+ * The whole file is hashed only once all its pages were shown.
  */
 export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
   const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
@@ -47,7 +47,7 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
   return shownPage(reading, page);
 }
 
-/** Counts the lines of a huge file by reading past all of them; undefined if it cannot be read. */
+/** Counts the lines of a huge file by reading all of it. Undefined if it cannot be read. */
 async function lineTotal(reading: Reading): Promise<number | undefined> {
   const page = await readPage(reading.located.place, {
     clock: reading.world.disk.clock,
@@ -145,7 +145,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
   };
 }
 
-/** The lines of a page with their secrets masked, as the policy says. */
+/** The lines of a page with secrets masked, according to the policy. */
 function maskedPage(
   { world, located }: Reading,
   bytes: Buffer,
@@ -165,7 +165,7 @@ function maskedPage(
   return { text, clamped, redacted: text !== lines.text };
 }
 
-/** One by one, for a line that was cut has lost its ending. */
+/** Clamps line by line, because a cut line has lost its ending. */
 function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];
@@ -179,8 +179,8 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
 }
 
 /**
- * The fingerprint the session knew, if these still are its bytes and the stamp does not say so: after its own change, or a
- * touch. Without it one more page would make all earlier ones forgotten. Not asked of files too large to be changed.
+ * The session's known fingerprint, if the file still has these bytes although its stamp changed, by the session's own
+ * change or a touch. Otherwise one more page would discard all earlier ones. Skipped for files too large to be changed.
  */
 async function confirmed(
   { world, earlier, located, watching }: Reading,

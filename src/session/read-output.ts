@@ -6,7 +6,7 @@ import { splitLines } from '../text/lines.ts';
 import { outputMask } from './masked-text.ts';
 import { outputId } from './path-names.ts';
 
-/** Shows a page of a command's output. It is no file of the workspace: nothing is recorded as seen. */
+/** Shows a page of a command's output. The output is not a workspace file, so nothing is recorded as seen. */
 export async function readOutput(
   world: World,
   session: string,

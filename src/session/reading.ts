@@ -12,36 +12,36 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 
-/** Where the last page of each huge file ended, so that the next one need not count lines from the top. */
+/** The end of the last page of each huge file, so that the next page need not count lines from the top. */
 export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
-/** One read on its way: what was asked, what is there, and what the session knew before. */
+/** One read in progress: the request, the located file, and the session's earlier sighting. */
 export interface Reading {
   readonly world: World;
   readonly ledger: Ledger;
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof Watching>;
   readonly watching: Watching;
-  /** `memory`: a file whose stamp can be trusted and has not changed need not be read again. */
+  /** `memory`: a file with a trusted, unchanged stamp is not read again. */
   readonly from: 'disk' | 'memory';
   readonly located: Found;
   readonly earlier: Sighting | undefined;
   readonly pageEnds: PageEnds;
 }
 
-/** How a long read is watched and cancelled; asked for by those only. */
+/** Progress and cancellation of a long read. Set only by callers that need them. */
 export type Watching = Pick<ReadOptions, 'signal' | 'onProgress'> & {
-  /** The call in whose answer the file is shown; absent if calls and answers come one after the other. */
+  /** Times of the call whose answer shows the file. Absent if calls and answers alternate strictly. */
   readonly times?: CallTimes | undefined;
 };
 
-/** What was read, before it is recorded. `text` and what follows from it is made when someone looks at it. */
+/** The result of a read before it is recorded. `text` and values derived from it are computed on first use. */
 export interface Shown {
   readonly result: Omit<ReadResult, 'path' | 'complete' | 'revision'>;
   readonly sighting: Sighting;
 }
 
-/** The range of lines asked for, or why there is none. Undefined `totalLines`: not counted, the file is huge. */
+/** The requested range of lines, or a refusal. `totalLines` is undefined if the file is huge and was not counted. */
 export function rangeOf(reading: Reading, totalLines: number | undefined): LineRange | Refusal {
   const { last } = reading.options;
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
@@ -75,7 +75,7 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
   };
 }
 
-/** What the session gets of a read, now that this is `known`: whether it has seen the whole file, and its proof. */
+/** Completes the result of a read from the `known` sighting: whether the whole file was seen, and its revision. */
 export function readResult(
   { path, world }: Reading,
   { result }: Shown,
@@ -83,13 +83,13 @@ export function readResult(
 ): { ok: true } & ReadResult {
   const isAll = !flags.clamped && !flags.notText && !flags.redacted;
   const complete = coverage.kind === 'whole' && fingerprint !== undefined && isAll;
-  // Added to the same object: copying it would make its text, which not everyone needs.
+  // Extend the same object: copying it would compute its lazy text, which not every caller needs.
   return complete
     ? Object.assign(result, { ok: true as const, path, complete, revision: world.revisionOf(fingerprint) })
     : Object.assign(result, { ok: true as const, path, complete });
 }
 
-/** Adds a notice if other sessions work on the file; nearly always there is none, and nothing is waited for. */
+/** Adds a notice if other sessions work on the file. Usually there is none, and this does not wait. */
 export function withClaims(
   { world, ledger, located }: Reading,
   { sighting }: Shown,
@@ -102,12 +102,12 @@ export function withClaims(
     if (telling === undefined) return result;
     telling.confirm();
     await world.store.note({ sightings: [], entries: [telling.entry] });
-    // Added to the same object: copying it would make its text, which not everyone needs.
+    // Extend the same object: copying it would compute its lazy text, which not every caller needs.
     return Object.assign(result, { notices: [...(result.notices ?? []), telling.notice] });
   });
 }
 
-/** The journal's line of a read. Its keys stand in order, which the journal would otherwise have to put them in. */
+/** The journal entry of a read. Its keys are in sorted order, so that the journal need not sort them. */
 export function entryOf({ ledger, located }: Reading, { sighting, result }: Shown): NewEntry {
   const { path } = located.place;
   const entry: { -readonly [K in keyof NewEntry]: NewEntry[K] } = {
@@ -119,7 +119,7 @@ export function entryOf({ ledger, located }: Reading, { sighting, result }: Show
     root: path.root,
     session: ledger.session,
   };
-  // Set afterwards: spreading one object into another takes as long as all of this.
+  // Set afterwards: spreading one object into another takes as long as all the rest.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;

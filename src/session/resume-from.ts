@@ -9,7 +9,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countLines } from '../text/byte-lines.ts';
 
-/** Gives a session what its model has seen according to its transcript, as far as the disk confirms it. */
+/** Gives a session the sightings of its transcript, as far as the disk confirms them. */
 export async function resumeFrom(
   world: World,
   ledger: Ledger,
@@ -32,7 +32,7 @@ export async function resumeFrom(
   return { confirmed: sightings.length - unverified, unverified, skipped: history.skipped };
 }
 
-/** What cannot be confirmed takes nothing away from what the session has seen itself. */
+/** Drops unconfirmed sightings of files that the session itself has seen: they must not replace better ones. */
 async function notKnownBetter(ledger: Ledger, sightings: readonly Sighting[]): Promise<readonly Sighting[]> {
   const kept: Sighting[] = [];
   for (const sighting of sightings) {

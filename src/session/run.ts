@@ -17,8 +17,8 @@ import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
 
 /**
- * Runs a command on a layer over the workspace and commits what it did as one change. A command that was ended changes
- * nothing. One whose writes are refused changes nothing either; its layer is kept if a user could still want to apply it.
+ * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped changes
+ * nothing, nor does one whose writes are refused. A refused layer is kept if the user could still want to apply it.
  */
 export async function runCommand(
   world: World,
@@ -57,7 +57,9 @@ export async function runCommand(
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
 }
 
-/** Commits a layer that was kept after a refusal. What other programs changed in the same files meanwhile is overwritten. */
+/**
+ * Commits a layer that was kept after a refusal. Overwrites what other programs changed in the same files meanwhile.
+ */
 async function applyKept(
   world: World,
   ledger: Ledger,
@@ -111,7 +113,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     removeLayer(layer);
     return { ...committed, exitCode: end.code, output, scratch: [] };
   } catch (error) {
-    // The writes are not in the workspace, and the user may want them.
+    // The writes are not in the workspace, and the user may want them: keep the layer.
     keepLayer(layer, { session: ledger.session, command: text });
     throw error;
   }
@@ -127,7 +129,7 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
   droppedBits: [],
 };
 
-/** Writes that a user may still want are kept; those that the policy forbids are not. */
+/** Keeps a refused layer if the user may still want its writes, but not if the policy forbids them. */
 function keptFor(
   layer: Layer,
   { refusal }: Refused,
@@ -153,7 +155,7 @@ function howToRun(
   return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };
 }
 
-/** Canonical path of the folder in which a command starts. Only a confined one must start in the workspace. */
+/** Canonical path of the folder in which a command starts. Only a confined command must start in the workspace. */
 function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ readonly path: string }> {
   const outcome = world.workspace.locate(given ?? world.workspace.roots[0] ?? '', 'run');
   const isOutside = !outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE';
@@ -172,12 +174,12 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
   });
 }
 
-/** A root inside another one is mounted over it. */
+/** Outer roots first: a root inside another one is mounted over it. */
 function inMountOrder(roots: readonly string[]): readonly string[] {
   return [...roots].sort((a, b) => a.length - b.length);
 }
 
-/** The one place through which a command's output reaches an answer. Its head and its tail are masked as one text each. */
+/** Prepares a command's output for an answer; all output passes here. Head and tail are each masked as one text. */
 async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
   const show = await outputMask(world);
   const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };

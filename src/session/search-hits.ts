@@ -5,21 +5,21 @@ import type { SearchResult } from '../model/results.ts';
 
 type Hit = SearchResult['hits'][number];
 
-/** All lines of an answer together; with the default limit only long context reaches it. */
+/** Limit for all lines of an answer. With the default match limit, only long context reaches it. */
 const MAX_SHOWN_CHARS = 200_000;
 
-/** Reads what ripgrep prints about opened files in one mode, until there is enough. */
+/** Parses ripgrep's output about opened files in one mode, until the limit is reached. */
 export interface HitReader {
-  /** Begins another run, over other files. */
+  /** Begins another run over other files. */
   begin(files: OpenedFiles): void;
   take(chunk: Buffer): 'more' | 'enough';
-  /** Something that matched was left out. */
+  /** True if some matches were left out. */
   readonly cut: boolean;
   readonly hits: readonly Hit[];
   readonly matches: number;
 }
 
-/** `show`: how a line of a file is shown. */
+/** Creates the parser for a mode. `show` masks a line of a file. */
 export function hitReader(
   mode: SearchResult['mode'],
   { limit, show }: { readonly limit: number; show(line: string, path: string): string },
@@ -44,7 +44,7 @@ class LineHits implements HitReader {
   #files: OpenedFiles | undefined;
   #records = new Records('\n');
   #chars = 0;
-  /** Where the lines of the file in hand begin. */
+  /** Index of the current file's first line. */
   #start = 0;
 
   readonly #show: (line: string, path: string) => string;
@@ -79,7 +79,7 @@ class LineHits implements HitReader {
     const path = this.#files?.shown(event.file);
     if (path === undefined) return true;
     const last = this.#lines.at(-1)?.hit;
-    // Once the limit is reached, only what follows the last match directly is its context: the rest is that of another.
+    // At the limit, only lines directly after the last match are its context; later context belongs to another match.
     const follows = event.context && last?.path === path && last.line + 1 === event.line;
     const full = this.matches === this.#limit && !follows;
     if (full || this.#chars + event.text.length > MAX_SHOWN_CHARS) {
@@ -98,7 +98,7 @@ class LineHits implements HitReader {
     return true;
   }
 
-  /** From its first NUL on, a file is not text: what stands there is not shown. */
+  /** A file is not text from its first NUL on, so later lines are not shown. */
   #endFile(binaryOffset: number | undefined): void {
     if (binaryOffset !== undefined) {
       const lines = this.#lines.splice(this.#start);
@@ -111,7 +111,7 @@ class LineHits implements HitReader {
   }
 }
 
-/** One hit per file: `path NUL`, or `path NUL count newline`. */
+/** Parses one hit per file: `path NUL`, or `path NUL count newline`. */
 class FileHits implements HitReader {
   cut = false;
   matches = 0;

@@ -16,7 +16,7 @@ const FOLDERS = 20;
 const ROUNDS = 40;
 const MAX_CONTROL_ROUNDS = 2000;
 
-/** Exchanges folders for links to outside and back, as fast as it can, until it is ended. */
+/** Swaps folders for links to outside and back, as fast as possible, until terminated. */
 const SWAPPER = `
 const { renameSync } = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -30,7 +30,7 @@ for (;;) for (const folder of workerData) {
   } catch {}
 }`;
 
-/** A workspace whose folders keep turning into links to folders outside with other files in them. */
+/** A workspace whose folders keep turning into links to outside folders with other files. */
 async function attacked(): Promise<{ root: string; workspace: Workspace }> {
   const { root, outside } = scratch();
   const folders = Array.from({ length: FOLDERS }, (_, index) => join(root, `d${index}`));
@@ -52,7 +52,7 @@ async function attacked(): Promise<{ root: string; workspace: Workspace }> {
   return { root, workspace };
 }
 
-/** What ripgrep alone shows from outside; it is asked until it does. */
+/** The number of outside files that ripgrep alone shows. Runs until there is at least one. */
 async function leaksOfRipgrep(root: string, args: readonly string[]): Promise<number> {
   for (let round = 1; round <= MAX_CONTROL_ROUNDS; round += 1) {
     const { stdout } = await run(rgPath, [...args, './'], { cwd: root }).catch((error) => error);

@@ -7,27 +7,27 @@ import type { Policy } from '../model/policy.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
-/** What finding and searching work with; every gate's World fits. */
+/** The parts that find and search need. Every gate's World has them. */
 export interface SearchWorld {
   readonly workspace: Workspace;
-  /** How secrets in the lines of hits are shown; default: masked. */
+  /** Settings for masking secrets in hits and for the time limit. Default: masked. */
   readonly policy?: Pick<Policy, 'secrets' | 'maxReadMs'>;
-  /** Where ripgrep comes from and how long it may run; for tests and unusual installations. */
+  /** The ripgrep binary and its limits, for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
 }
 
-/** How long one search may take, and how much memory. */
+/** Time and memory limits of one search. */
 export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
   if (ripgrep?.limits !== undefined) return ripgrep.limits;
   return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: policy.maxReadMs };
 }
 
-/** Where to look: a pinned folder, or one file in its pinned folder. Its owner closes it. */
+/** The target of a search: a pinned folder, or one file in its pinned folder. The owner must close it. */
 export type SearchTarget =
   | { readonly kind: 'folder'; readonly dir: PinnedDirectory; readonly path: ResolvedPath }
   | { readonly kind: 'file'; readonly dir: PinnedDirectory; readonly place: Place };
 
-/** Finds and pins what is to be searched; anything but a folder or a file is refused before it is opened. */
+/** Locates and pins the target. Anything but a folder or a file is refused before it is opened. */
 function openTarget(workspace: Workspace, path: string): Outcome<{ target: SearchTarget }> {
   const outcome = workspace.locate(path, 'search');
   if (!outcome.ok) return outcome;
@@ -47,7 +47,7 @@ function targetOf(place: Place, kind: ReturnType<typeof kindOf>): SearchTarget |
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    // It was a folder a moment ago.
+    // The path was a folder a moment ago.
     return {
       code: 'UNVERIFIABLE',
       action: 'search',
@@ -63,9 +63,8 @@ function notFound(path: string): Refusal {
 }
 
 /**
- * The folder that holds every match of a glob, which begins with the names of folders; undefined if it is not there.
- * A folder that is named counts as asked for: links to it are followed inside the workspace, and it is searched also if
- * it is ignored.
+ * The folder that holds every match of a glob that begins with folder names. Undefined if it does not exist. A named
+ * folder counts as requested: links to it are followed inside the workspace, and it is searched even if it is ignored.
  */
 export function openBase(
   workspace: Workspace,
@@ -86,7 +85,7 @@ function isNothing({ code }: Refusal): boolean {
   return code === 'NOT_FOUND' || code === 'NOT_A_FILE';
 }
 
-/** A path for the next call: from the first root on, or absolute in another root. */
+/** A path for the next call: relative to the first root, or absolute in another root. */
 export function shownPath(workspace: Workspace, path: ResolvedPath): string {
   return path.root === workspace.roots[0] ? path.relative : path.absolute;
 }
@@ -95,12 +94,12 @@ export function invalid(path: string, reason: string): Refusal {
   return { code: 'INVALID_ARGUMENT', action: 'search', path, next: 'fix_argument', detail: { reason } };
 }
 
-/** The run was ended before it found anything. */
+/** The refusal for a search that ran out of time before its first hit. */
 export function tooLong(path: string): Refusal {
   return invalid(path, 'nothing was found before the search took too long; name a smaller folder');
 }
 
-/** Why a text cannot be handed to ripgrep, or undefined. */
+/** The reason a text cannot be passed to ripgrep, or undefined if it can. */
 export function whyUnusable(what: string, text: unknown): string | undefined {
   if (typeof text !== 'string' || text === '') return `the ${what} is empty`;
   if (text.includes('\0')) return `the ${what} contains a NUL character`;
@@ -108,10 +107,10 @@ export function whyUnusable(what: string, text: unknown): string | undefined {
   return text.length > MAX_TEXT_CHARS ? `the ${what} is longer than ${MAX_TEXT_CHARS} characters` : undefined;
 }
 
-/** Arguments of a process are limited to 128 KB each. */
+/** Linux limits each process argument to 128 KB. */
 const MAX_TEXT_CHARS = 20_000;
 
-/** Why a bound cannot be used, or undefined. */
+/** The reason a bound cannot be used, or undefined if it can. */
 export function whyOutOfRange(
   what: string,
   value: number,

@@ -24,7 +24,7 @@ async function result(world: SearchWorld, pattern: string, options?: SearchOptio
   return { mode, hits, truncated, matches };
 }
 
-/** `path:line:text`, and `path-line-text` for context, as grep writes it. */
+/** Hits in grep's form: `path:line:text`, and `path-line-text` for context. */
 async function lines(world: SearchWorld, pattern: string, options?: SearchOptions): Promise<string[]> {
   const { hits } = await result(world, pattern, options);
   return hits.map(({ path, line, text, context }) => [path, line, text].join(context === true ? '-' : ':'));
@@ -284,7 +284,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that gives up', () => {
   it('leaves no process behind', async () => {
     const places = scratch();
     makeTree(places, ['a: needle']);
-    // Ripgrep waits for someone to write its ignore rules.
+    // Ripgrep blocks on the FIFO that holds its ignore rules.
     execFileSync('mkfifo', [join(places.root, '.gitignore')]);
     const giveUp = new AbortController();
     const ended = searchText(open(places), 'needle', { signal: giveUp.signal });
@@ -307,7 +307,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that gives up', () => {
       readdirSync('/proc/self/fd')
         .map((fd) => target(`/proc/self/fd/${fd}`))
         .filter((path) => path.startsWith(places.root));
-    // The workspace keeps the folders of the last moment.
+    // The workspace caches recently opened folders for a moment.
     await expect.poll(held, { timeout: 10_000 }).toEqual([places.root]);
   });
 });
@@ -337,7 +337,7 @@ describe('searching', () => {
     makeTree(places, ['a: needle', 'OUTSIDE/b: needle']);
     const world = open(places);
     const { locate } = world.workspace;
-    // The moment between the two runs: the file that matched becomes a link to outside.
+    // Between the two runs, the matching file becomes a link to outside.
     world.workspace.locate = (...args) => {
       if (args[0].endsWith('/a')) {
         unlinkSync(join(places.root, 'a'));
@@ -356,7 +356,7 @@ describe('a search that takes too long', () => {
   ])('to show anything of %s is refused, not said to have found nothing', async (_what, options) => {
     const places = scratch();
     makeTree(places, ['a: x\n']);
-    // Finds where to look at once, and then never comes to an end.
+    // This fake ripgrep lists a candidate immediately, and its second run never ends.
     const script = '#!/bin/sh\ncase "$*" in *--json*) exec sleep 1000;; esac\nprintf "./a\\000"\n';
     const binary = join(places.outside, 'rg');
     writeFileSync(binary, script, { mode: 0o755 });

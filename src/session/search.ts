@@ -27,22 +27,22 @@ import { unreadable } from './unreadable.ts';
 const DEFAULT_LIMIT = 200;
 const MAX_LIMIT = 10_000;
 const MAX_CONTEXT = 20;
-/** Files handed to one run; each is a descriptor. */
+/** Number of files passed to one run; each needs a descriptor. */
 const BATCH = 128;
 const MODES: readonly string[] = ['lines', 'files', 'count'] satisfies SearchResult['mode'][];
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
 /**
- * Searches text by regular expression (ripgrep's), line by line, in path order. The limit is about matching lines, or
- * about files in the other modes; `matches` counts the lines known to match, or the files. Which files fill a limit is
- * chance, for ripgrep searches in parallel. Binary files are passed over; of a line over 500 characters the part
- * around the match is shown.
+ * Searches text line by line with a regular expression of ripgrep, in path order. The limit counts matching lines, or
+ * files in the other modes. `matches` counts the known matching lines, or files. Ripgrep searches in parallel, so which
+ * files fill a limit is random. Binary files are skipped. Of a line over 500 characters, the part around the match is
+ * shown.
  *
- * Ripgrep follows a folder that is swapped for a link while it runs. So a first run only tells where to look; what is
- * shown comes from a second one over those files, opened through handles inside the workspace. A process that wins
- * such a race learns at most that something outside matched, never what.
+ * Ripgrep follows a folder that is swapped for a link while it runs. So the first run only lists candidates. All shown
+ * text comes from a second run over those files, opened through handles inside the workspace. A process that wins such
+ * a race learns at most that something outside matched, never what.
  *
- * A hit is no sighting: too little is shown of a file to change it by.
+ * A hit does not count as seen: it shows too little of a file to change it.
  */
 export async function searchText(
   world: SearchWorld,
@@ -78,18 +78,18 @@ interface Search {
   readonly path: string;
   readonly pattern: string;
   readonly glob: FileGlob;
-  /** What is left of the glob's files by `exclude`. */
+  /** The glob's files without those that `exclude` matches. */
   readonly kept: FileGlob;
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];
   readonly limit: number;
-  /** For the next run. */
+  /** Limits for the next run. */
   readonly limits: () => RunLimits;
-  /** Where a look at the whole folder found something; paths relative to it. */
+  /** Files in which the first run found matches; paths relative to the folder. */
   readonly candidates: string[];
 }
 
-/** All runs of a search have to share its time. */
+/** All runs of a search share its time limit. */
 function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
   const endMs = performance.now() + timeMs;
   return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });
@@ -110,7 +110,7 @@ function whyInvalid(pattern: string, options: SearchOptions): string | undefined
   );
 }
 
-/** Lines of hits with their secrets masked, as the policy says. */
+/** The function that masks secrets in hit lines, according to the policy. */
 function lineShower({ policy }: SearchWorld): (line: string, path: string) => string {
   if (policy?.secrets === 'show') return (line) => line;
   return (line, path) => masked(line, { secretFile: isSecretPath(path) });
@@ -162,7 +162,10 @@ async function readBatch(
   }
 }
 
-/** Where to look, relative to the folder: one file more than the limit is enough, for each has a line at least. */
+/**
+ * Lists the files to search, relative to the folder. One file more than the limit is enough, because each has at least
+ * one match.
+ */
 async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEnd> {
   const { glob, kept, world, limit, candidates } = search;
   const base = glob.base.map((name) => `${name}/`).join('');
@@ -192,7 +195,7 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
   });
 }
 
-/** Opens what is inside, a regular file and not protected; anything else is left out. */
+/** Opens a regular, unprotected file inside the workspace. Anything else is skipped. */
 function openInside(search: Search, files: OpenedFiles, absolute: string): void {
   const { workspace } = search.world;
   const outcome = workspace.locate(absolute, 'search', 'parents');
@@ -215,7 +218,7 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
   return runRipgrep({
     binary: search.binary,
     args: [
-      // One thread: files are searched in the order given.
+      // One thread, so that files are searched in the given order.
       ...['--no-config', '--no-messages', '--no-ignore', '--no-mmap', '--threads=1'],
       ...PRINTING[mode],
       ...(mode === 'lines' ? lines : []),
@@ -240,7 +243,7 @@ function openedFiles({ world }: Search): OpenedFiles {
   return new OpenedFiles(world.workspace.guarantee === 'walk' ? 'handles' : 'paths');
 }
 
-/** A pattern that ripgrep cannot read is the caller's to correct; any other failure is ours. */
+/** The refusal for a pattern that ripgrep cannot parse. Any other failure is a Fault. */
 function whyFailed(search: Search, { how, complaint }: RipgrepEnd): Refused | undefined {
   if (how !== 'failed') return undefined;
   if (!/regex/.test(complaint)) throw failure({ complaint });

@@ -20,40 +20,40 @@ import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
 import { confirms } from './confirm.ts';
 
-/** Of which session a new one is a sub-agent or, if forked, a copy. */
+/** The parent of a new session, which is its sub-agent or, if forked, its copy. */
 export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & { readonly parent: string };
 
-/** What distinguishes one session from others. */
+/** The fields that identify a session. */
 interface Identity {
   readonly id: string;
   readonly named: boolean;
   readonly cwd?: string | undefined;
 }
 
-/** What a session asks of whoever opened it. */
+/** The interface between a session and the object that opened it. */
 export interface SessionHost {
   readonly world: World;
   open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
 }
 
-/** The newest prompt and the one before it are in so much of a transcript, unless a turn was very long. */
+/** Size of the transcript's end that is read. It holds the last two prompts, unless a turn was very long. */
 const MAX_TAIL_BYTES = 4 << 20;
 
-/** As many earlier turns of a session are searched for an id. */
+/** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
 
-/** A session from its opening to its end: what its model remembers, copies of it, and the operations under way. */
+/** A session from opening to end: its sightings, its forks and its running operations. */
 export class SessionLife {
   readonly id: string;
   readonly named: boolean;
-  /** Where relative paths start; undefined: the first root. */
+  /** The folder where relative paths start. Undefined: the first root. */
   readonly cwd: string | undefined;
   protected readonly host: SessionHost;
   protected readonly ledger: Ledger;
   protected readonly gate: Gate;
   readonly #conversation: Conversation;
-  /** Operations under way, which closing waits for: the workspace goes with its last session. */
+  /** Number of running operations. Closing waits for them, because the workspace closes with its last session. */
   #under = 0;
   #whenIdle: (() => void) | undefined;
   #ended: Promise<void> | undefined;
@@ -100,17 +100,17 @@ export class SessionLife {
     return this.#unlessAborted(options, (world) => world.claims.inFamily());
   }
 
-  /** Who else is at work here, for the beginning of a turn; undefined if nobody is. */
+  /** A notice about other sessions at work here, for the beginning of a turn. Undefined if there are none. */
   othersAtWork(): Promise<Notice | undefined> {
     return this.during((world) => othersAtWork(world, this.ledger));
   }
 
-  /** A folder of the workspace is gone: nobody works in it any more. */
+  /** Ends all claims in a folder of the workspace that is gone. */
   releaseWithin(folder: string): Promise<void> {
     return this.during((world) => releaseWithin(world, folder));
   }
 
-  /** The same file in the worktree of a folder, if the file lies in another worktree of the same repository. */
+  /** The same file in the worktree of `folder`, if the file is in another worktree of the same repository. */
   counterpart(absolute: string, folder: string): Promise<Counterpart | undefined> {
     return this.during((world) => world.claims.worktrees.counterpart(absolute, folder));
   }
@@ -123,7 +123,10 @@ export class SessionLife {
     return this.#unlessAborted(options, () => this.#conversation.resumed());
   }
 
-  /** Takes in what the model of a conversation has seen, from its transcript alone; only what the disk confirms licenses anything. */
+  /**
+   * Restores what the model of a conversation has seen, from its transcript alone. Only sightings that the disk
+   * confirms permit changes.
+   */
   resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
     const { signal } = options ?? {};
     return this.#unlessAborted({ signal }, () => this.#conversation.resumeFrom(transcript, options));
@@ -134,8 +137,8 @@ export class SessionLife {
   }
 
   /**
-   * Follows the transcript that the client keeps of this conversation: if the client has cut a part off, what was seen in it no
-   * longer counts. Calling it again is harmless.
+   * Follows the client's transcript of this conversation. If the client cuts a part off, sightings from that part no
+   * longer count. Repeated calls are harmless.
    */
   followTranscript(path: string): Promise<void> {
     return this.during(() => this.#conversation.follow(path));
@@ -152,18 +155,18 @@ export class SessionLife {
   child(id?: string, options: SignalOption = {}): Promise<Session> {
     return this.#unlessAborted(options, async () => {
       const child = await this.host.open(id, { parent: this.id });
-      // The sub-agent works within the turn of its parent, so that a rewind of that turn includes it.
+      // The sub-agent works within its parent's turn, so that a rewind of that turn includes it.
       child.#conversation.continueTurnOf(this.#conversation);
       return child;
     });
   }
 
-  /** Everything this session has seen, for another process to take in with `importSightings`. */
+  /** Exports all sightings of this session, for `importSightings` in another process. */
   exportSightings(options: SignalOption = {}): Promise<string> {
     return this.#unlessAborted(options, () => this.ledger.exportJson());
   }
 
-  /** Takes in exported sightings that the disk confirms; the others are dropped. */
+  /** Imports exported sightings that the disk confirms, and drops the others. */
   importSightings(
     text: string,
     options: SignalOption = {},
@@ -173,13 +176,13 @@ export class SessionLife {
     );
   }
 
-  /** Lets what is under way come to its end; whatever is asked for later is a Fault. */
+  /** Waits for running operations. Later calls throw a Fault. */
   close(): Promise<void> {
     this.#ended ??= this.host.closed(this, this.#settled());
     return this.#ended;
   }
 
-  /** Nothing is under way any more, and no announced change keeps others waiting. */
+  /** Waits until no operation is running and no announced change holds locks. */
   #settled(): Promise<void> | undefined {
     const idle = this.#idle();
     const { announcements } = this.gate;
@@ -225,18 +228,18 @@ export class SessionLife {
     }
   }
 
-  /** Refusals of operations that do not go through the gate are counted and journalled like all others. */
+  /** Counts and journals refusals of operations that do not go through the gate, like all others. */
   protected async noted<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
     if (outcome.ok) return outcome;
     return { ok: false, ...(await this.gate.refusals.record(outcome)) };
   }
 }
 
-/** What happens to the conversation of a session: turns, compaction, resuming, rewinding. Each leaves a journal entry. */
+/** The events of a session's conversation: turns, compaction, resuming, rewinding. Each writes a journal entry. */
 class Conversation {
   readonly #world: World;
   readonly #ledger: Ledger;
-  /** The turn that was begun last; its entry is recorded before any entry that happens in it. */
+  /** The last turn begun. Its entry is recorded before any entry within it. */
   #begun: { readonly turn: string; readonly recorded: Promise<void> } | undefined;
 
   constructor(world: World, ledger: Ledger) {
@@ -244,7 +247,7 @@ class Conversation {
     this.#ledger = ledger;
   }
 
-  /** Begins a turn. An id that the session used before, in this process or another, is continued. */
+  /** Begins a turn. If the session used the id before, in any process, that turn continues. */
   async beginTurn(mark: TurnMark): Promise<void> {
     const checked = checkedTurn(withoutTokens(mark));
     if (this.#begun?.turn !== checked.turn)
@@ -265,7 +268,7 @@ class Conversation {
     return { turn };
   }
 
-  /** Works within the present turn of another conversation, whose sub-agent this is. */
+  /** Joins the present turn of the parent conversation, for a sub-agent. */
   continueTurnOf(parent: Conversation): void {
     this.#ledger.turn = parent.#ledger.turn;
   }
@@ -281,7 +284,7 @@ class Conversation {
   }
 
   async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
-    // Loaded on demand: no server needs it to start.
+    // Loaded on demand: servers start without it.
     const { resumeFrom } = await import('./resume-from.ts');
     const resumed = await resumeFrom(this.#world, this.#ledger, { transcript, options });
     await this.#note('resumed from a transcript');
@@ -327,7 +330,7 @@ class Conversation {
   }
 }
 
-/** The journal holds no tokens, not even the beginning of one that is cut. */
+/** Masks tokens before texts are cut: the journal must not hold even the beginning of one. */
 function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
   const hidden = (text: string): string => (typeof text === 'string' ? withoutSecrets(text) : text);
   return {

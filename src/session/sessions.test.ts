@@ -34,7 +34,7 @@ describe('opening', () => {
   ])('with %j is a fault', async (wrong, fault) => {
     const { root, home } = scratch();
     const options = wrong && { roots: [root], home, store: 'memory:', ...wrong };
-    // What a program without types may say.
+    // Values that an untyped caller may pass.
     await expect(openSession(options as SessionOptions)).rejects.toEqual(fault);
   });
 

@@ -12,7 +12,7 @@ import { checkOpening, type WorkspaceOptions } from './opening.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 interface Ending {
-  /** Close the workspace with its last session. */
+  /** Whether the workspace closes with its last session. */
   readonly withLast: boolean;
 }
 
@@ -20,15 +20,17 @@ interface Ending {
 export class Sessions implements SessionHost {
   readonly world: World;
   readonly #close: () => Promise<void>;
-  /** Once it is closed or about to be; done once, for what it closes may have other owners by then. */
+  /**
+   * Set when closing begins. Closing happens once, because the closed resources may belong to other owners afterwards.
+   */
   #ended: Promise<void> | undefined;
   readonly #ending: Ending;
   #suspended = false;
   readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
-  /** Sessions that are on their way out and still need the store. */
+  /** Number of closing sessions that still need the store. */
   #leaving = 0;
-  /** Done once, before the first session. */
+  /** Set by the expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
   private constructor(world: OpenWorld, ending: Ending, cwd: string | undefined) {
@@ -53,11 +55,11 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * The session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one. `client`: the
-   * program that it belongs to.
+   * Returns the session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one.
+   * `client` is the program that it belongs to.
    */
   async session(id?: string, client?: string): Promise<GatedSession> {
-    // A policy for one session alone would be a second set of rules on the same files.
+    // A policy for one session alone would be a second set of rules for the same files.
     if (client !== undefined && typeof client !== 'string')
       throw new Fault(
         'MISUSE',
@@ -66,7 +68,7 @@ export class Sessions implements SessionHost {
     return this.open(id, client === undefined ? {} : { client });
   }
 
-  /** Runs a function, and everything it calls and awaits, in the session with this id, which is opened if need be. */
+  /** Runs a function, and everything it calls and awaits, in the session with this id, opening it if necessary. */
   async run<T>(id: string, fn: () => T): Promise<Awaited<T>> {
     return await runInSession(await this.session(id), fn);
   }
@@ -90,7 +92,7 @@ export class Sessions implements SessionHost {
     return session;
   }
 
-  /** Keeps a named session for resume and forgets an unnamed one, once it is idle. */
+  /** Keeps a named session for resuming, and forgets an unnamed one, once it is idle. */
   async closed(session: GatedSession, idle: Promise<void> | undefined): Promise<void> {
     this.#open.delete(session.id);
     this.#leaving += 1;
@@ -114,7 +116,10 @@ export class Sessions implements SessionHost {
     }
   }
 
-  /** Closes the workspace here, while its sessions go on in other processes: they stay open, and so do their claims. */
+  /**
+   * Closes the workspace in this process, while its sessions continue in others: the sessions and their claims stay
+   * open.
+   */
   suspend(): Promise<void> {
     this.#suspended = true;
     return this.close();
@@ -156,7 +161,10 @@ export class Sessions implements SessionHost {
     if (session.named) await this.#joinOthers(session.id);
   }
 
-  /** Two processes that open a session at once may each overwrite the other's name in its record. */
+  /**
+   * Adds this process to a session's record again if it is missing: two processes that open a session simultaneously
+   * may overwrite each other's owner in it.
+   */
   async #joinOthers(id: string): Promise<void> {
     const { owner, store } = this.world;
     const kept = await this.#kept(id);
@@ -164,7 +172,7 @@ export class Sessions implements SessionHost {
     await store.record({ session: { ...kept, openIn: [...(kept.openIn ?? []), owner] } });
   }
 
-  /** The other processes that have a session open and still run. */
+  /** The other running processes that have a session open. */
   async #others(kept: SessionRecord | undefined): Promise<string[]> {
     const others: string[] = [];
     for (const owner of kept?.openIn ?? [])
@@ -172,7 +180,7 @@ export class Sessions implements SessionHost {
     return others;
   }
 
-  /** What is kept under this id. A fork or a child begins anew, so what one of that name has seen before is forgotten. */
+  /** The kept record of this id. A fork or a child starts empty, so earlier sightings under its id are forgotten. */
   async #resumed(id: string, parent: string | undefined): Promise<SessionRecord | undefined> {
     const kept = await this.#kept(id);
     if (kept === undefined || parent === undefined) return kept;
@@ -184,7 +192,7 @@ export class Sessions implements SessionHost {
     return this.world.store.session(id);
   }
 
-  /** A session is closed when the last process closes it. */
+  /** The record to store on close. A session is closed when the last process closes it. */
   async #closedRecord(session: GatedSession): Promise<SessionRecord> {
     const now = this.world.now();
     const kept = await this.#kept(session.id);
@@ -196,7 +204,7 @@ export class Sessions implements SessionHost {
   }
 }
 
-/** By its text alone: a folder may come into being later. */
+/** Checks the path text only: the folder may be created later. */
 function checkFolder({ workspace }: World, cwd: unknown): void {
   if (cwd === undefined || (typeof cwd === 'string' && workspace.pathOf(cwd) !== undefined)) return;
   throw new Fault('MISUSE', `cwd must be a folder inside a root, not ${JSON.stringify(cwd)}`);

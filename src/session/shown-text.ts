@@ -10,23 +10,23 @@ import { hasNul } from '../text/unicode.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEWLINE = 10;
-/** Up to this size a text costs less to make than to put off. */
+/** Up to this size, making a text costs less than deferring it. */
 export const EAGER_BYTES: number = 8 << 10;
 const NONE: readonly number[] = [];
 const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
-/** A file's text, cut into lines without decoding more than is asked for where the encoding allows it. */
+/** A file's text in lines. Only the requested lines are decoded, if the encoding allows it. */
 export interface FileText {
   readonly encoding: string;
-  /** The file as it is. */
+  /** All bytes of the file. */
   readonly whole: Buffer;
-  /** Its text in UTF-8 without a byte order mark; undefined for other encodings. */
+  /** Its text in UTF-8 without a byte order mark. Undefined for other encodings. */
   readonly body: Buffer | undefined;
   /** Lines with their endings. */
   slice(range: LineRange): string;
 }
 
-/** Bytes as text, or undefined if they are none. */
+/** Bytes as text, or undefined if they are not text. */
 export function textOf(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
     const body = bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes;
@@ -39,13 +39,13 @@ export function textOf(bytes: Buffer): FileText | undefined {
   return { encoding: decoded.encoding, whole: bytes, body: undefined, slice };
 }
 
-/** Most files are ASCII, and that is made into a string many times faster. */
+/** Decodes UTF-8. Most files are ASCII, which `latin1` decodes many times faster. */
 function utf8Text(bytes: Uint8Array): string {
   const buffer = viewOf(bytes);
   return isAscii(buffer) ? buffer.toString('latin1') : buffer.toString('utf8');
 }
 
-/** What a read hands out of lines; the text is made only for those who ask for it. */
+/** The text part of a read result. The text is computed on first use. */
 export type ShownText = Pick<ReadResult, 'text' | 'clamped'> & { readonly bytes?: Uint8Array };
 
 export interface Showing {
@@ -54,7 +54,7 @@ export interface Showing {
   readonly maxLineChars: number;
 }
 
-/** Some lines of a file, or all of them. */
+/** Some or all lines of a file, as a read shows them. */
 export function shownText(file: FileText, { range, raw, maxLineChars }: Showing): ShownText {
   const lines = range === 'all' ? ALL : range;
   if (raw) return shownRaw(file, range);
@@ -72,7 +72,7 @@ export function shownText(file: FileText, { range, raw, maxLineChars }: Showing)
   };
 }
 
-/** Lines as `clampLines` gives them when none is too long. */
+/** The same text as from `clampLines`, if no line is too long. */
 function withoutEndings(bytes: Uint8Array): string {
   const text = toLf(utf8Text(bytes));
   return text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -92,7 +92,7 @@ function shownRaw(file: FileText, range: LineRange | 'all'): ShownText {
   };
 }
 
-/** Makes a value when it is first asked for. */
+/** Returns a function that computes a value on first use. */
 export function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -101,7 +101,7 @@ export function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** Whether any line may be longer than this, by hopping from newline to newline; bytes count for characters. */
+/** Whether a line may be longer than `max`, found by jumping from newline to newline. Counts bytes, not characters. */
 function hasLongLine(lines: Uint8Array, max: number): boolean {
   if (lines.byteLength <= max) return false;
   const bytes = viewOf(lines);

@@ -8,7 +8,7 @@ import type { Outcome } from '../model/verdict.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-/** Whether a file still holds the bytes that the session has seen, by hash; the reasons are those of document D. */
+/** Whether a file still holds the bytes that the session has seen, by hash. The reasons are those of document D. */
 export async function checkStaleness(
   world: World,
   ledger: Ledger,
@@ -42,7 +42,7 @@ function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
     : { ...fingerprint, mtimeMs: Number(stamp.mtimeNs / NS_PER_MS), at };
 }
 
-/** Whether the session has been shown anything of a file that is still in its context. */
+/** Whether the session has been shown any part of a file that is still in its context. */
 export async function hasBeenRead(world: World, ledger: Ledger, path: string): Promise<boolean> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return false;

@@ -6,10 +6,10 @@ import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 
-/** Files in one answer without a path; the most recently seen first. */
+/** Number of files in an answer without a path, most recently seen first. */
 const MAX_FILES = 100;
 
-/** What this session has seen of a file, or of all files, and whether that is still true. */
+/** The session's sightings of a file, or of all files, and whether they are still current. */
 export async function status(
   world: World,
   ledger: Ledger,
@@ -81,7 +81,10 @@ function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'fres
   };
 }
 
-/** A revision licenses an overwrite, so a session gets it only for bytes it was shown whole, and one file at a time. */
+/**
+ * The revision of a file. It permits an overwrite, so a session gets it only for bytes it was shown whole, one file at
+ * a time.
+ */
 function revisionSeen(world: World, sighting: Sighting | undefined): Pick<FileStatus, 'revision'> {
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return {};
   const whole = sighting.coverage.kind === 'whole' && showsAll(sighting.flags);

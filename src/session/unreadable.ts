@@ -2,7 +2,7 @@ import type { Unreadable } from '../disk/read.ts';
 import type { FileKind } from '../model/path.ts';
 import type { Refusal, RefusalDetail } from '../model/verdict.ts';
 
-/** Why a file that is there could not be read. */
+/** The refusal for an existing file that could not be read. */
 export function unreadable(path: string, problem: Unreadable): Refusal {
   const base = { action: 'read', path } as const;
   switch (problem.problem) {

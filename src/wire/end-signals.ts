@@ -3,14 +3,14 @@ import type { EventEmitter } from 'node:events';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export type EndSignal = (typeof SIGNALS)[number];
 
-/** Turns the signals that mean "go away" into one promise; a second one means "now". */
+/** Turns the termination signals into one promise. A second signal means "exit immediately". */
 export class EndSignals {
   readonly first: Promise<EndSignal>;
   readonly second: AbortSignal;
   readonly #emitter: EventEmitter;
   readonly #listener: (signal: EndSignal) => void;
 
-  /** `emitter`: `process`, whose default reaction to these signals is off until `close`. */
+  /** `emitter` is `process`; its default reaction to these signals is off until `close`. */
   constructor(emitter: EventEmitter) {
     const { promise, resolve } = withResolver<EndSignal>();
     const hurry = new AbortController();

@@ -1,4 +1,4 @@
-/** Per byte: 0 = goes as it is, 1 = `\u00XX`, else the letter after the backslash. */
+/** Per byte: 0 = no escape, 1 = `\u00XX`, otherwise the letter after the backslash. */
 const ESCAPES: Uint8Array = new Uint8Array(256);
 ESCAPES.fill(1, 0, 0x20);
 for (const [byte, letter] of [
@@ -20,31 +20,33 @@ const LETTER_U = 0x75;
 const HEX_DIGITS = '0123456789abcdef';
 /** One byte becomes at most six (`\u001f`). */
 const WORST = 6;
-/** Room for the worst case is kept for one block at a time, not for the whole text; a small text needs no large one. */
+/**
+ * Size of a block for small texts. Room for the worst case is reserved for one block at a time, not for the whole text.
+ */
 const SMALL_BLOCK_BYTES = 256;
 const BLOCK_BYTES = 4096;
-/** The last word of a block is written whole, also if less of it counts. */
+/** The last word of a block is written whole, even if only a part of it counts. */
 const WORD_BYTES = 4;
 
-/** The inside of a JSON string that is made where it goes to: a large text then exists only once. */
+/** The content of a JSON string that is written directly to its destination, so that a large text exists only once. */
 export interface Escaped {
-  /** About how many bytes it will be. */
+  /** Estimated number of bytes. */
   readonly expectedBytes: number;
   writeTo(out: JsonText): void;
 }
 
 /**
- * Builds JSON from UTF-8 bytes, without decoding them: what `bytes` appends is what `JSON.stringify` would give for the
- * decoded text, without the quotes. The bytes must be valid UTF-8; that is the caller's to check.
+ * Builds JSON from UTF-8 bytes without decoding them. `bytes` appends what `JSON.stringify` would produce for the
+ * decoded text, without the quotes. The caller must ensure that the bytes are valid UTF-8.
  */
 export class JsonText {
   #out: Buffer;
   #view: DataView;
   #length = 0;
-  /** The number of the current line while lines are being numbered. */
+  /** The current line number while lines are being numbered. */
   #line = 0;
 
-  /** `expectedBytes`: about how much will be written; a hint for the first allocation. */
+  /** `expectedBytes`: estimated output size; a hint for the first allocation. */
   constructor(expectedBytes: number) {
     this.#out = Buffer.allocUnsafe(roomFor(expectedBytes));
     this.#view = viewOf(this.#out);
@@ -54,26 +56,26 @@ export class JsonText {
     return this.#length;
   }
 
-  /** What there is room for without growing. */
+  /** The number of bytes that fit without growing. */
   get capacity(): number {
     return this.#out.length;
   }
 
-  /** Makes room at once for about so many bytes more: growing step by step copies again and again. */
+  /** Reserves room for about this many more bytes, because growing step by step copies repeatedly. */
   expect(bytes: number): this {
     this.#reserve(roomFor(bytes));
     return this;
   }
 
-  /** Appends text that is JSON already. */
+  /** Appends text that is already JSON. */
   json(text: string): this {
-    // At most three bytes for a UTF-16 unit; counting first pays only for long texts.
+    // At most three bytes per UTF-16 unit; an exact count pays only for long texts.
     this.#reserve(text.length <= BLOCK_BYTES ? text.length * 3 : Buffer.byteLength(text, 'utf8'));
     this.#length += this.#out.write(text, this.#length, 'utf8');
     return this;
   }
 
-  /** Appends what stands from one offset to another once more. */
+  /** Appends the output between two offsets again. */
   again(from: number, to: number): this {
     this.#reserve(to - from);
     this.#out.copyWithin(this.#length, from, to);
@@ -102,12 +104,12 @@ export class JsonText {
     return this.#blocks(source, worst);
   }
 
-  /** What was built, for as long as nothing is added or cleared. */
+  /** The output, valid until something is appended or cleared. */
   finish(): Buffer {
     return this.#out.subarray(0, this.#length);
   }
 
-  /** Takes back what stands from an offset on; the room stays. */
+  /** Removes the output from an offset on; the capacity stays. */
   cut(from: number): void {
     this.#length = from;
   }
@@ -124,9 +126,9 @@ export class JsonText {
   }
 
   /**
-   * Four bytes at a time. The three sums set the high bit of a byte that is below 0x20, a quote or a backslash; they may
-   * also flag bytes above one, never below, so the lowest flag is a true one. The word is written as it is, and what
-   * stands from the flagged byte on is overwritten.
+   * Processes four bytes at a time. The three sums set the high bit of a byte that is below 0x20, a quote or a
+   * backslash. They may also flag bytes above such a byte, never below, so the lowest flag is correct. The word is
+   * written unchanged, and bytes from the flagged one on are overwritten.
    */
   #block(input: DataView, from: number, to: number): void {
     const out = this.#out;
@@ -174,7 +176,7 @@ export class JsonText {
   }
 }
 
-/** With some room for escapes, and for the worst case in the last block. */
+/** Capacity for the text with some escapes, and for the worst case in the last block. */
 function roomFor(bytes: number): number {
   return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
 }
@@ -183,7 +185,7 @@ function blockFor(bytes: number): number {
   return bytes <= BLOCK_BYTES ? SMALL_BLOCK_BYTES : BLOCK_BYTES;
 }
 
-/** Each puts something at an offset and returns the offset behind it. */
+/** The `put…` functions write at an offset and return the offset after it. */
 function putByte(out: Uint8Array, at: number, byte: number): number {
   if (ESCAPES[byte] !== 0) return putEscape(out, at, byte);
   out[at] = byte;
@@ -205,7 +207,7 @@ function putEscape(out: Uint8Array, at: number, byte: number): number {
   return at + 6;
 }
 
-/** A line's number and an escaped tab. */
+/** Writes a line number and an escaped tab. */
 function putNumber(out: Uint8Array, at: number, line: number): number {
   let digits = 1;
   for (let bound = 10; bound <= line; bound *= 10) digits += 1;

@@ -1,12 +1,15 @@
 import type { ReadTouch } from '../dialect/calls/touch.ts';
 import type { ShownText } from './history-sighting.ts';
 
-/** What a call will have shown if it succeeds. Plain JSON without contents: it waits for its result, perhaps in a snapshot. */
+/**
+ * What a call will show or write if it succeeds. Plain JSON without contents, because it is kept (perhaps in a
+ * snapshot) until the result arrives.
+ */
 export type Access = ReadAccess | WriteAccess | EditAccess | SearchAccess;
 
 export interface ReadAccess {
   readonly kind: 'read';
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   readonly touch: ReadTouch;
 }
@@ -14,7 +17,7 @@ export interface ReadAccess {
 export interface WriteAccess {
   readonly kind: 'write';
   readonly path: string;
-  /** As the call wrote it; receipts repeat it. */
+  /** The path as the call wrote it; receipts repeat it. */
   readonly given: string;
   readonly lines: number;
   readonly shown: ShownText;
@@ -28,8 +31,8 @@ export interface EditAccess {
 
 export interface SearchAccess {
   readonly kind: 'search';
-  /** What result lines are relative to. */
+  /** Base folder of the paths in result lines. */
   readonly base: string;
-  /** The one file searched, if the call names one: result lines may then leave its name out. */
+  /** The searched file, if the call names a single file. Result lines may then omit its name. */
   readonly target?: string;
 }

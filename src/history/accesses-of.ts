@@ -10,23 +10,26 @@ import type { Access, ReadAccess } from './access.ts';
 import { enterDirectory } from './paths.ts';
 import { shownText } from './shown-text.ts';
 
-/** A tool call of a transcript, in no host's words. */
+/** A tool call of a transcript, in a form that is independent of the host. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   /** An object, or the JSON text of one. */
   readonly args: unknown;
-  /** Working directory of that moment. */
+  /** Working directory at the time of the call. */
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;
-  /** The message the call is part of, where messages have names. */
+  /** Id of the message that contains the call, if messages have ids. */
   readonly message?: string | undefined;
 }
 
-/** Finds the absolute path; undefined if it cannot be told. */
+/** Returns the absolute path; undefined if it cannot be determined. */
 export type Locate = (given: string, cwd: string | undefined) => string | undefined;
 
-/** What a call shows or writes if it succeeds. Empty for tools that show no file and for calls that are not certain. */
+/**
+ * The accesses that a call makes if it succeeds. Empty for tools that show no file, and for calls whose effect is
+ * uncertain.
+ */
 export function accessesOf(call: ToolCall, cwd: string | undefined, locate: Locate): readonly Access[] {
   const rules = usualRules(call.name);
   const args = rules === undefined ? undefined : argumentsOf(call.args, rules);
@@ -60,7 +63,7 @@ function accessesBy(touch: Touch, scene: Scene, all: readonly Touch[]): readonly
   }
 }
 
-/** The arguments as an object. A patch may come as bare text instead. */
+/** The arguments as an object. A patch may be plain text instead. */
 function argumentsOf(args: unknown, rules: readonly Rule[]): JsonRecord | undefined {
   if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;

@@ -12,11 +12,12 @@ import type { HistoryOptions } from './history-sighting.ts';
 import { enterDirectory, isInside, locate } from './paths.ts';
 import { ComparedText } from './verify.ts';
 
-/** Something in a conversation that a gate would have stopped, or that its client cannot take back. */
+/** An event in a conversation that Lookfirst would have refused, or that its client cannot undo. */
 export interface AuditFinding {
   /**
-   * `blind-overwrite`: a whole file was replaced of which lines had not been shown. `outdated-edit`: the file was not any
-   * more what the model had last been shown. `shell-write`: a command wrote the file, so the client has no copy of it.
+   * `blind-overwrite`: a whole file was replaced although some of its lines were not shown. `outdated-edit`: the file
+   * no longer matched what the model had last been shown. `shell-write`: a command wrote the file, so the client has no
+   * copy of it.
    */
   readonly kind: 'blind-overwrite' | 'outdated-edit' | 'shell-write';
   readonly path: string;
@@ -25,19 +26,19 @@ export interface AuditFinding {
 }
 
 export interface Audit {
-  /** Undefined for a file without any record. */
+  /** Undefined if the file has no records. */
   readonly format: FormatName | undefined;
   readonly changes: number;
   readonly commands: number;
   readonly findings: readonly AuditFinding[];
 }
 
-/** Records to look at before the format of a transcript must be clear. */
+/** Number of records after which the format of a transcript must be known. */
 const DECIDING = 200;
 
 /**
- * Reads a whole conversation, one record per line, and finds what went wrong in it. Only what its transcript proves
- * counts: a write is blind only where the host recorded the file before it. Throws CONFIG_INVALID for an unknown format.
+ * Audits a whole conversation with one record per line. Only facts that the transcript proves count: a write is blind
+ * only if the host recorded the file before it. Throws CONFIG_INVALID for an unknown format.
  */
 export function auditTranscript(text: string, options: HistoryOptions): Audit {
   const records = text.split('\n').flatMap((line): JsonRecord[] => {
@@ -92,7 +93,7 @@ class Auditor implements FoldObserver {
   #ran(run: RunTouch, { id, atMs, cwd }: ToolCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
-    // Of `bash -lc SCRIPT` as a list, the script is the last word.
+    // In the list form `bash -lc SCRIPT`, the script is the last word.
     const command = run.words === undefined ? run.command : (run.words.at(-1) ?? '');
     const paths = writesOf(command).flatMap((write) => (write.how === 'patch' ? [] : [write.path]));
     for (const given of new Set(paths)) {
@@ -112,7 +113,7 @@ class Auditor implements FoldObserver {
   }
 }
 
-/** The bytes that are there already change nothing. */
+/** Whether a write leaves the file unchanged. */
 function isSame(
   access: Extract<ObservedChange['access'], { readonly kind: 'write' }>,
   before: ComparedText,
@@ -120,7 +121,7 @@ function isSame(
   return before.rangesShown({ shown: [access.shown] }).length > 0;
 }
 
-/** Do some views together show every line of a text? */
+/** Whether some views together show every line of a text. */
 function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   const seen = new Set<number>();
   for (const { view } of latest)
@@ -129,7 +130,7 @@ function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   return seen.size >= text.totalLines;
 }
 
-/** Does the newest view show something that is not there any more? Without any view nothing is outdated. */
+/** Whether the newest view shows text that is no longer there. Without a view nothing is outdated. */
 function isOutdated([newest]: readonly SeenEntry[], text: ComparedText): boolean {
   const shown = newest?.view.shown ?? [];
   return newest !== undefined && text.rangesShown(newest.view).length < shown.length;

@@ -4,9 +4,9 @@ import type { FormatName } from '../model/transcript.ts';
 import type { HistoryOptions } from './history-sighting.ts';
 
 export interface HistoryIndexOptions extends HistoryOptions {
-  /** Default: told from the first records. */
+  /** Default: detected from the first records. */
   readonly format?: FormatName | undefined;
-  /** What `hasFileBeenRead` counts: `all`, a completed write too (default), or `reads` alone. */
+  /** What `hasFileBeenRead` counts: `all` includes completed writes (default), `reads` only reads. */
   readonly counts?: 'all' | 'reads' | undefined;
 }
 
@@ -18,7 +18,7 @@ const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {
   counts: true,
 };
 
-/** Throws MISUSE for what are no options: a misspelt one that is ignored gives another answer without a word. */
+/** Throws MISUSE for invalid options. Ignoring a misspelt option would silently change the answer. */
 export function checkHistoryOptions(options: unknown): void {
   if (!isRecord(options)) throw new Fault('MISUSE', 'the options of a history must be an object');
   for (const [name, value] of Object.entries(options)) {

@@ -1,17 +1,20 @@
 import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
 import { timeIn } from './json-value.ts';
 
-/** The part of a conversation that its client has cut off: what the model saw in this time is no longer in its context. */
+/**
+ * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this
+ * time.
+ */
 export interface CutOff {
   /** The last moment that is still part of the conversation. */
   readonly afterMs: number;
-  /** When the conversation went on from there. */
+  /** When the conversation continued from there. */
   readonly untilMs: number;
 }
 
 /**
- * The newest cut in the end of a transcript, from the transcript alone: no client reports that its user has rewound the
- * conversation. Undefined if it goes on where it ended.
+ * The newest cut in the tail of a transcript. It is derived from the transcript alone, because no client reports that
+ * its user has rewound. Undefined if the conversation simply continues.
  */
 export function newestCut(tail: string): CutOff | undefined {
   const records = tail.split('\n').flatMap((line) => recordOf(line));
@@ -20,7 +23,7 @@ export function newestCut(tail: string): CutOff | undefined {
   return codexCut(records);
 }
 
-/** The first line of a tail may be cut, and the last one unfinished. */
+/** Parses a line. The first line of a tail may be cut, and the last one incomplete. */
 function recordOf(line: string): JsonRecord[] {
   try {
     const value: unknown = JSON.parse(line);
@@ -34,7 +37,7 @@ function timeOf(record: JsonRecord | undefined): number | undefined {
   return record === undefined ? undefined : timeIn(record, 'timestamp');
 }
 
-/** Claude Code: after a rewind the parent of the next prompt is an older record than the last one. */
+/** Claude Code: after a rewind, the parent of the next prompt is not the last record but an older one. */
 function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const records = all.filter((record) => record['isSidechain'] !== true && 'uuid' in record);
   const at = records.findLastIndex(isClaudePrompt);
@@ -44,7 +47,7 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
   const between = records.slice(parentAt + 1, at);
   if (!between.some(isSpoken)) return undefined;
-  // A parent that is not in the tail is older than all of it.
+  // A parent that is not in the tail is older than the whole tail.
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 
@@ -59,7 +62,7 @@ function isClaudePrompt(record: JsonRecord): boolean {
   return !objectsIn(message, 'content').some((part) => part['type'] === 'tool_result');
 }
 
-/** Codex: `thread_rolled_back` takes back the last turns. */
+/** Codex: `thread_rolled_back` removes the last turns. */
 function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
   let turns: number[] = [];
   let cut: CutOff | undefined;
@@ -76,7 +79,7 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
   return cut;
 }
 
-/** Gemini CLI: `$rewindTo` names the first message that is gone. */
+/** Gemini CLI: `$rewindTo` names the first removed message. */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
   const at = records.findLastIndex((record) => '$rewindTo' in record);
   const first = records.find((record) => record['id'] === records[at]?.['$rewindTo']);

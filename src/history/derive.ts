@@ -15,12 +15,12 @@ export interface DerivedHistory {
   readonly skipped: Skipped;
 }
 
-/** Documents up to this size are parsed at once, as are lines; anything larger is read line by line. */
+/** Larger transcripts are read line by line; up to this size a document is parsed as a whole. */
 const MAX_DOCUMENT_BYTES = MAX_LINE_BYTES;
 
 /**
- * Turns a conversation into what its model has seen. One pass; contents are hashed, not kept. Lines that are no JSON and
- * records that say nothing are counted in `skipped`. Throws CONFIG_INVALID when the format is not known.
+ * Derives from a conversation what its model has seen. Makes one pass and keeps hashes, not contents. Lines that are
+ * not JSON and records without information are counted in `skipped`. Throws CONFIG_INVALID if the format is unknown.
  */
 export function deriveSightings(
   transcript: Transcript,
@@ -34,7 +34,10 @@ export function deriveSightings(
   return derived(index);
 }
 
-/** The same for a transcript that comes in chunks, such as a file's; memory does not grow with lines or results. */
+/**
+ * Like `deriveSightings`, for a transcript in chunks, such as a file. Memory does not grow with the number of lines or
+ * results.
+ */
 export async function deriveSightingsFrom(
   chunks: AsyncIterable<Uint8Array>,
   options: FormatName | HistoryIndexOptions = {},
@@ -52,18 +55,18 @@ export async function deriveSightingsFrom(
   return derived(index);
 }
 
-/** The beginning of a transcript, kept for as long as all of it may be one document. */
+/** Buffers the beginning of a transcript while it may still be a single JSON document. */
 class HeldStart {
   readonly parts: Uint8Array[] = [];
   #size = 0;
   #sawLine = false;
 
-  /** Keeps a chunk; false when this is no document, or too large for one. */
+  /** Buffers a chunk. Returns false if this is not a document, or too large for one. */
   add(chunk: Uint8Array): boolean {
     this.parts.push(chunk);
     this.#size += chunk.length;
     if (this.#size > MAX_DOCUMENT_BYTES) return false;
-    // One look is enough, when the first line is complete.
+    // One check suffices, as soon as the first line is complete.
     if (this.#sawLine || !chunk.includes(NEWLINE)) return true;
     this.#sawLine = true;
     return mayBeDocument(Buffer.concat(this.parts));
@@ -91,7 +94,7 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
   else index.add(document);
 }
 
-/** One JSON document over many lines, and not a line for each record: its first line is not JSON by itself. */
+/** Whether this is one JSON document over many lines. If so, its first line alone is not JSON. */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;

@@ -12,7 +12,7 @@ import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
 
-/** Those with the plainest marks first, for one record may carry the marks of two. */
+/** Formats with the clearest marks first, because one record may carry the marks of two. */
 const FORMATS: readonly Format[] = [
   MCP_LOG,
   CODEX,
@@ -25,7 +25,7 @@ const FORMATS: readonly Format[] = [
   AI_SDK,
 ];
 
-/** A format by its name. Throws CONFIG_INVALID for a name that is none. */
+/** The format with this name. Throws CONFIG_INVALID for an unknown name. */
 export function formatNamed(name: string): Format {
   const format = FORMATS.find((one) => one.name === name);
   if (format === undefined)
@@ -33,14 +33,14 @@ export function formatNamed(name: string): Format {
   return format;
 }
 
-/** The format whose mark a record carries, or undefined if it carries none for certain. */
+/** The format whose mark a record carries; undefined if no format is certain. */
 export function formatOfRecord(record: JsonRecord): Format | undefined {
   return FORMATS.find((format) => format.claim(record) === 'sure');
 }
 
 /**
- * The format of a transcript by its first records. A plain conversation without tools fits several, and any of them
- * reads it. Throws CONFIG_INVALID, naming what was seen, when it fits none.
+ * Detects the format of a transcript by its first records. A plain conversation without tools fits several formats,
+ * and each of them can read it. If none fits, throws CONFIG_INVALID and names the records seen.
  */
 export function detectFormat(records: readonly unknown[]): FormatName {
   const objects = records.filter(isRecord);

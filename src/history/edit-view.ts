@@ -6,13 +6,15 @@ import { shownText } from './shown-text.ts';
 import { ComparedText } from './verify.ts';
 import { bareView, shownView, type View } from './view.ts';
 
-/** Changes in order, and by how much each moves what follows it: `shifts[n]` is what the first `n` amount to. */
+/** Changes in order, and how far each one moves later lines: `shifts[n]` is the sum of the first `n`. */
 interface Shifted {
   readonly changes: readonly ChangedLines[];
   readonly shifts: readonly number[];
 }
 
-/** Lines that an edit touched, and how many it made of them. Where it only put lines in, `to` is before `from`. */
+/**
+ * Lines that an edit touched, and the number of lines that replace them. For a pure insertion, `to` is before `from`.
+ */
 interface ChangedLines extends LineRange {
   readonly now: number;
 }
@@ -21,15 +23,16 @@ interface ChangedLines extends LineRange {
 interface Stretch {
   readonly start: number;
   readonly end: number;
-  /** How many lines stand in their place. */
+  /** Number of lines that replace them. */
   readonly now: number;
-  /** The first span behind them. */
+  /** Index of the first span after them. */
   readonly next: number;
 }
 
 /**
- * What the model knows of a file after its own edit, when the transcript holds the text before it: the lines it had seen
- * of that text (`latest`, newest first), at the places they have now, and the lines it replaced if it had seen what was there.
+ * The model's view of a file after its own edit, if the transcript contains the text before it. It includes the lines
+ * seen before (`latest`, newest first) at their new positions, and the new lines if the model had seen the replaced
+ * ones.
  */
 export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);
@@ -37,14 +40,14 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const { totalLines } = after;
   const { seen, roots } = seenOf(before, latest);
   const isSeen = seen.length === 1 && seen[0]?.from === 1 && seen[0].to === before.totalLines;
-  // All of what an edit makes of a file that was seen in one piece is known; only parts must be carried over it.
+  // If the file was seen in one piece, all of the new text is known. Otherwise only the seen parts are carried over.
   const isKnown = isSeen || before.totalLines === 0;
   const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
     const text = after.slice(range);
-    // As reads show lines: without the newline of the last, unless it is the file's last as well.
+    // Like reads: without the newline of the last line, unless it is also the last line of the file.
     return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
@@ -55,7 +58,7 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   return { view: { ...view, fingerprint: { sha256, size } }, roots };
 }
 
-/** The lines of a text that were seen, and the calls that showed them. Views that add nothing to newer ones are left out. */
+/** The seen lines of a text, and the calls that showed them. Views that add nothing to newer ones are skipped. */
 function seenOf(
   before: ComparedText,
   latest: Iterable<SeenEntry>,
@@ -79,12 +82,12 @@ function linesIn(ranges: readonly LineRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
 
-/** What a host recorded of one file of a patch. */
+/** The record that a host made of one file of a patch. */
 export type FileChange =
   | { readonly kind: 'added'; readonly path: string; readonly content: string }
   | { readonly kind: 'updated'; readonly path: string; readonly diff: string };
 
-/** What a patch wrote: a whole file, or the new side of its hunks, which the model itself spelt out. */
+/** The view of what a patch wrote: a whole file, or the new side of its hunks, which the model itself wrote. */
 export function changeView(change: FileChange): View {
   if (change.kind === 'added') {
     const { path, content } = change;
@@ -121,8 +124,8 @@ function newSides(diff: string): readonly DiffHunk[] {
 }
 
 /**
- * Lines that were seen, at the places they have after some changes. What a change made of lines was seen if all of them
- * were; else they are lost. Ranges stay apart where they were, so that each can be compared by itself later.
+ * Maps seen lines to their positions after some changes. Lines written by a change count as seen if all lines they
+ * replace were seen. Separate ranges stay separate, so that each can be compared on its own later.
  */
 function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines[]): readonly LineRange[] {
   const shifts = [0];
@@ -131,7 +134,7 @@ function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines
   return widest([...moved(widest(seen), shifted), ...made(mergeRanges(seen), shifted)]);
 }
 
-/** Ranges with what changed inside them, and without lines that changed together with others. */
+/** Maps ranges, including changes inside them. Lines that changed together with unseen lines are dropped. */
 function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let before = 0;
   let inside = 0;
@@ -144,7 +147,7 @@ function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Itera
   }
 }
 
-/** What changes made of lines that were all seen. */
+/** The new lines of changes whose replaced lines were all seen. */
 function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let at = 0;
   for (const [count, { from, to, now }] of changes.entries()) {
@@ -154,7 +157,7 @@ function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterab
   }
 }
 
-/** In order, and without those that lie within another. */
+/** Sorts the ranges and drops those inside another one. */
 function widest(ranges: readonly LineRange[]): readonly LineRange[] {
   const kept: LineRange[] = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from || b.to - a.to))
@@ -162,7 +165,7 @@ function widest(ranges: readonly LineRange[]): readonly LineRange[] {
   return kept;
 }
 
-/** The lines that an edit touched, in order. Those of which it made common ones are one change. */
+/** The lines that an edit touched, in order. Spans that end up in the same line form one change. */
 function changedLines(edited: Edited): readonly ChangedLines[] {
   const { before, spans } = edited;
   const changes: ChangedLines[] = [];
@@ -186,7 +189,7 @@ function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
   let endOfLast = start;
   let now = 0;
   let next = first;
-  /** Does the new text end within a line? */
+  /** Whether the new text ends within a line. */
   let isOpen = false;
   for (let span = spans[next]; span !== undefined; span = spans[next]) {
     if (next > first && span.start >= endOfLast) break;
@@ -208,7 +211,7 @@ function startOfLine(text: string, at: number): number {
   return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
 }
 
-/** Where the line that goes on at an offset ends, with its newline. */
+/** The end of the line at an offset, including its newline. */
 function endOfLine(text: string, at: number): number {
   const newline = text.indexOf('\n', at);
   return newline === -1 ? text.length : newline + 1;

@@ -1,22 +1,22 @@
 import { type Span, splitLines } from '../text/lines.ts';
 
-/** What an edit did to a file: the text before it, and what was replaced. */
+/** An edit of a file: the text before it, and the replaced spans. */
 export interface Edited {
   readonly before: string;
-  /** In order and apart from each other. */
+  /** Ascending and disjoint. */
   readonly spans: readonly Span[];
-  /** What stands in the place of each. */
+  /** The text that replaces each span. */
   readonly put: string;
 }
 
-/** Which places a replacement concerns. */
+/** The text to replace and the occurrences to replace. */
 export interface Replacement {
   readonly from: string;
   readonly to: string;
   readonly which: 'first' | 'all';
 }
 
-/** The edit that a replacement is; undefined if there is nothing to replace. */
+/** The edit that a replacement makes; undefined if nothing matches. */
 export function replacedIn(before: string, { from, to, which }: Replacement): Edited | undefined {
   const spans: Span[] = [];
   if (from === '') return undefined;
@@ -27,7 +27,10 @@ export function replacedIn(before: string, { from, to, which }: Replacement): Ed
   return spans.length === 0 ? undefined : { before, spans, put: to };
 }
 
-/** The edit between two texts of which no more is known: all lines between those that are the same at both ends. */
+/**
+ * The edit between two texts, if only the texts are known: it replaces all lines between the equal beginning and
+ * end.
+ */
 export function editedBetween(before: string, after: string): Edited {
   const old = splitLines(before);
   const now = splitLines(after);

@@ -2,29 +2,29 @@ import type { Access } from './access.ts';
 import type { HistorySighting } from './history-sighting.ts';
 import type { View } from './view.ts';
 
-/** A view and where in the conversation it stands. Plain JSON. */
+/** A view and its position in the conversation, as plain JSON. */
 export interface SeenEntry {
   readonly view: View;
   readonly callId: string;
   readonly atMs?: number | undefined;
-  /** Position of its result in the conversation; what positions count is the format's business. */
+  /** Position of its result in the conversation; the format defines what positions count. */
   readonly place: number;
-  /** How many calls came before its own. */
+  /** Number of calls before its own call. */
   readonly ordinal: number;
-  /** The messages that hold its result and its call, where messages have names. */
+  /** Ids of the messages that contain its result and its call, if messages have ids. */
   readonly message?: string | undefined;
   readonly callMessage?: string | undefined;
-  /** For what an edit carried on: the calls that showed it. It is gone when one of them is. */
+  /** For a view carried over an edit: the calls that showed its lines. It is invalid if one of them is removed. */
   readonly roots?: readonly string[] | undefined;
 }
 
-/** What an edit carried on, and the calls that had shown it. */
+/** A view carried over an edit, and the calls that showed its lines. */
 export interface Carried {
   readonly view: View;
   readonly roots: readonly string[];
 }
 
-/** The calls that showed what some entries hold. */
+/** The calls that showed the content of some entries. */
 export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
   const [first] = entries;
   // Most edits follow one read of the whole file.
@@ -32,18 +32,18 @@ export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
   return [...new Set(entries.flatMap(({ roots, callId }) => roots ?? callId))];
 }
 
-/** A call that waits for its result. Plain JSON. */
+/** A call that waits for its result, as plain JSON. */
 export interface WaitingCall {
   readonly id: string;
   readonly accesses: readonly Access[];
   readonly ordinal: number;
   readonly place: number;
   readonly message?: string;
-  /** Two different calls with this id in one record: a result could belong to either, so it counts for neither. */
+  /** Two different calls with this id are in one record. Their result could belong to either, so it is ignored. */
   readonly ambiguous?: true;
 }
 
-/** An entry as the world outside gets it. */
+/** Converts an entry to its public form. */
 export function sightingOf(entry: SeenEntry): HistorySighting {
   const { view, callId, atMs } = entry;
   if (atMs === undefined) return { callId, ...view };
@@ -55,6 +55,6 @@ export function sightingOf(entry: SeenEntry): HistorySighting {
     view.fingerprint !== undefined
   )
     return { callId, atMs, ...view };
-  // Most are like this one, and written out it takes a tenth of the time.
+  // Most entries take this path; the explicit object is ten times faster than spreading.
   return { path, coverage, totalLines, shown, how, atMs, clamped, redacted, callId };
 }

@@ -18,14 +18,19 @@ export interface FoldState {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** Calls that may wait at once; real conversations have a few, and of an endless list of unanswered ones the oldest are given up. */
+/**
+ * Maximum number of calls waiting for results. Real conversations have a few; beyond the limit the oldest are dropped.
+ */
 const MAX_WAITING = 10_000;
-/** So many at once, for the first key of a map from which much was deleted takes long to find. */
+/**
+ * Number of waiting calls dropped per step. Dropping one by one is slow, because finding a map's first key slows down
+ * after many deletions.
+ */
 const GIVEN_UP = 1000;
-/** Views of a file that are carried over an edit. */
+/** Maximum number of views of a file that are carried over an edit. */
 const MAX_CARRIED = 8;
 
-/** Is told of every call, and of every change that succeeded, before what it shows counts as seen. */
+/** Receives every call and every successful change, before its content counts as seen. */
 export interface FoldObserver {
   called(call: ToolCall): void;
   changed(change: ObservedChange): void;
@@ -38,19 +43,19 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** So many that were taken out may stay in the list; it is gone through again only when they are half of it. */
+/** Number of removed entries that may stay in the list. It is compacted only when they are more than half of it. */
 const MAX_GONE = 1000;
 
 /**
- * What the model of a conversation has in its context, folded from calls and results as formats hand them in: one pass,
- * pairing by id, the first result after a call decides. Holds hashes and ranges, never contents.
+ * Collects what the model of a conversation has in its context, from the calls and results that formats pass in. One
+ * pass; results are paired by id, and the first result after a call counts. Holds hashes and ranges, never contents.
  */
 export class Fold {
   readonly options: HistoryOptions;
   readonly #observer: FoldObserver | undefined;
-  /** Position of the record being read; formats move it on. */
+  /** Position of the current record; formats advance it. */
   place = 0;
-  /** Is an entry still part of the conversation? Set by formats whose conversations have branches. */
+  /** Whether an entry is still part of the conversation. Set by formats whose conversations have branches. */
   sees: (entry: SeenEntry) => boolean = () => true;
   readonly #waiting = new Map<string, WaitingCall>();
   readonly #seen = new SeenList();
@@ -66,17 +71,19 @@ export class Fold {
     return this.#reasons;
   }
 
-  /** Does a call wait for this result? Lets a format leave results unread that nothing waits for. */
+  /** Whether a call waits for this result. A format can skip parsing other results. */
   awaits(id: string): boolean {
     return this.#waiting.has(id);
   }
 
-  /** Did a result of this call show something that still counts, here or on another branch? */
+  /** Whether a result of this call showed something that still counts, on any branch. */
   hasShown(id: string): boolean {
     return this.#seen.hasCall(id);
   }
 
-  /** Of the last few views of a file those that showed a text and still count, newest first: of one that is read over and over, only these are carried over an edit. */
+  /**
+   * The valid views with text among the last few views of a file, newest first. Only these are carried over an edit.
+   */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
     for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
@@ -92,7 +99,7 @@ export class Fold {
     const { id, message } = call;
     const accesses = accessesOf(call, call.cwd ?? this.options.cwd, this.#locate);
     if (accesses.length === 0) {
-      // An id used again no longer waits for its old result.
+      // A reused id no longer waits for its old result.
       this.#waiting.delete(id);
       return;
     }
@@ -119,7 +126,7 @@ export class Fold {
     else for (const access of call.accesses) this.#addAccess(access, result, call);
   }
 
-  /** Something the host itself showed, without a call. */
+  /** Adds a view that the host showed without a call. */
   show(
     id: string,
     view: View,
@@ -133,13 +140,13 @@ export class Fold {
     this.#reasons[reason] = (this.#reasons[reason] ?? 0) + 1;
   }
 
-  /** The context was summarised: nothing counts any more but what `keep` names, which moves to the current place. */
+  /** The context was summarised: only entries selected by `keep` remain, and they move to the current position. */
   compact(keep?: (entry: SeenEntry) => boolean): void {
     const kept = keep === undefined ? [] : this.#seen.values().filter(keep);
     this.#seen.replace(kept.map((entry) => ({ ...entry, place: this.place })));
   }
 
-  /** The conversation begins anew: what calls waited for is gone too. */
+  /** The conversation begins anew, so waiting calls are dropped too. */
   reset(): void {
     this.#waiting.clear();
     this.#calls = 0;
@@ -155,13 +162,13 @@ export class Fold {
     for (const [id, call] of this.#waiting) if (call.message === message) this.#waiting.delete(id);
   }
 
-  /** The conversation was cut back: this place and all after it are gone. */
+  /** The conversation was cut back: removes this position and everything after it. */
   forgetFrom(place: number): void {
     this.#seen.retain((entry) => entry.place < place);
     for (const [id, call] of this.#waiting) if (call.place >= place) this.#waiting.delete(id);
   }
 
-  /** The oldest `count` calls were cleared. */
+  /** The host cleared the oldest `count` calls. */
   forgetOldest(count: number): void {
     this.#seen.retain((entry) => entry.ordinal >= count);
   }
@@ -171,7 +178,7 @@ export class Fold {
     return this.#seen.ofPath(path).filter(this.sees).map(this.#rooted);
   }
 
-  /** Does any entry of a file that is still part of the conversation answer? */
+  /** Whether `answer` is true for any entry of a file that is still part of the conversation. */
   some(path: string, answer: (entry: SeenEntry) => boolean): boolean {
     return this.#seen.ofPath(path).some((entry) => answer(entry) && this.sees(entry));
   }
@@ -209,7 +216,7 @@ export class Fold {
     }
   }
 
-  /** A later copy of a result that holds nothing any more: the host blanked it. */
+  /** Removes the views of a call if a later copy of its result is blanked by the host. */
   #blankLater(result: ToolResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
@@ -226,14 +233,14 @@ export class Fold {
     this.#add(carried.view, result, call, carried.roots);
   }
 
-  /** What an edit carried on is worth nothing without what had shown it. */
+  /** A view carried over an edit is invalid without the views that it is based on. */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
     if (roots === undefined || this.#seen.hasKept(roots)) return entry;
     return { ...entry, view: bareView(view.path, { how: view.how }) };
   };
 
-  /** Views under the names a host wrote, under their own. */
+  /** Resolves the paths of views that use the host's names. */
   #located(views: readonly View[]): readonly View[] {
     return views.flatMap((view) => {
       const path = this.#locate(view.path, this.options.cwd);
@@ -264,23 +271,26 @@ export class Fold {
   };
 }
 
-/** Another call with the same id in the same record: a result could belong to either. */
+/** Whether two calls with the same id in one record differ; a result could belong to either. */
 function differs(twin: WaitingCall, call: WaitingCall): boolean {
   return twin.place === call.place && JSON.stringify(twin.accesses) !== JSON.stringify(call.accesses);
 }
 
-/** Entries in the order they came, found by path, by call and by message; taking some out costs what is taken out. */
+/**
+ * Entries in order of arrival, indexed by path, call and message. The cost of a removal depends only on the number of
+ * removed entries.
+ */
 class SeenList {
   /** Oldest first. */
   #all: SeenEntry[] = [];
-  /** Those of `#all` that were taken out: a list is quicker to fill than a set, and little is ever taken out. */
+  /** Removed entries of `#all`. Appending to a list is faster than to a set, and removals are rare. */
   readonly #gone = new Set<SeenEntry>();
-  /** Made when first asked for. */
+  /** Built on first use. */
   #calls: Set<string> | undefined;
-  /** Was nothing ever taken out? */
+  /** True as long as no entry was ever removed. */
   #isWhole = true;
   readonly #byPath = new Map<string, SeenEntry[]>();
-  /** Made when first asked for: most conversations never take a single result back. They may hold what is gone. */
+  /** Built on first use, because most conversations never remove a single result. May contain removed entries. */
   #byCall: Map<string, SeenEntry[]> | undefined;
   #byMessage: Map<string, SeenEntry[]> | undefined;
 
@@ -304,13 +314,13 @@ class SeenList {
     return this.#byPath.get(path) ?? [];
   }
 
-  /** Did a result of this call show something that was not taken out since? */
+  /** Whether the list still has an entry of this call. */
   hasCall(id: string): boolean {
     this.#calls ??= new Set(this.values().map((entry) => entry.callId));
     return this.#calls.has(id);
   }
 
-  /** Is what these calls showed, all of which were here once, still here? */
+  /** Whether the list still has the entries of all these calls. Each call must have had one. */
   hasKept(ids: readonly string[]): boolean {
     return this.#isWhole || ids.every((id) => this.hasCall(id));
   }
@@ -324,7 +334,7 @@ class SeenList {
     this.#byCall.delete(id);
   }
 
-  /** Those whose call or result is part of a message. */
+  /** Removes entries whose call or result is part of a message. */
   removeMessage(name: string): void {
     if (this.#byMessage === undefined) {
       this.#byMessage = new Map();

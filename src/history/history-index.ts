@@ -12,7 +12,7 @@ import type { HistorySighting } from './history-sighting.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 
-/** Everything an index knows, as plain JSON; it takes up again at byte `offset` of the transcript. */
+/** The whole state of an index as plain JSON. It continues at byte `offset` of the transcript. */
 export interface HistorySnapshot {
   readonly version: 2;
   readonly format: FormatName | null;
@@ -22,13 +22,13 @@ export interface HistorySnapshot {
   readonly reader: unknown;
 }
 
-/** Records to look at before a transcript without any sure mark is taken for what it might be. */
+/** Number of records after which a transcript without a certain mark gets the most likely format. */
 const MAX_UNDECIDED = 200;
 const CARRIAGE_RETURN = 13;
 
 /**
- * What the model of a growing transcript has seen: feed it bytes as they are appended, ask it at any time. Feeding a
- * transcript piece by piece gives what feeding it at once gives. Holds hashes and ranges, never contents.
+ * What the model of a growing transcript has seen. Feed it bytes as they are appended, and query it at any time. The
+ * size of the pieces makes no difference. Holds hashes and ranges, never contents.
  */
 export class HistoryIndex {
   readonly #fold: Fold;
@@ -37,10 +37,10 @@ export class HistoryIndex {
   #base = 0;
   #format: FormatName | undefined;
   #reader: Reader | undefined;
-  /** Records read before the format was clear. */
+  /** Records read before the format was known. */
   #undecided: JsonRecord[] = [];
   #records = 0;
-  /** The last line was not whole when the bytes ended. */
+  /** True if the bytes ended within a line. */
   #incomplete = false;
 
   constructor(options: HistoryIndexOptions = {}) {
@@ -54,7 +54,10 @@ export class HistoryIndex {
     if (options.format !== undefined) this.#open(options.format);
   }
 
-  /** Continues where a snapshot was taken: feed it the transcript from `offset` on. Throws CONFIG_INVALID for another version's. */
+  /**
+   * Continues from a snapshot: feed the transcript from `offset` on. Throws CONFIG_INVALID for a snapshot of another
+   * version.
+   */
   static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
     if (snapshot.version !== 2)
       throw new Fault('CONFIG_INVALID', `a history snapshot of version ${String(snapshot.version)}, not 2`);
@@ -67,17 +70,17 @@ export class HistoryIndex {
     return index;
   }
 
-  /** Undefined until the first records have shown it. */
+  /** Undefined until the first records have determined it. */
   get format(): FormatName | undefined {
     return this.#format;
   }
 
-  /** The byte up to which the transcript is in the index: the end of the last complete line. */
+  /** The byte up to which the index has read the transcript: the end of the last complete line. */
   get offset(): number {
     return this.#base + (this.#reader === undefined ? 0 : this.#scanner.offset);
   }
 
-  /** How many records were taken note of. */
+  /** Number of records read. */
   get records(): number {
     return this.#records;
   }
@@ -87,21 +90,21 @@ export class HistoryIndex {
     return { count: Object.values(reasons).reduce((sum, count) => sum + count, 0), reasons };
   }
 
-  /** Takes in more bytes of a transcript with one JSON record per line. A line may come in pieces. */
+  /** Reads more bytes of a transcript with one JSON record per line. A line may be split between chunks. */
   feed(chunk: Uint8Array): void {
     this.#incomplete = false;
     this.#scanner.scan(viewOf(chunk));
   }
 
-  /** Takes in one record that is parsed already. */
+  /** Adds one parsed record. */
   add(record: unknown): void {
     if (Array.isArray(record)) for (const one of record) this.#add(one);
     else this.#add(record);
   }
 
   /**
-   * No more bytes for now: a last line without a newline is read if it is whole, else left for later. What is fed after
-   * this begins at `offset`. Throws CONFIG_INVALID when there was something and none of it fits a known format.
+   * Ends the input for now. A last line without a newline is read if it is complete, otherwise left for later. Later
+   * bytes must begin at `offset`. Throws CONFIG_INVALID if there was input and none of it fits a known format.
    */
   end(): void {
     const rest = this.#scanner.takeRest();
@@ -113,7 +116,7 @@ export class HistoryIndex {
     this.#decide();
   }
 
-  /** Has the model read, or itself written, any of this file since its context was last cleared? Seed document C's question. */
+  /** Whether the model has read or written any of this file since its context was last cleared. */
   hasFileBeenRead(path: string): boolean {
     const known = this.#fold.options.paths === 'exact' ? path : this.#place(path);
     return (
@@ -128,12 +131,12 @@ export class HistoryIndex {
     return known === undefined ? [] : this.#fold.of(known).map(sightingOf);
   }
 
-  /** All that the model has seen and still has, oldest first. */
+  /** Everything that the model has seen and still has in its context, oldest first. */
   sightings(): readonly HistorySighting[] {
     return this.#fold.entries().map(sightingOf);
   }
 
-  /** Before the format is clear, nothing counts as taken in: `offset` is where to begin again. */
+  /** Takes a snapshot. Before the format is known nothing counts as read, and `offset` says where to begin again. */
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
     return {
@@ -160,7 +163,7 @@ export class HistoryIndex {
   }
 
   #tryLine(line: Buffer): boolean {
-    // Most lines are ASCII, of which a string is made in half the time.
+    // Most lines are ASCII; decoding them as Latin-1 takes half the time.
     const text = line.toString(isAscii(line) ? 'latin1' : 'utf8');
     if (text.trim() === '') return true;
     const record = parseJson(text);
@@ -198,7 +201,7 @@ export class HistoryIndex {
   }
 }
 
-/** Is this line all there? Half of a record is no JSON; only half of a number is. */
+/** Whether a line is complete. Part of a record is not JSON, but part of a number is. */
 function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
   const value = parseJson(text);

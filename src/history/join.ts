@@ -10,19 +10,19 @@ export interface DiskFile {
   /** The file's key; default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
-  /** The revision of these bytes in this state; without it receipts confirm nothing. */
+  /** The revision of these bytes in this state; without it, receipts confirm nothing. */
   readonly revision?: string;
   readonly totalLines: number;
-  /** Without them only receipts and hashes of the whole file can be compared. */
+  /** Without the bytes only receipts and hashes of the whole file can be compared. */
   readonly bytes?: Uint8Array;
   readonly stamp?: Stamp;
   readonly racy?: boolean;
 }
 
 /**
- * What the views of one file in a transcript are worth now: confirmed by a receipt's revision, by the hash of the whole
- * content or by the hash of the lines shown; else "seen, unverified", which never licenses an overwrite. Views of the
- * bytes that are there now add up; views of other bytes never add to them. Undefined when no lines were shown.
+ * Combines the views of one file in a transcript into a sighting. A view is confirmed by a receipt's revision, by the
+ * hash of the whole content, or by the hash of the shown lines. Other views are unverified and never license an
+ * overwrite. Confirmed views add up; views of other bytes never add to them. Undefined if no lines were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);
@@ -56,7 +56,10 @@ interface Confirmed {
   readonly redacted: boolean;
 }
 
-/** Text that was compared is as it is on the disk, so marks in it are the file's own; a revision says nothing about marks. */
+/**
+ * Checks a view against the disk. Compared text equals the file, so marks in it are the file's own; a revision proves
+ * nothing about marks.
+ */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;
   const { totalLines } = disk;
@@ -99,7 +102,7 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
     .reduce((sum, coverage) => unionCoverage(sum, coverage, totalLines));
 }
 
-/** A tainted view is healed only by clean ones that show as much without it. */
+/** Whether a clamped or redacted view still matters. It does not if clean views show as much without it. */
 function taints(
   flag: 'clamped' | 'redacted',
   views: readonly Confirmed[],
@@ -111,7 +114,7 @@ function taints(
   return clean.length === 0 || JSON.stringify(union(clean, totalLines)) !== JSON.stringify(coverage);
 }
 
-/** Some hosts number an empty line after a final newline. */
+/** Limits coverage to existing lines; some hosts number an empty line after a final newline. */
 function bounded(coverage: Coverage, totalLines: number): Coverage {
   if (coverage.kind !== 'lines') return coverage;
   const ranges = coverage.ranges.map(({ from, to }): LineRange => ({ from, to: Math.min(to, totalLines) }));

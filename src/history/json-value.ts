@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord, stringIn } from '../model/record.ts';
 
-/** Milliseconds since 1970 of a time written as such or as ISO 8601. */
+/** A time in milliseconds since 1970, given as a number or as ISO 8601. */
 export function timeIn(value: JsonRecord, key: string): number | undefined {
   return timeOf(value[key]);
 }
@@ -14,7 +14,7 @@ function timeOf(value: unknown): number | undefined {
 
 /**
  * The text of a tool result: a string, one text block, or the text blocks of an array, one per line.
- * Undefined when there is none to speak of; an empty array is an emptied result and gives ''.
+ * Undefined if there is no text; an empty array is an emptied result and gives ''.
  */
 export function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content;

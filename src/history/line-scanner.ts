@@ -1,14 +1,14 @@
 export const NEWLINE = 10;
 
-/** Longest line that is read; anything longer is let pass without being kept, and counted. */
+/** Maximum line length. Longer lines are skipped without buffering, and counted. */
 export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 
-/** Is told of each complete line: where it begins and ends in `bytes`, without its newline. */
+/** Receives each complete line: its start and end in `bytes`, without its newline. */
 export type OnLine = (bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts a stream of bytes into lines, whatever the chunks. Keeps only the beginning of the line that is not complete yet,
- * and of one that is too long nothing at all.
+ * Splits a stream of bytes into lines, regardless of chunk sizes. Buffers only the incomplete last line, and nothing of
+ * a line that is too long.
  */
 export class LineScanner {
   readonly #onLine: OnLine;
@@ -25,7 +25,7 @@ export class LineScanner {
     this.#maxBytes = maxBytes;
   }
 
-  /** Where the line begins that is not complete yet, counted from the first byte scanned. */
+  /** Offset of the incomplete last line, from the first byte scanned. */
   get offset(): number {
     return this.#offset;
   }
@@ -39,7 +39,7 @@ export class LineScanner {
     if (start < chunk.length) this.#hold(chunk.subarray(start));
   }
 
-  /** The bytes after the last newline, and forgets them; undefined when there are none, or too many. */
+  /** Returns and forgets the bytes after the last newline; undefined if there are none, or too many. */
   takeRest(): Buffer | undefined {
     const rest = this.#tooLong || this.#held === 0 ? undefined : Buffer.concat(this.#parts);
     if (this.#tooLong) this.#onTooLong();
@@ -63,7 +63,7 @@ export class LineScanner {
       this.#tooLong = true;
       this.#parts = [];
     }
-    // A copy: the caller may fill its buffer anew.
+    // Copy, because the caller may reuse its buffer.
     if (!this.#tooLong) this.#parts.push(Buffer.from(bytes));
   }
 

@@ -2,7 +2,9 @@ import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.t
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** The machine data of one of our own results: whether it succeeded, and the revision it proves. Nothing for other results. */
+/**
+ * The outcome data in a result of Lookfirst's own tools: success, and the revision it proves. Empty for other results.
+ */
 export function outcomeIn(result: JsonRecord): Pick<ToolResult, 'outcome'> & { readonly refused?: true } {
   const outcome = objectIn(objectIn(result, '_meta') ?? {}, OUTCOME_KEY);
   if (!isRecord(outcome)) return {};

@@ -1,14 +1,17 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { HistoryOptions } from './history-sighting.ts';
 
-/** An absolute path with nothing to resolve; most are, and resolving costs ten times this look. */
+/**
+ * Matches absolute paths that need no resolution. Most do not, and resolving takes ten times as long as this
+ * test.
+ */
 const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;
-/** An expression that repeats a group runs out of stack on millions of characters. */
+/** A regular expression with a repeated group overflows the stack on millions of characters. */
 const MAX_TIDY = 4096;
 
 /**
- * Where a path of the transcript lies: lexically, links are not followed. Undefined when it cannot be told, for a
- * relative path without a working directory is no path at all.
+ * Resolves a path of the transcript lexically, without following links. Undefined for a relative path without a
+ * working directory.
  */
 export function locate(
   given: string,
@@ -21,7 +24,7 @@ export function locate(
   return cwd === undefined || !isAbsolute(cwd) ? undefined : resolve(cwd, given);
 }
 
-/** A working directory as hosts write it: a path, a `file:` address, or relative to the one before. */
+/** Resolves a working directory as hosts write it: a path, a `file:` URL, or relative to the previous one. */
 export function enterDirectory(cwd: string | undefined, given: string | undefined): string | undefined {
   if (given === undefined || given === '') return cwd;
   const path = given.startsWith('file://') ? decodeAddress(given) : given;

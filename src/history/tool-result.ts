@@ -2,29 +2,32 @@ import type { RecordedPage } from '../dialect/calls/answer.ts';
 import type { Edited } from './edited.ts';
 import type { View } from './view.ts';
 
-/** The result of a tool call, in no host's words. */
+/** The result of a tool call, in a form that is independent of the host. */
 export interface ToolResult {
   readonly id: string;
   readonly ok: boolean;
-  /** The host tells success from failure. Without such a flag, only a text that proves success counts. */
+  /**
+   * True if the host marks success and failure. Without such a flag, only a text that proves success
+   * counts.
+   */
   readonly flagged: boolean;
-  /** What the model was shown; undefined where the record does not keep it. */
+  /** The text that the model was shown; undefined if the record does not keep it. */
   readonly text?: string | undefined;
-  /** The host gives the empty line after a final newline a number of its own. */
+  /** True if the host numbers the empty line after a final newline. */
   readonly countsEmptyEnd?: boolean;
-  /** Standard output alone, where the host wraps it; `text` otherwise. */
+  /** Only the standard output, if the host wraps it; otherwise use `text`. */
   readonly stdout?: string | undefined;
-  /** The page of a read, where the host recorded it beside the text. */
+  /** The page of a read, if the host recorded it in addition to the text. */
   readonly page?: RecordedPage | undefined;
-  /** The file around an edit, where the host recorded it. */
+  /** The edit with the text before it, if the host recorded it. */
   readonly edited?: Edited | undefined;
-  /** The whole file before a write, where the host recorded it; null: there was none. */
+  /** The whole file before a write, if the host recorded it; null if there was none. */
   readonly before?: string | null | undefined;
-  /** What the call showed, where the host recorded it; instead of what the call's arguments promise. */
+  /** The views that the host recorded; they replace those derived from the call's arguments. */
   readonly views?: readonly View[] | undefined;
-  /** From the machine data of our own tools. */
+  /** From the outcome data of Lookfirst's own tools. */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;
-  /** The message the result is part of, where messages have names. */
+  /** Id of the message that contains the result, if messages have ids. */
   readonly message?: string | undefined;
 }

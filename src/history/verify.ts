@@ -4,13 +4,13 @@ import { lineCount, splitLines, toLf } from '../text/lines.ts';
 import type { ShownText } from './history-sighting.ts';
 import type { View } from './view.ts';
 
-/** A text to compare with what was shown, any number of times. */
+/** A text that can be compared with shown texts any number of times. */
 export class ComparedText {
   readonly text: string;
   readonly totalLines: number;
-  /** With their endings; made when a part of the text is first asked for. */
+  /** Lines with their endings; split on first use. */
   #lines: readonly string[] | undefined;
-  /** All of the text; most views are of all of it. */
+  /** The whole text, because most views show all of it. */
   readonly #whole: SizedText;
 
   constructor(text: string) {
@@ -19,7 +19,10 @@ export class ComparedText {
     this.#whole = sizedText(text);
   }
 
-  /** The lines of this text that a view showed exactly as they are here. Line endings and a final newline may differ: reads do not show them. */
+  /**
+   * The lines of this text that a view showed exactly. Line endings and a final newline may differ, because reads do
+   * not show them.
+   */
   rangesShown(view: Pick<View, 'shown'>): readonly LineRange[] {
     return (view.shown ?? []).flatMap((shown) => {
       const range = this.#rangeOf(shown);
@@ -41,7 +44,10 @@ export class ComparedText {
     return isWhole ? this.#whole : sizedText(this.slice(range));
   }
 
-  /** Where lines counted from the end are; one past the last is the empty one that some hosts count after a final newline. */
+  /**
+   * Resolves lines counted from the end. One past the last is the empty line that some hosts count after a final
+   * newline.
+   */
   #rangeOf(shown: ShownText): LineRange | undefined {
     const { totalLines } = this;
     const from = shown.from < 0 ? totalLines + 1 + shown.from : shown.from;
@@ -61,14 +67,17 @@ function sizedText(text: string): SizedText {
   return { text, size: Buffer.byteLength(text) };
 }
 
-/** As it is, or with the line endings or without the final newline that reads do not show. The size rules most out unhashed. */
+/**
+ * Whether the text matches the hash, either as it is, with LF endings, or without the final newline. The size excludes
+ * most candidates without hashing.
+ */
 function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   if (size === shown.size) return hash('sha256', text) === shown.sha256;
   if (shown.size > size) return false;
   const isUnended = size - 1 === shown.size && text.endsWith('\n');
   if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
   const lf = toLf(text);
-  // A text that still holds such endings could be what was shown, and this one another.
+  // A text that still has such endings after conversion could match for a different original.
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));

@@ -4,7 +4,7 @@ import { lineCount } from '../text/lines.ts';
 import type { HistorySighting } from './history-sighting.ts';
 import { shownText } from './shown-text.ts';
 
-/** A sighting before it is known which call it belongs to. */
+/** A sighting without the call that it belongs to. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
 
 /** The view of lines that were shown of a file. */
@@ -25,12 +25,12 @@ export function shownView(path: string, lines: ShownLines): View {
   return { ...view, shown: [shown], ...(isWhole ? { fingerprint: { sha256, size } } : {}) };
 }
 
-/** A view of which only the fact is known, or the lines but not their text. */
+/** A view of which only the fact is known, or the line numbers without their text. */
 export function bareView(path: string, extra: Partial<View>): View {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }
 
-/** Lines counted from the end have no known numbers until the file on disk says how many there are. */
+/** Lines counted from the end have no numbers until the length of the file on disk is known. */
 function coverageOf({ ranges, totalLines = Number.POSITIVE_INFINITY }: ShownLines): Coverage {
   if (ranges === undefined || totalLines === 0) return WHOLE;
   return ranges.some(({ from, to }) => from < 1 || to < from) ? NOTHING : linesCoverage(ranges, totalLines);

@@ -8,14 +8,14 @@ import { shownText } from './shown-text.ts';
 import type { ToolResult } from './tool-result.ts';
 import { bareView, shownView, type View } from './view.ts';
 
-/** How the results of tools that change files begin when they succeeded, for hosts without a flag. */
+/** Beginnings of successful results of changing tools, for hosts without a success flag. */
 const DONE =
   /^(?:wrote \d|replaced \d|inserted|applied|created|updated|deleted|success|the file .{1,4096} has been|file (?:created|written|saved))/i;
 
-/** Hits beyond this are not worth a sighting each; the search itself was bounded long before. */
+/** Maximum number of hits that become sightings; searches are usually bounded earlier. */
 const MAX_HITS = 2000;
 const HIT = /^(.+?):(\d{1,9}):(.*)$/;
-/** Without the name, when one file was searched. */
+/** A hit without file name, if one file was searched. */
 const BARE_HIT = /^(\d{1,9}):(.*)$/;
 
 interface Hit {
@@ -24,7 +24,10 @@ interface Hit {
   readonly text: string;
 }
 
-/** What one access of a successful call showed. An edit's own lines are `carriedView`'s work, where the texts are known. */
+/**
+ * The views that one access of a successful call showed. If the texts around an edit are known, `carriedView` handles
+ * it instead.
+ */
 export function viewsOf(access: Access, result: ToolResult, locate: Locate): readonly View[] {
   switch (access.kind) {
     case 'read': {
@@ -68,7 +71,7 @@ function writeView(access: WriteAccess, result: ToolResult): View {
   };
 }
 
-/** Our edits name a revision only when the session has seen the whole file as it now is. */
+/** Results of Lookfirst's edits contain a revision only if the session has seen the whole file as it is now. */
 function editView(access: EditAccess, result: ToolResult): View {
   const revision = revisionOf(access, result);
   const coverage = revision.revision === undefined ? {} : { coverage: WHOLE };
@@ -80,7 +83,10 @@ function revisionOf(access: WriteAccess | EditAccess, result: ToolResult): { rev
   return revision === undefined ? {} : { revision };
 }
 
-/** The matching lines that a search showed, file by file, as `path:line:text`. Other forms show no lines for certain. */
+/**
+ * The matching lines that a search showed, by file, in the form `path:line:text`. Other forms do not certainly show
+ * lines.
+ */
 function searchViews(access: SearchAccess, result: ToolResult, locate: Locate): readonly View[] {
   const files = new Map<string, Hit[]>();
   for (const line of (result.text ?? '').split('\n', MAX_HITS)) {

@@ -10,8 +10,8 @@ import type { NamedMessages } from './named-messages.ts';
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
 /**
- * Messages of the Vercel AI SDK, as the model gets them and as the interface keeps them, one by one or as a list.
- * It has no record of forgetting: in a list, what is not there was not seen.
+ * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. There is no record of
+ * forgetting: content that is missing from a list was not seen.
  */
 export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',
@@ -43,7 +43,7 @@ function partsOf(message: JsonRecord): readonly JsonRecord[] {
   return Array.isArray(parts) ? parts.filter(isRecord) : [];
 }
 
-/** The interface saves a message again as it grows, under the same id. */
+/** The UI saves a growing message again under the same id. */
 function readMessage(fold: Fold, messages: NamedMessages, message: JsonRecord): void {
   fold.place += 1;
   const name = stringIn(message, 'id');
@@ -70,7 +70,7 @@ interface Place {
   readonly message?: string;
 }
 
-/** A part that holds its own result says in `state` how far it is. */
+/** A part with its own result gives its progress in `state`. */
 function resultOf(tool: JsonRecord, type: string, id: string): ToolResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;
@@ -91,7 +91,7 @@ function modelResult(part: JsonRecord, id: string): ToolResult {
   return shown(id, output['value']);
 }
 
-/** A tool may answer with a text, with blocks, or with an object that holds either. */
+/** A tool may return a text, blocks, or an object that contains either. */
 function shown(id: string, value: unknown): ToolResult {
   if (!isRecord(value)) return { id, ok: true, flagged: true, text: textOf(value) };
   const { refused, ...outcome } = outcomeIn(value);

@@ -3,14 +3,14 @@ import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
 import type { ToolResult } from '../tool-result.ts';
 
-/** Where blocks of a message stand. */
+/** Position, time and directory of a message's blocks. */
 export interface BlockPlace {
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** The blocks of a message's content; a string has none that matter. */
+/** The blocks of a message's content; a plain string has no relevant blocks. */
 export function blocksOf(message: JsonRecord): readonly JsonRecord[] {
   const content = message['content'];
   return Array.isArray(content) ? content.filter(isRecord) : [];
@@ -32,7 +32,7 @@ export function callBlock(fold: Fold, block: JsonRecord, place: BlockPlace): voi
   fold.call({ id, name, args: block['input'], cwd, atMs, message });
 }
 
-/** A result block; success is `is_error` absent or false. */
+/** Reads a result block; the call succeeded if `is_error` is absent or false. */
 export function resultOf(block: JsonRecord, place: BlockPlace): ToolResult | undefined {
   const id = stringIn(block, 'tool_use_id');
   if (id === undefined) return undefined;

@@ -15,7 +15,7 @@ const BLOCKS = new Set([
   'server_tool_use',
 ]);
 
-/** Messages of the Anthropic API, one by one, as whole requests, or as responses. */
+/** Messages of the Anthropic API: single messages, whole requests, or responses. */
 export const ANTHROPIC_MESSAGES: Format = {
   name: 'anthropic-messages',
   claim(record) {
@@ -35,7 +35,7 @@ function claimMessage(message: JsonRecord): Claim {
   return blocks.length > 0 && blocks.every((block) => block['type'] === 'text') ? 'maybe' : 'no';
 }
 
-/** The messages of a request's body, also when a log wraps it. */
+/** The messages of a request body, even if a log wraps it. */
 function messagesOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   const body = objectIn(record, 'request') ?? record;
   return Array.isArray(body['messages']) ? objectsIn(body, 'messages') : undefined;
@@ -67,8 +67,8 @@ class MessagesReader implements Reader {
   }
 
   /**
-   * A request carries the whole conversation, so what is not in it is gone. Only one that begins with results carries
-   * what is new, the server keeping the rest.
+   * A request contains the whole conversation, so everything missing from it is gone. Exception: a request that
+   * begins with results contains only new messages, and the server keeps the rest.
    */
   #readRequest(messages: readonly JsonRecord[]): void {
     const [first] = messages;
@@ -90,12 +90,12 @@ class MessagesReader implements Reader {
         const result = resultOf(block, place);
         if (result !== undefined) fold.result(result);
       }
-      // A compaction that failed has no content and changed nothing.
+      // A failed compaction has no content and changes nothing.
       else if (block['type'] === 'compaction' && typeof block['content'] === 'string') fold.compact();
     }
   }
 
-  /** The server clears the oldest results again for every request, so the highest count so far holds. */
+  /** The server clears the oldest results again for every request, so the highest count so far applies. */
   #readEdits(response: JsonRecord): void {
     const management = objectIn(response, 'context_management');
     if (management === undefined) return;

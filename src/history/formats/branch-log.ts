@@ -1,8 +1,11 @@
-/** A run of records that follow each other; a new one begins wherever the conversation goes back. Plain JSON. */
+/** A run of consecutive records. A new one begins wherever the conversation goes back. Plain JSON. */
 interface Branch {
-  /** First place of the run. */
+  /** First position of the run. */
   readonly start: number;
-  /** Where it left the conversation: the last place that still belongs to it. -1: nowhere, it is a new beginning. */
+  /**
+   * The position after which this branch begins: the last one that it shares with the conversation. -1 for a new
+   * beginning.
+   */
   readonly from: number;
 }
 
@@ -12,15 +15,15 @@ export interface BranchState {
 }
 
 /**
- * Which places of a conversation with branches lead to its end. Places count up as records are appended; going back to
- * an earlier one begins a branch, and what was appended since is not part of the conversation until it goes back there.
+ * Tracks which positions of a branching conversation lead to its end. Positions increase as records are appended. Going
+ * back to an earlier one begins a branch; the records in between leave the conversation until it goes back to them.
  */
 export class BranchLog {
   #branches: Branch[] = [{ start: 0, from: -1 }];
   #next = 0;
   #ranges: readonly Branch[] | undefined;
 
-  /** The last place; -1 when there is none. */
+  /** The last position; -1 if there is none. */
   get tip(): number {
     return this.#next - 1;
   }
@@ -31,19 +34,19 @@ export class BranchLog {
     return this.#next - 1;
   }
 
-  /** Appends a record after an earlier one, or, with -1, after none. */
+  /** Appends a record after an earlier one, or with -1 as a new beginning. */
   appendAfter(place: number): number {
     this.#branches.push({ start: this.#next, from: place });
     this.#ranges = undefined;
     return this.append();
   }
 
-  /** Does this place lead to the end of the conversation? */
+  /** Whether this position leads to the end of the conversation. */
   holds(place: number): boolean {
     if (this.#branches.length === 1) return place < this.#next;
     this.#ranges ??= this.#wayBack();
     const ranges = this.#ranges;
-    // The first range that does not end before the place, of ranges in ascending order.
+    // Binary search for the first range that does not end before the position.
     let low = 0;
     let high = ranges.length;
     while (low < high) {
@@ -64,7 +67,7 @@ export class BranchLog {
     this.#ranges = undefined;
   }
 
-  /** The ranges of places from the beginning to the end, as start and last (`from`). */
+  /** The ranges of positions from the beginning to the end; `from` holds the last position of each. */
   #wayBack(): readonly Branch[] {
     const ranges: Branch[] = [];
     let last = Number.POSITIVE_INFINITY;

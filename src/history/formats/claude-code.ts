@@ -12,12 +12,12 @@ import { skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
 import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
 
-/** Types of records without a uuid, which tell this format from others when they come first. */
+/** Record types without a uuid; as first records they identify this format. */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
 
 /**
- * Transcripts of Claude Code, of the main conversation or of one sub-agent. Records form a tree by `parentUuid`; the
- * conversation is the way from the last record back to the beginning or to the last `compact_boundary`.
+ * Transcripts of Claude Code, of the main conversation or of one sub-agent. Records form a tree by `parentUuid`. The
+ * conversation is the path from the last record back to the beginning or the last `compact_boundary`.
  */
 export const CLAUDE_CODE: Format = {
   name: 'claude-code',
@@ -41,9 +41,9 @@ interface ClaudeState {
 class ClaudeReader implements Reader {
   readonly #fold: Fold;
   readonly #chain = new RecordChain();
-  /** Is this the transcript of a sub-agent? Known from the first record on. */
+  /** Whether this is the transcript of a sub-agent. Known from the first record on. */
   #side: boolean | undefined;
-  /** Name of the last compaction. */
+  /** Uuid of the last compaction record. */
   #boundary: string | undefined;
 
   constructor(fold: Fold) {
@@ -57,7 +57,7 @@ class ClaudeReader implements Reader {
       return;
     }
     const uuid = stringIn(record, 'uuid');
-    // Records without a name repeat messages for debugging.
+    // Records without a uuid repeat messages for debugging.
     if (uuid === undefined || !this.#isOurs(record['isSidechain'] === true)) return;
     if (record['type'] === 'progress') {
       this.#progressed(record, keyOf(uuid));
@@ -76,7 +76,7 @@ class ClaudeReader implements Reader {
     const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
     for (const block of blocks) {
-      // Results carry the names that compactions keep; calls need none.
+      // Results carry the ids that compactions keep; calls do not need them.
       if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }
@@ -90,7 +90,7 @@ class ClaudeReader implements Reader {
     return false;
   }
 
-  /** A second result of a call may be what is left of the first. */
+  /** A second result of a call may be a blanked copy of the first. */
   matters(callId: string): boolean {
     return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
   }
@@ -105,20 +105,20 @@ class ClaudeReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
+    // This is Lookfirst's own snapshot, whose version was checked on opening.
     const { chain, side, boundary } = state as ClaudeState;
     this.#chain.restore(chain);
     this.#side = side ?? undefined;
     this.#boundary = boundary ?? undefined;
   }
 
-  /** A sub-agent's records may stand in the main transcript: they are another conversation. */
+  /** Records of sub-agents in the main transcript belong to another conversation. */
   #isOurs(side: boolean): boolean {
     this.#side ??= side;
     return side === this.#side;
   }
 
-  /** Notes of what tools and sub-agents do meanwhile; the model is not shown them. */
+  /** Links progress records of tools and sub-agents, which the model does not see. */
   #progressed(record: JsonRecord, key: NameKey): void {
     const parent = stringIn(record, 'parentUuid');
     if (!this.#chain.knows(key)) this.#linkTo(parent === undefined ? null : keyOf(parent), 'aside', key);
@@ -127,7 +127,7 @@ class ClaudeReader implements Reader {
   #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
-    // A summary without a boundary before it is a compaction all the same.
+    // A summary without a preceding boundary also is a compaction.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
@@ -157,7 +157,7 @@ class ClaudeReader implements Reader {
     });
   }
 
-  /** Files that the host itself shows: those the user named, and those shown again after a compaction. */
+  /** Adds files that the host itself shows: those the user named, and those shown again after a compaction. */
   #attached(record: JsonRecord, place: BlockPlace): void {
     const attachment = objectIn(record, 'attachment');
     const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
@@ -178,7 +178,7 @@ class ClaudeReader implements Reader {
     this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
   }
 
-  /** The host put a result into a file and a note in its place. */
+  /** The host moved a result to a file and left a note in its place. */
   #replaced(record: JsonRecord): void {
     const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
     this.#fold.forgetCalls(ids);
@@ -190,7 +190,7 @@ function kindOf(record: JsonRecord, blocks: readonly JsonRecord[]): LinkKind {
   return record['type'] === 'assistant' ? 'message' : 'aside';
 }
 
-/** Messages that a compaction kept as they are. */
+/** The messages that a compaction kept unchanged. */
 function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
   const kept = metadata['preservedMessages'];
   if (!isRecord(kept)) return new Set();

@@ -6,12 +6,12 @@ import { changeView } from '../edit-view.ts';
 import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
 import type { ToolResult } from '../tool-result.ts';
 
-/** What Claude Code recorded of a result beside its text. */
+/** What Claude Code recorded about a result, in addition to its text. */
 export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'before' | 'views'> & {
   readonly failed: boolean;
 };
 
-/** Reads `toolUseResult`. Sub-agents have none; an error is a string. */
+/** Parses `toolUseResult`. Sub-agents have none; an error is a string. */
 export function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
   if (!isRecord(detail)) return { failed: false };
   const page = detail['type'] === 'text' ? pageIn(detail, text) : undefined;
@@ -22,25 +22,25 @@ export function claudeDetail(detail: unknown, text: string | undefined): ClaudeD
   return { failed: false, before: beforeIn(detail), views: rewrittenIn(detail) };
 }
 
-/** Counts only if the model was shown the lines, and not a note in their place. */
+/** The page of a read. It counts only if the model was shown the lines, not a note in their place. */
 function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | undefined {
   const file = objectIn(detail, 'file');
   const empty = file?.['content'] === '';
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
-/** Nothing on the standard error, not interrupted, not still running. */
+/** Whether a command had no standard error, was not interrupted and is not still running. */
 function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
-/** The file before a write; null where the write created it. */
+/** The file before a write; null if the write created it. */
 function beforeIn(detail: JsonRecord): string | null | undefined {
   const before = detail['originalFile'];
   return typeof before === 'string' || before === null ? before : undefined;
 }
 
-/** What was replaced; not when the user changed what the model had proposed. */
+/** The replaced text; undefined if the user changed the model's proposal. */
 function editedIn(detail: JsonRecord): Edited | undefined {
   const before = stringIn(detail, 'originalFile');
   if (before === undefined || detail['userModified'] === true) return undefined;
@@ -55,7 +55,10 @@ function editedIn(detail: JsonRecord): Edited | undefined {
   return editedBetween(before, after);
 }
 
-/** A text that is taken out may go with the newline behind it: then the host's patch has a line less. */
+/**
+ * Reads a single edit. A deletion may include the newline after the text; the host's patch then has one
+ * line less.
+ */
 function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);
   const plain = replacement === undefined ? undefined : replacedIn(before, replacement);
@@ -64,7 +67,7 @@ function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   return isPatched(line, detail) ? line : plain;
 }
 
-/** Does the host's patch add as many lines as this edit does? */
+/** Whether the host's patch adds as many lines as this edit. */
 function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   if (edited === undefined) return false;
   let lines = lineCount(textAfter(edited)) - lineCount(edited.before);
@@ -81,7 +84,7 @@ function replacementIn(edit: JsonRecord): Replacement | undefined {
   return { from, to, which: isAll ? 'all' : 'first' };
 }
 
-/** A write whose content the user changed before it was made. */
+/** The view of a write whose content the user changed before it was made. */
 function rewrittenIn(detail: JsonRecord): ToolResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');

@@ -1,7 +1,7 @@
 import { keyAt, type NameKey } from './name-table.ts';
 import type { LinkKind } from './record-chain.ts';
 
-/** A line that may be skipped: a record without a name, or one of which only the place in the conversation counts. */
+/** A line that may be skipped: a record without a uuid, or one of which only the position matters. */
 export type SkippedLine = 'nameless' | LinkedLine;
 
 interface LinkedLine {
@@ -11,63 +11,63 @@ interface LinkedLine {
   readonly kind: LinkKind;
 }
 
-/** What of a transcript's state a skim depends on. */
+/** The part of the reader's state that skimming depends on. */
 interface Waiting {
-  /** True if a call waits for a result, or has shown something that a second result may take back. */
+  /** True if a call waits for a result, or has shown something that a second result may remove. */
   matters(callId: string): boolean;
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const UUID_LENGTH = 36;
-/** Records that have a parent begin with its name: `{"parentUuid":null,"isSidechain":false,`. */
+/** Records with a parent begin with its uuid: `{"parentUuid":null,"isSidechain":false,`. */
 const PARENT = Buffer.from('{"parentUuid":');
 const NULL = Buffer.from('null,"isSidechain":');
 const SIDE = Buffer.from('","isSidechain":');
 const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
-/** The keys right before the first nested object say what it is: all keys before it are plain. */
+/** The keys directly before the first nested object identify the record, because all earlier values are plain. */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');
 const MESSAGE = Buffer.from(',"message":');
 const ATTACHMENT = Buffer.from(',"attachment":');
-/** A result names its call before its content, in either order of the two keys. */
+/** A result names its call before its content; the two keys may come in either order. */
 const RESULT =
   /^\{"role":"user","content":\[\{(?:"tool_use_id":"([\w-]{1,100})","type":"tool_result"|"type":"tool_result","tool_use_id":"([\w-]{1,100})"),/;
 const RESULT_BYTES = 256;
 const RESULT_ID = Buffer.from('"tool_use_id":');
-/** The name of a result stands right behind its message. */
+/** The uuid of a result directly follows its message. */
 const MESSAGE_END = Buffer.from(']},"uuid":"');
 const NAMED_RESULT = new RegExp(`^${UUID}","timestamp":"`);
 const NAME_BYTES = 64;
-/** Elsewhere it is near the end, with nothing but plain values behind it. */
+/** In other records the uuid is near the end, followed only by plain values. */
 const NAME = ',"uuid":"';
 const NAMED_END = new RegExp(
   `^,"uuid":"${UUID}"(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$`,
 );
 const END_BYTES = 768;
-/** The commonest end of all: the name, and a time of fixed length. */
+/** The most common end: the uuid, and a time of fixed length. */
 const NAME_KEY = Buffer.from(NAME);
 const TIME_KEY = Buffer.from('","timestamp":"');
 const TIME_LENGTH = '2026-01-02T03:04:05.678Z"}'.length;
 const ATTACHMENT_TYPE = Buffer.from(',"type":"attachment"');
 const ASSISTANT_TYPE = Buffer.from(',"type":"assistant"');
 const FILE_ATTACHMENT = Buffer.from('{"type":"file"');
-/** Part of every key and type that makes a message matter. */
+/** A substring of every key and type that makes a message relevant. */
 const CALL = Buffer.from('tool_use');
 const CALLS = [Buffer.from('"type":"tool_use"'), Buffer.from('"type":"mcp_tool_use"'), RESULT_ID];
 const CALL_START = Buffer.from('{"type":"tool_use","id":"');
 const CALLED =
   /^\{"type":"tool_use","id":"([\w-]{1,100})","name":"(\w{1,60})","input":\{(?:"command":"((?:[^"\\]|\\.){1,12}))?/;
 const CALLED_BYTES = 256;
-/** Commands that may print lines of one file and nothing else. Any other begins otherwise. */
+/** The beginning of commands that may print lines of one file and nothing else. */
 const READER = /^(?:\s|["'\\]|(?:cat|sed|head|tail)\b)/;
 const SHOWS_NOTHING = new Set(
   'Glob Task TodoWrite WebFetch WebSearch BashOutput KillShell AskUserQuestion'.split(' '),
 );
 const TYPED = /^\{"type":"([\w-]{1,40})",/;
 const TYPED_BYTES = 64;
-/** Types of records that are no part of the conversation and never have a name. */
+/** Types of records that are not part of the conversation and never have a uuid. */
 const NAMELESS = new Set(
   'api-request api-request-blob queue-operation last-prompt file-history-snapshot summary mode custom-title ai-title tag'.split(
     ' ',
@@ -75,9 +75,9 @@ const NAMELESS = new Set(
 );
 
 /**
- * Decides by a line's first and last bytes whether it may be skipped. Undefined: it must be parsed, as must everything
- * that does not look exactly as expected. The bytes between are searched only for keys that would make them matter.
- * Most lines are notes of progress, which JSON.parse reads in 3 µs: they are compared byte by byte, which takes a tenth.
+ * Decides by a line's first and last bytes whether it may be skipped. Undefined means that it must be parsed, like
+ * everything unexpected. The bytes between are searched only for relevant keys. Most lines are progress records:
+ * parsing one takes 3 µs, comparing its bytes a tenth of that.
  */
 export function skimClaude(
   bytes: Buffer,
@@ -106,7 +106,7 @@ export function skimClaude(
     : undefined;
 }
 
-/** A message of the model without calls that matter, or an attachment that is no file. */
+/** A message of the model without relevant calls, or an attachment that is not a file. */
 function plainLine(
   rest: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,
@@ -121,7 +121,7 @@ function plainLine(
   return holdsCalls(rest, waiting) ? undefined : { parent, key, side, kind: 'message' };
 }
 
-/** Does a message hold a call that may show a file, or more than one call? */
+/** Whether a message contains a call that may show a file, or more than one call. */
 function holdsCalls(message: Buffer, waiting: Waiting): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);
@@ -132,7 +132,7 @@ function holdsCalls(message: Buffer, waiting: Waiting): boolean {
   return name === 'Bash' ? command === undefined || READER.test(command) : !SHOWS_NOTHING.has(name);
 }
 
-/** A line with exactly one result, of a call that does not matter. */
+/** A line with exactly one result, of an irrelevant call. */
 function resultLine(
   message: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,
@@ -148,7 +148,9 @@ function resultLine(
   return { parent, key: keyAt(message, name), side, kind: 'result' };
 }
 
-/** Where the name of a record is, if it is near the end of its line with nothing but plain values behind it; else -1. */
+/**
+ * The position of a record's uuid, if it is near the end of the line and followed only by plain values; otherwise -1.
+ */
 function nameAtEnd(bytes: Buffer, start: number, end: number): number {
   const usual = end - TIME_LENGTH - TIME_KEY.length - UUID_LENGTH;
   if (usual > start && standsAt(bytes, TIME_KEY, usual + UUID_LENGTH) && endsAt(bytes, NAME_KEY, usual))

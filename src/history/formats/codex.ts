@@ -14,10 +14,10 @@ const TYPES = new Set([
   'compacted',
   'world_state',
 ]);
-/** Turns that can be rolled back at once; going further back forgets everything. */
+/** Maximum number of turns that a rollback can remove; a larger rollback forgets everything. */
 const MAX_TURNS = 256;
 
-/** Rollouts of Codex. There is no tool that reads: reads are shell commands, and count only when they are certain. */
+/** Rollouts of Codex. It has no read tool: reads are shell commands, and count only if they are certain. */
 export const CODEX: Format = {
   name: 'codex',
   claim: (record) =>
@@ -33,7 +33,7 @@ interface CodexState {
 class CodexReader implements Reader {
   readonly #fold: Fold;
   #cwd: string | undefined;
-  /** Where the last turns began. */
+  /** Positions where the last turns began. */
   #turns: number[] = [];
 
   constructor(fold: Fold) {
@@ -69,7 +69,7 @@ class CodexReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
+    // This is Lookfirst's own snapshot, whose version was checked on opening.
     const { cwd, turns } = state as CodexState;
     this.#cwd = cwd ?? undefined;
     this.#turns = [...turns];
@@ -92,7 +92,7 @@ class CodexReader implements Reader {
     }
   }
 
-  /** The patch as it was applied: lines by number, where the call only has context. */
+  /** The applied patch. It has line numbers, where the call has only context. */
   #changed(item: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(item, 'id');
     if (id === undefined) return;

@@ -20,7 +20,7 @@ export const GEMINI: Format = {
 
 class GeminiReader implements Reader {
   readonly #fold: Fold;
-  /** Messages in their order, by id; a replaced one keeps its place. */
+  /** Positions of messages by id, in order; a replaced message keeps its position. */
   #places = new Map<string, number>();
   #next = 0;
 
@@ -47,7 +47,7 @@ class GeminiReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
+    // This is Lookfirst's own snapshot, whose version was checked on opening.
     const { places, next } = state as { places: [string, number][]; next: number };
     this.#places = new Map(places);
     this.#next = next;
@@ -72,7 +72,7 @@ class GeminiReader implements Reader {
     for (const call of objectsIn(message, 'toolCalls')) this.#toolCall(call, message, id);
   }
 
-  /** The message named and all after it are gone; if it is not known, everything is. */
+  /** Removes the named message and all later ones; an unknown id removes everything. */
   #rewind(id: string): void {
     const place = this.#places.get(id) ?? 0;
     this.#fold.forgetFrom(place);
@@ -86,7 +86,7 @@ class GeminiReader implements Reader {
     if (id === undefined || name === undefined) return;
     const atMs = timeIn(call, 'timestamp') ?? timeIn(message, 'timestamp');
     this.#fold.call({ id, name, args: call['args'], atMs, message: messageId });
-    // Without an end there is no result yet; a later line brings it.
+    // A call without a final status has no result yet; a later line contains it.
     if (status === undefined || !['success', 'error', 'cancelled'].includes(status)) return;
     const output = outputIn(call, id);
     const { failed, ...detail } = detailOf(call, output);
@@ -95,7 +95,9 @@ class GeminiReader implements Reader {
   }
 }
 
-/** A call's `result` may hold the responses of the whole turn; its own has its id. */
+/**
+ * The output of one call. `result` may contain the responses of the whole turn; the call's own has its id.
+ */
 function outputIn(call: JsonRecord, id: string): string | undefined {
   const responses = objectsIn(call, 'result').flatMap((part): readonly JsonRecord[] => {
     const response = objectIn(part, 'functionResponse');
@@ -121,14 +123,14 @@ function detailOf(call: JsonRecord, output: string | undefined): Detail {
   return { failed: false, text: output, edited: editedIn(call), before: beforeIn(call) };
 }
 
-/** The file before a write; null where the write created it. */
+/** The file before a write; null if the write created it. */
 function beforeIn(call: JsonRecord): string | null | undefined {
   const display = call['resultDisplay'];
   if (!isRecord(display)) return undefined;
   return display['isNewFile'] === true ? null : stringIn(display, 'originalContent');
 }
 
-/** Not when the user changed what the model had proposed. */
+/** The edit of a call; undefined if the user changed the model's proposal. */
 function editedIn(call: JsonRecord): Edited | undefined {
   const display = call['resultDisplay'];
   if (!isRecord(display)) return undefined;

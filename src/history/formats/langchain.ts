@@ -15,7 +15,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['RemoveMessage', 'remove'],
 ]);
 
-/** Messages of LangChain and LangGraph in any of their three spellings, one by one or as the list of a state. */
+/** Messages of LangChain and LangGraph in any of their three forms, one by one or as the list of a state. */
 export const LANGCHAIN: Format = messageFormat({
   name: 'langchain',
   listOf,
@@ -42,7 +42,7 @@ function messageOf(record: JsonRecord): Message | undefined {
   }
   const type = stringIn(record, 'type') ?? '';
   if (![...TYPES.values()].includes(type)) return undefined;
-  // What is removed needs no content.
+  // A removal needs no content.
   const field = type === 'remove' ? 'id' : 'content';
   const data = objectIn(record, 'data');
   if (data !== undefined && field in data) return { type, fields: data };

@@ -4,7 +4,10 @@ import type { Format, Reader } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 
-/** Messages between an MCP client and a file server, one per line, bare or as `message` of a log's own record. */
+/**
+ * Messages between an MCP client and a file server, one per line, either bare or in the field `message` of a log
+ * record.
+ */
 export const MCP_LOG: Format = {
   name: 'mcp-log',
   claim: (record) => (messageIn(record)['jsonrpc'] === '2.0' ? 'sure' : 'no'),
@@ -15,7 +18,7 @@ function messageIn(record: JsonRecord): JsonRecord {
   return objectIn(record, 'message') ?? record;
 }
 
-/** Relative paths are relative to the server's first root. */
+/** Resolves relative paths against the server's first root. */
 class McpReader implements Reader {
   readonly #fold: Fold;
 

@@ -4,18 +4,21 @@ import type { Fold } from '../fold.ts';
 import { type Claim, type Format, strongest } from '../format.ts';
 import { NamedMessages } from './named-messages.ts';
 
-/** How a framework spells its messages. */
+/** The message structure of a framework. */
 export interface MessageShape {
   readonly name: FormatName;
-  /** The messages of a record that holds a whole conversation. */
+  /** The messages of a record that contains a whole conversation. */
   listOf(record: JsonRecord): readonly JsonRecord[] | undefined;
-  /** Asked of a single message. */
+  /** How certain the format is about a single message. */
   claim(message: JsonRecord): Claim;
-  /** Folds one message in. */
+  /** Passes one message to the fold. */
   read(fold: Fold, messages: NamedMessages, message: JsonRecord): void;
 }
 
-/** A format whose records are messages, one by one, or the whole conversation as a list: what is not in it was not seen. */
+/**
+ * A format whose records are single messages or whole conversations. Content missing from a whole conversation was not
+ * seen.
+ */
 export function messageFormat({ name, listOf, claim, read }: MessageShape): Format {
   return {
     name,

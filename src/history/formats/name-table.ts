@@ -1,17 +1,20 @@
-/** Names in each of two generations; the older one is given up as a whole when the newer is full. */
+/** Number of names in each of two generations. When the newer one is full, the older one is dropped as a whole. */
 const GENERATION = 4096;
-/** At most half full, so that a search ends soon. */
+/** The table is at most half full, so that searches are short. */
 const SLOTS = 2 * GENERATION;
-/** A key is two numbers of 31 and 21 bits in one. */
+/** A key combines two numbers of 31 and 21 bits. */
 const LOW = 2 ** 21;
 
-/** A record's name, as 52 bits of it: they do not collide by chance. Never 0. */
+/** 52 bits of the hash of a record's name, enough to avoid accidental collisions. Never 0. */
 export type NameKey = number;
 
-/** A generation as plain JSON: keys and places in turn. */
+/** A generation as plain JSON: alternating keys and positions. */
 type Flat = readonly number[];
 
-/** Where the last few thousand named records stand. Forgets the oldest: memory does not grow with the transcript. */
+/**
+ * Positions of the last few thousand named records. It forgets the oldest, so that memory does not grow with the
+ * transcript.
+ */
 export class NameTable {
   #newer = new Generation();
   #older = new Generation();
@@ -43,7 +46,10 @@ export class NameTable {
   }
 }
 
-/** Open addressing in two arrays: a Map with fractional keys takes ten times as long, and every record asks. */
+/**
+ * Open addressing in two arrays. A Map with fractional keys takes ten times as long, and every record needs a
+ * lookup.
+ */
 class Generation {
   readonly #keys = new Float64Array(SLOTS);
   readonly #places = new Int32Array(SLOTS);
@@ -77,7 +83,7 @@ class Generation {
     return flat;
   }
 
-  /** The slot that holds a key, or the empty one it would go to. */
+  /** The slot of a key, or the empty slot where it would be stored. */
   #slotOf(key: NameKey): number {
     let slot = (key / LOW) & (SLOTS - 1);
     while (this.#keys[slot] !== key && this.#keys[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
@@ -87,7 +93,7 @@ class Generation {
 
 const UUID_LENGTH = 36;
 
-/** The key of a name. */
+/** Computes the key of a name. */
 export function keyOf(name: string): NameKey {
   const bytes = Buffer.from(name, 'utf8');
   if (bytes.length === UUID_LENGTH) return keyAt(bytes, 0);
@@ -99,14 +105,14 @@ export function keyOf(name: string): NameKey {
   return joined(mixed(one), mixed(two));
 }
 
-/** Spreads every bit over all others: short names differ in few bits, and a key leaves some out. */
+/** Mixes all bits, because short names differ in few bits and a key drops some. */
 function mixed(hash: number): number {
   const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);
 }
 
-/** The key of a uuid in bytes, without making a string of it: of its groups at both ends, four digits at a time. */
+/** Computes the key of a uuid directly from bytes, four digits at a time, from the groups at both ends. */
 export function keyAt(bytes: Uint8Array, at: number): NameKey {
   const a = fourAt(bytes, at);
   const b = fourAt(bytes, at + 4);

@@ -1,6 +1,6 @@
 import type { Fold } from '../fold.ts';
 
-/** Messages with ids of their own: one that comes again under its id takes the place of the earlier. */
+/** Tracks messages with ids: a later message with the same id replaces the earlier one. */
 export class NamedMessages {
   readonly #fold: Fold;
   #names = new Set<string>();
@@ -9,14 +9,14 @@ export class NamedMessages {
     this.#fold = fold;
   }
 
-  /** What the next calls and results belong to. */
+  /** Begins the message that the next calls and results belong to. */
   begin(id: string | undefined): void {
     if (id === undefined) return;
     if (this.#names.has(id)) this.#fold.forgetMessage(id);
     this.#names.add(id);
   }
 
-  /** A whole list follows: what is not in it was not seen. */
+  /** Call before a whole list: content missing from it was not seen. */
   clear(): void {
     this.#fold.reset();
     this.#names.clear();
@@ -27,7 +27,7 @@ export class NamedMessages {
   }
 
   restore(state: unknown): void {
-    // Our own snapshot, checked for its version where it was opened.
+    // This is Lookfirst's own snapshot, whose version was checked on opening.
     this.#names = new Set((state as { names: string[] }).names);
   }
 }

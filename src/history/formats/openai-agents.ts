@@ -54,7 +54,7 @@ class ItemsReader implements Reader {
       this.#readItem(record);
       return;
     }
-    // A response holds only what is new; every other list is the whole conversation.
+    // A response contains only new items; every other list is the whole conversation.
     if (!Array.isArray(record['output'])) this.#fold.reset();
     for (const item of list) this.#readItem(item);
   }
@@ -70,7 +70,7 @@ class ItemsReader implements Reader {
     const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
     for (const call of chatCalls(item)) this.#chatCall(call, place.atMs);
     const answered = item['role'] === 'tool' ? stringIn(item, 'tool_call_id') : undefined;
-    // Chat messages have no flag for a failed tool either.
+    // Chat messages also have no flag for a failed tool.
     if (answered !== undefined)
       this.#fold.result({
         id: answered,

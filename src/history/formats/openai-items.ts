@@ -4,13 +4,13 @@ import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 
-/** Where items stand. */
+/** Position, time and directory of items. */
 export interface ItemPlace {
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;
 }
 
-/** Items that are calls and results of file tools, or forget what came before. */
+/** Types of items that are calls and results of file tools, or that clear earlier content. */
 export const ITEM_TYPES: ReadonlySet<string> = new Set([
   'function_call',
   'function_call_output',
@@ -27,7 +27,7 @@ export const ITEM_TYPES: ReadonlySet<string> = new Set([
   'compaction',
 ]);
 
-/** Reads one item of the Responses API, in its own spelling or in that of the Agents SDK. */
+/** Reads one item of the Responses API, in its own form or in that of the Agents SDK. */
 export function readItem(fold: Fold, item: JsonRecord, place: ItemPlace): void {
   const type = stringIn(item, 'type') ?? '';
   if (!ITEM_TYPES.has(type)) return;
@@ -58,7 +58,7 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
   }
   if (type === 'local_shell_call' || type === 'shell_call') {
     const action = objectIn(item, 'action') ?? {};
-    // One command in a call; several share one output.
+    // Only one command per call, because several share one output.
     const commands = action['commands'];
     const command =
       action['command'] ?? (Array.isArray(commands) && commands.length === 1 ? commands[0] : undefined);
@@ -70,7 +70,7 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
   if (name !== undefined) fold.call({ id, name, args: item['arguments'] ?? item['input'], ...place });
 }
 
-/** The diff of a new file is its lines with a `+` before each. */
+/** The diff of a new file consists of its lines, each with a leading `+`. */
 function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const operation = objectIn(item, 'operation') ?? {};
   const path = stringIn(operation, 'path');
@@ -80,7 +80,7 @@ function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified):
   fold.call({ id, name: 'apply_patch', args: { input: patch }, ...place });
 }
 
-/** These items have no flag for a failed tool: only the text can prove that it worked. */
+/** These items have no flag for a failed tool; only the text can prove success. */
 function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const { atMs } = place;
   const status = stringIn(item, 'status') ?? 'completed';
@@ -105,7 +105,7 @@ function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): vo
 
 const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;
 
-/** Codex puts a block of its own before the blocks of an MCP server's result: `Wall time: … Output:`. */
+/** Codex puts an extra block before the blocks of an MCP server's result: `Wall time: … Output:`. */
 function remoteText(output: unknown): string | undefined {
   const [first, ...blocks] = Array.isArray(output) ? output : [];
   return isRecord(first) && WALL_TIME.test(stringIn(first, 'text') ?? '') ? textOf(blocks) : undefined;
@@ -123,7 +123,7 @@ function shellOutput(item: JsonRecord): { ok: boolean; stdout: string } | undefi
   return { ok: exit === 0 && (stringIn(output, 'stderr') ?? '') === '', stdout };
 }
 
-/** A call to a remote server and its result in one. */
+/** Reads an item that contains both a call to a remote server and its result. */
 function readRemoteCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const name = stringIn(item, 'name');
   if (name === undefined) return;

@@ -1,7 +1,7 @@
 import { BranchLog, type BranchState } from './branch-log.ts';
 import { type NameKey, NameTable } from './name-table.ts';
 
-/** What kind of record is linked; it decides what going back means. */
+/** The kind of a linked record; it determines the effect of going back. */
 export type LinkKind = 'message' | 'result' | 'aside';
 
 export interface ChainState {
@@ -12,13 +12,16 @@ export interface ChainState {
 
 /** The tree of a transcript whose records name their parent. */
 export class RecordChain {
-  /** The record linked last names a parent that is not known: what came before it is not known to lead to it. */
+  /**
+   * True if the record linked last names an unknown parent. Earlier records are then not known to belong to its
+   * conversation.
+   */
   isAdrift = false;
   readonly #log = new BranchLog();
   readonly #places = new NameTable();
-  /** The name of the record at the tip: most records follow it, and need no search. */
+  /** The key of the record at the tip. Most records follow it and need no search. */
   #tipKey: NameKey | undefined;
-  /** Beginning of the run of results at the end: parallel results name different parents and belong together. */
+  /** Start of the run of results at the end. Parallel results name different parents and belong together. */
   #runStart = 0;
 
   get tip(): number {
@@ -33,7 +36,9 @@ export class RecordChain {
     return this.#places.get(key) !== undefined;
   }
 
-  /** Links a record to its parent and returns its place; null is the parent of a beginning. See `isAdrift`. */
+  /**
+   * Links a record to its parent and returns its position. The parent of a first record is null. See `isAdrift`.
+   */
   link(parent: NameKey | null, kind: LinkKind, key: NameKey): number {
     this.isAdrift = false;
     const place = this.#link(parent, kind);
@@ -42,7 +47,7 @@ export class RecordChain {
     return place;
   }
 
-  /** All that came before is gone; these names stand for the record that says so. */
+  /** Begins a new conversation: earlier records are gone, and `keys` also refer to this record. */
   beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
     this.#places.clear();
     const place = this.#log.appendAfter(-1);
@@ -69,7 +74,7 @@ export class RecordChain {
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
-    // A remark aside does not change where the conversation is.
+    // An aside does not change the end of the conversation.
     if (kind === 'aside') return place;
     if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
     return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);

@@ -4,10 +4,13 @@ import type { Format, Reader } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
 
 const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
-/** A compaction's own events may hold another compaction; more levels than this are no history. */
+/** A compaction's events may contain another compaction, up to this depth. */
 const MAX_DEPTH = 4;
 
-/** Events of a thread as in seed document C: `TOOL_CALL` and `TOOL_RESULT` with the same id, `COMPACTION`. */
+/**
+ * Events of a thread, as in the system behind the preset `thread-history`: `TOOL_CALL` and `TOOL_RESULT` with
+ * the same id, `COMPACTION`.
+ */
 export const THREAD_EVENTS: Format = {
   name: 'thread-events',
   claim: (record) => (TYPES.has(stringIn(record, 'type') ?? '') && 'data' in record ? 'sure' : 'no'),
@@ -34,7 +37,7 @@ class ThreadReader implements Reader {
   #read(event: JsonRecord, depth: number): void {
     this.#fold.place += 1;
     const data = objectIn(event, 'data');
-    // Events that a compaction replaced stay in the store, marked as no longer visible.
+    // Events that a compaction replaced stay in the store, marked as invisible.
     if (data === undefined || event['visibleToModel'] === false) return;
     switch (event['type']) {
       case 'TOOL_CALL':
@@ -67,7 +70,7 @@ class ThreadReader implements Reader {
     this.#fold.result({ id, ok, flagged: true, text, atMs: timeIn(event, 'timestamp') });
   }
 
-  /** What the compaction kept, it holds itself. */
+  /** The compaction itself contains the events that it kept. */
   #compaction(data: JsonRecord, depth: number): void {
     this.#fold.compact();
     if (depth >= MAX_DEPTH) return;

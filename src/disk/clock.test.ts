@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { FileSystemClock } from './clock.ts';
 
-/** Polls the clock until it accepts a stamp taken now as past. */
+/** Polls until the clock counts a stamp taken now as past. */
 function settle(clock: FileSystemClock, file: string): boolean {
   const deadlineMs = Date.now() + 5000;
   while (Date.now() < deadlineMs) {

@@ -17,7 +17,7 @@ import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
  */
 const NO_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const EXCLUSIVE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** On other systems link(2) follows a symbolic link instead of linking it. */
+/** On systems other than Linux, link(2) follows a symbolic link instead of linking it. */
 const LINKS_LINKS = process.platform === 'linux';
 
 /** Hard-links a file to a second name, if that name is free and hard links work here. */

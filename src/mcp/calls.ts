@@ -19,7 +19,7 @@ import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 export interface Caller {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
-  /** The client can show a form to its user. */
+  /** True if the client can show a form to its user. */
   readonly canElicit: boolean;
 }
 

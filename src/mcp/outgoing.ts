@@ -33,7 +33,7 @@ export function notificationMessage(method: string, params: JsonRecord): Parts {
   return [JSON.stringify({ jsonrpc: '2.0', method, params })];
 }
 
-/** The answer to a modern call that needs something of the client first. */
+/** The answer to a modern call that first needs input from the client. */
 export function inputRequiredMessage(id: RequestId, input: JsonRecord, info: Implementation): Parts {
   const result = complete(input, { era: 'modern', info });
   return resultMessage(id, { ...result, resultType: 'input_required' });

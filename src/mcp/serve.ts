@@ -27,7 +27,7 @@ export interface ServeOptions {
   readonly version: string;
   /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;
-  /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
+  /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
   readonly signals: EventEmitter;
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */

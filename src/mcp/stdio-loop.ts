@@ -17,7 +17,7 @@ export interface StdioOptions {
   readonly output: Writable;
   /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
-  /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
+  /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
   readonly signals: EventEmitter;
   /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;

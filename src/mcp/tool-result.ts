@@ -8,7 +8,7 @@ export type ToolResult = ObjectResult | TextResult;
 
 interface ObjectResult {
   readonly kind: 'object';
-  /** `content`, `isError?`, `structuredContent?`, `_meta?`. */
+  /** The members are `content`, `isError?`, `structuredContent?` and `_meta?`. */
   readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
 }
 

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -125,8 +124,8 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   const record = join(folder, 'layer.json');
   // First: a layer that is half removed must not be applied.
-  if (existsSync(record)) unlinkSync(record);
-  if (removeTree(folder, REMOVED_AT_ONCE) > 0) return;
+  unlessGone(() => unlinkSync(record));
+  if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
   child.once('error', () => {});
   child.unref();
@@ -163,13 +162,26 @@ function removeTree(folder: string, most: number): number {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) left = removeTree(path, left);
-    else if (lstatSync(path).nlink > 1) unlinkSync(path);
-    else if (left > 0) {
-      unlinkSync(path);
-      left -= 1;
-    }
+    if (entry.isDirectory()) left = unlessGone(() => removeTree(path, left)) ?? left;
+    else left -= unlessGone(() => removeFile(path, left)) ?? 0;
   }
   if (left > 0) rmdirSync(folder);
   return left;
+}
+
+/** Removes a file that has another name, or any file while `left` is not 0. Returns how much of the limit that took. */
+function removeFile(path: string, left: number): number {
+  const isShared = lstatSync(path).nlink > 1;
+  if (isShared || left > 0) unlinkSync(path);
+  return isShared || left === 0 ? 0 : 1;
+}
+
+/** Undefined if another process removes the same layer and was faster. */
+function unlessGone<T>(remove: () => T): T | undefined {
+  try {
+    return remove();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -141,6 +142,21 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     const changed = times().filter((time, index) => time !== before[index]);
     expect(changed).toHaveLength(26);
     await layersRemoved();
+  });
+
+  it('has a layer that two processes may remove at once', async () => {
+    const folder = join(base, 'layer');
+    execFileSync('sh', [
+      '-c',
+      `mkdir -p '${folder}/up-0/d'; seq 1200 | split -l 1 -a 3 - '${folder}/up-0/d/f'`,
+    ]);
+    const other = spawn('rm', ['-rf', folder]);
+    const ended = once(other, 'close');
+    for (let tries = 0; existsSync(folder) && tries < 1000; tries += 1) removeLayer({ folder });
+    // The folder is gone: whoever comes last has nothing to remove.
+    removeLayer({ folder });
+    await ended;
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('is not changed by what it leaves running', async () => {

@@ -10,11 +10,13 @@ import {
   read,
   readSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errnoOf } from '../model/errno.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
+import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';
 import type { FileSystemClock } from './clock.ts';
 import { fingerprintOf } from './hash.ts';
 import { kindOf, stampOf } from './stats.ts';
@@ -32,6 +34,13 @@ const SYNC_BYTES = 1 << 20;
 const MAX_BYTES = 2 ** 31 - 1;
 /** After this many reads during which the file changed, the last read is returned and marked racy. */
 const MAX_TRIES = 4;
+
+const require = createRequire(import.meta.url);
+// Whatever is decoded was read here first. The modules are cached by Node.
+provideLegacyCodecs(() => ({
+  analyse: (require('chardet') as Pick<LegacyCodecs, 'analyse'>).analyse,
+  iconv: require('iconv-lite') as LegacyCodecs['iconv'],
+}));
 
 /** The bytes of a file with their fingerprint and stamp, all from one handle. */
 export interface Snapshot {

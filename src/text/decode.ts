@@ -1,5 +1,5 @@
-import { analyse } from 'chardet';
-import iconv from 'iconv-lite';
+import type { analyse } from 'chardet';
+import type iconv from 'iconv-lite';
 import { viewOf } from './buffer-view.ts';
 import {
   type DecodedText,
@@ -34,6 +34,27 @@ const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-9': 'windows-1254',
 };
 
+/** The packages that know older encodings. */
+export interface LegacyCodecs {
+  readonly analyse: typeof analyse;
+  readonly iconv: typeof iconv;
+}
+
+let codecs: (() => LegacyCodecs) | undefined;
+
+/**
+ * Says how to load the packages. It happens at the first file that is not Unicode, because it takes 30 ms of CPU and most
+ * sessions never meet one. `disk/` calls this: this folder can load nothing by itself.
+ */
+export function provideLegacyCodecs(load: () => LegacyCodecs): void {
+  codecs = load;
+}
+
+function loaded(): LegacyCodecs {
+  if (codecs === undefined) throw new TypeError('provideLegacyCodecs must be called first');
+  return codecs();
+}
+
 interface Match {
   readonly name: string;
   readonly confidence: number;
@@ -63,6 +84,7 @@ function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
   const buffer = viewOf(bytes);
   // All accepted encodings extend ASCII, so control bytes are control characters, and decoding is not needed here.
   if (/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(buffer.toString('latin1'))) return undefined;
+  const { iconv } = loaded();
   for (const encoding of candidates(sampleOf(buffer))) {
     const text = iconv.decode(buffer, encoding, { stripBOM: false });
     if (isPlainText(text) && iconv.encode(text, encoding).equals(buffer))
@@ -73,6 +95,7 @@ function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
 
 /** Encodes in a legacy encoding. Undefined if it lacks a character, or if its name is unknown. */
 function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
+  const { iconv } = loaded();
   if (!iconv.encodingExists(encoding)) return undefined;
   const bytes = iconv.encode(text, encoding);
   return iconv.decode(bytes, encoding, { stripBOM: false }) === text ? bytes : undefined;
@@ -80,6 +103,7 @@ function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
 
 /** Encodings to try, most likely first. Short texts are too little for the detector, and most of them are Western. */
 function candidates(sample: Buffer): string[] {
+  const { analyse, iconv } = loaded();
   const high = sample.filter((byte) => byte >= 0x80).byteLength;
   const matches = analyse(sample)
     .map(({ name, confidence }) => ({ name: name.toLowerCase(), confidence }))

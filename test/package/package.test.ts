@@ -36,6 +36,30 @@ describe('the package', () => {
     expect(size).toBeLessThanOrEqual(600_000);
   });
 
+  it('loads the packages for older encodings at the first file that needs them', () => {
+    const { root, home } = scratch();
+    writeFileSync(join(root, 'utf-8.txt'), 'Gr\u00fc\u00dfe\n');
+    writeFileSync(join(root, 'latin-1.txt'), Buffer.from('Gr\u00fc\u00dfe aus K\u00f6ln\n', 'latin1'));
+    const script = `
+      import { createRequire } from 'node:module';
+      import { openSession } from ${JSON.stringify(join(project, 'dist/index.js'))};
+      const { cache } = createRequire(import.meta.url);
+      const loaded = () => Object.keys(cache).some((file) => /chardet|iconv-lite/.test(file));
+      const session = await openSession(${JSON.stringify({ roots: [root], home })});
+      const seen = [];
+      for (const name of ['utf-8.txt', 'latin-1.txt']) {
+        const outcome = await session.read(name);
+        seen.push([outcome.ok, loaded()]);
+      }
+      await session.close();
+      console.log(JSON.stringify(seen));`;
+    const ran = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect(JSON.parse(ran)).toEqual([
+      [true, false],
+      [true, true],
+    ]);
+  });
+
   it('installs without scripts into an empty folder and runs there', () => {
     const { base, root, home } = scratch();
     const { filename } = pack(base);

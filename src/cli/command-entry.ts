@@ -10,6 +10,8 @@ export interface CommandEntry {
   readonly load?: () => Promise<(cli: Cli) => Command>;
   /** Its stdout belongs to a protocol, and it notices a closed stdout by itself. */
   readonly ownsStdout?: true;
+  /** Its answer may be long and is only read: on a terminal it is shown page by page. */
+  readonly isPaged?: true;
   /** The help of a command that another entry point runs. */
   readonly help?: () => Promise<string>;
 }

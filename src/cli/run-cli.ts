@@ -1,4 +1,3 @@
-import { nearest } from '../config/nearest.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { Cli, RunViewer } from './cli.ts';
@@ -7,6 +6,7 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
 import { version } from './version.ts';
+import { didYouMean, usageText } from './words.ts';
 
 export interface CliOptions {
   /** Everything after the program's own name. */
@@ -25,6 +25,7 @@ export interface CliOptions {
 export async function runCli(options: CliOptions): Promise<number> {
   const { args, streams, ...rest } = options;
   const terminal = new Terminal(streams, options.env, colourChoice(args));
+  if (isPaged(args)) terminal.page(options.env);
   let code: number = EXIT.done;
   const cli: Cli = {
     ...rest,
@@ -47,6 +48,16 @@ export async function runCli(options: CliOptions): Promise<number> {
   }
 }
 
+/** True if a long answer is shown page by page on a terminal: one that people read from its beginning. */
+function isPaged(args: readonly string[]): boolean {
+  if (args.includes('--json') || args.includes('--follow')) return false;
+  return (
+    args.includes('--help') ||
+    args[0] === 'help' ||
+    COMMANDS.some(({ name, isPaged: paged }) => name === args[0] && paged === true)
+  );
+}
+
 async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   const [word, ...rest] = args;
   if (word === '--version' || word === '-v' || word === '-V') return cli.terminal.print(version());
@@ -66,7 +77,7 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.tell(harmless(text.trimEnd())),
+      writeErr: (text) => terminal.tell(harmless(usageText(text.trimEnd()))),
       getOutHelpWidth: () => terminal.width ?? 100,
       getErrHelpWidth: () => terminal.width ?? 100,
     })
@@ -76,8 +87,7 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
 
 function unknownCommand(cli: Cli, word: string): void {
   const names = COMMANDS.map((command) => command.name);
-  const meant = nearest(word, names);
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const hint = didYouMean(word, names);
   const what = word.startsWith('-') ? 'option' : 'command';
   cli.terminal.tell(
     `error: unknown ${what} '${phrase(word)}'.${hint}\n(lookfirst --help shows what there is)`,
@@ -97,10 +107,12 @@ function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
 function tellFailure(terminal: Terminal, error: unknown): ExitCode {
   const usage = usageCode(error);
   if (usage !== undefined) return usage;
-  if (error instanceof Fault) terminal.tell(harmless(`lookfirst: ${error.message} [${error.code}]`));
+  if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));
   else {
     // A bug: the place in our code is what its report needs.
-    terminal.tell(`lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`);
+    terminal.tellFault(
+      `lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`,
+    );
   }
   return EXIT.fault;
 }
@@ -127,7 +139,8 @@ function generalHelp(): string {
     '',
     'lookfirst COMMAND --help shows the options of a command and examples.',
     '',
-    'Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN.',
+    'Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN,',
+    'LOOKFIRST_PAGER (else PAGER, else less; empty or cat: none).',
     'Flags win over the environment, the environment over the policy file.',
     'Exit codes: 0 done, 1 fault, 2 refused, 64 usage.',
   ].join('\n');

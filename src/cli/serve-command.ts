@@ -88,7 +88,7 @@ export async function runServe({ args, process, servers, viewer }: ServeProcess)
   }
   if ('problem' in request) {
     process.stderr.write(
-      `lookfirst: ${harmless(request.problem)}\n(lookfirst serve --help shows what there is)\n`,
+      `error: ${harmless(request.problem)}\n(lookfirst serve --help shows what there is)\n`,
     );
     return EXIT.usage;
   }

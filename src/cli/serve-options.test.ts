@@ -33,23 +33,23 @@ describe('parseServe', () => {
   });
 
   it.each([
-    [['--dialekt', 'x'], "unknown option '--dialekt'; did you mean --dialect?"],
-    [['-x'], "unknown option '-x'"],
+    [['--dialekt', 'x'], "unknown option '--dialekt'. Did you mean --dialect?"],
+    [['-x'], "unknown option '-x'."],
     [['--dialect'], '--dialect needs a value'],
     [
       ['--dialect', 'go'],
-      "--dialect is one of lookfirst, sandbox, lace, filesystem, apply-patch, text-editor, anthropic, not 'go'",
+      "unknown --dialect 'go'. Choose from lookfirst, sandbox, lace, filesystem, apply-patch, text-editor, anthropic.",
     ],
     [
       ['--preset=none'],
-      "--preset is one of default, strict, sandbox, file-time, thread-history, staleness, not 'none'",
+      "unknown --preset 'none'. Choose from default, strict, sandbox, file-time, thread-history, staleness.",
     ],
     [['--session='], '--session needs a value'],
     [['--session', 'a\nb'], '--session takes up to 200 printable characters'],
     [['--read-only=yes'], '--read-only takes no value'],
     [['--http=web'], "--http takes a port from 0 to 65535, not 'web'"],
     [['--http', '70000'], "--http takes a port from 0 to 65535, not '70000'"],
-    [['--toString', 'x'], "unknown option '--toString'"],
+    [['--toString', 'x'], "unknown option '--toString'."],
   ])('refuses %j', (args, problem) => {
     expect(parseServe(args)).toEqual({ problem });
   });

@@ -1,7 +1,7 @@
-import { nearest } from '../config/nearest.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { isSessionId } from '../model/session-id.ts';
+import { didYouMean, unknownChoice } from './words.ts';
 
 /** The parsed request of `lookfirst serve`. */
 export interface ServeRequest {
@@ -61,11 +61,11 @@ type Take = (values: Values, value: string) => string | undefined;
 const VALUED: Readonly<Record<string, Take>> = {
   '--dialect': (values, value) => {
     values.dialect = DIALECT_NAMES.find((name) => name === value);
-    return values.dialect === undefined ? oneOf('--dialect', DIALECT_NAMES, value) : undefined;
+    return values.dialect === undefined ? unknownChoice('--dialect', value, DIALECT_NAMES) : undefined;
   },
   '--preset': (values, value) => {
     values.preset = PRESET_NAMES.find((name) => name === value);
-    return values.preset === undefined ? oneOf('--preset', PRESET_NAMES, value) : undefined;
+    return values.preset === undefined ? unknownChoice('--preset', value, PRESET_NAMES) : undefined;
   },
   '--session': (values, value) => {
     values.session = value;
@@ -157,8 +157,7 @@ function takeValued(
 ): string | undefined {
   const take = Object.hasOwn(VALUED, name) ? VALUED[name] : undefined;
   if (take === undefined) {
-    const meant = nearest(name, FLAGS);
-    return `unknown option '${name}'${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+    return `unknown option '${name}'.${didYouMean(name, FLAGS)}`;
   }
   const value = attached ?? rest.shift();
   return value === undefined || value === '' ? `${name} needs a value` : take(values, value);
@@ -178,8 +177,4 @@ function takeHttp(text: string | undefined, values: Values): string | undefined 
   if (!/^\d+$/.test(text) || port > 65_535) return `--http takes a port from 0 to 65535, not '${text}'`;
   values.http = { port };
   return undefined;
-}
-
-function oneOf(flag: string, names: readonly string[], value: string): string {
-  return `${flag} is one of ${names.join(', ')}, not '${value}'`;
 }

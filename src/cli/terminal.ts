@@ -3,9 +3,10 @@ import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
 import { harmless, jsonText, phrase } from '../report/bounded.ts';
 import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
+import { Pager } from './pager.ts';
 
 /** A stream that may be a terminal. */
-type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
 export interface TerminalStreams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -20,6 +21,9 @@ type ColourChoice = 'auto' | 'always' | 'never';
 export class Terminal {
   readonly colours: Colours;
   readonly #streams: TerminalStreams;
+  /** Of stderr, which may be a terminal when stdout is none. */
+  readonly #errorColours: Colours;
+  #pager: Pager | undefined;
 
   constructor(
     streams: TerminalStreams,
@@ -29,6 +33,8 @@ export class Terminal {
     this.#streams = streams;
     const isColoured = when === 'always' || (when === 'auto' && isColourful(streams.stdout, env));
     this.colours = isColoured ? picocolors.createColors(true) : PLAIN;
+    const isRed = when === 'always' || (when === 'auto' && isColourful(streams.stderr, env));
+    this.#errorColours = isRed ? picocolors.createColors(true) : PLAIN;
   }
 
   /** The width of the terminal; undefined if the answer goes to a file or another program. */
@@ -54,8 +60,17 @@ export class Terminal {
 
   /** Writes a line, or several, of the answer; waits while the reader is slower than we are. */
   async print(text: string): Promise<void> {
+    if (this.#pager !== undefined) return this.#pager.add(`${text}\n`);
     const { stdout } = this.#streams;
     if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
+  }
+
+  /** From now on an answer longer than the terminal goes through the user's pager. Without a terminal there is none. */
+  page(env: Readonly<Record<string, string | undefined>>): void {
+    const { stdout } = this.#streams;
+    const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? 'less').trim();
+    if (stdout.isTTY !== true || command === '' || command === 'cat' || env['TERM'] === 'dumb') return;
+    this.#pager = new Pager(stdout, { command, env });
   }
 
   /** Writes a value as one line of JSON, with characters that steer a terminal or break a line escaped. */
@@ -66,6 +81,7 @@ export class Terminal {
   /** Resolves when everything printed has left this process. */
   async flushed(): Promise<void> {
     const { stdout } = this.#streams;
+    await this.#pager?.show();
     if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
   }
 
@@ -88,6 +104,12 @@ export class Terminal {
   /** Writes a line for people that is not part of the answer. */
   tell(text: string): void {
     this.#streams.stderr.write(`${text}\n`);
+  }
+
+  /** Writes what went wrong inside. */
+  tellFault(text: string): void {
+    const [first = '', ...rest] = text.split('\n');
+    this.tell([this.#errorColours.red(first), ...rest].join('\n'));
   }
 
   /** Writes over the current line of stderr. */

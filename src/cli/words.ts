@@ -1,5 +1,30 @@
+import { nearest } from '../config/nearest.ts';
+
 /** `1 file`, `3 files`, `2 entries`. */
 export function count(amount: number, word: string): string {
   if (amount === 1) return `1 ${word}`;
   return `${amount} ${word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`}`;
+}
+
+/** ` Did you mean log?`, or nothing if no known word is near. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const meant = nearest(word, known);
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+}
+
+/** An unknown choice: what is wrong, what was probably meant, what there is. */
+export function unknownChoice(what: string, word: string, known: readonly string[]): string {
+  return `unknown ${what} '${word}'.${didYouMean(word, known)} Choose from ${known.join(', ')}.`;
+}
+
+const WRONG_ARGUMENT =
+  /^error: command-argument value '(?<word>.*)' is invalid for argument '(?<what>.*)'\. Allowed choices are (?<list>.*)\.$/s;
+const WRONG_OPTION =
+  /^error: option '(?<what>[^ ']*).*' argument '(?<word>.*)' is invalid\. Allowed choices are (?<list>.*)\.$/s;
+
+/** The parser's error in the style of this program. */
+export function usageText(text: string): string {
+  const { what, word = '', list = '' } = (WRONG_ARGUMENT.exec(text) ?? WRONG_OPTION.exec(text))?.groups ?? {};
+  if (what !== undefined) return `error: ${unknownChoice(what, word, list.split(', '))}`;
+  return text.replace(/\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?');
 }

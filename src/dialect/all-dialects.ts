@@ -8,7 +8,7 @@ import { SANDBOX } from './sandbox.ts';
 import { TEXT_EDITOR } from './text-editor.ts';
 import type { Dialect } from './tool.ts';
 
-/** Every dialect, loaded at once; a server loads only its own with `loadDialect`. */
+/** All dialects, loaded together. A server loads only its own with `loadDialect`. */
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   lookfirst: LOOKFIRST,
   sandbox: SANDBOX,

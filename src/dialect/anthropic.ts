@@ -114,7 +114,7 @@ const FILE_TOOLS: readonly Tool[] = [
 
 const SHELL = commandTool('bash', 'timeout_ms');
 
-/** The shell keeps no state between commands, so a restart has nothing to do. */
+/** The shell keeps no state between commands, so `restart` does nothing. */
 const BASH: Tool = {
   ...SHELL,
   inputSchema: {

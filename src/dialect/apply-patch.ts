@@ -26,7 +26,7 @@ const PATCH_TOOL = tool({
   }),
 });
 
-/** One tool for all changes, in the patch format that OpenAI's models are trained on; and the looking tools. */
+/** One tool for all changes, in the patch format that OpenAI's models are trained on, and the reading tools. */
 export const APPLY_PATCH: Dialect = {
   name: 'apply-patch',
   tools: [...LOOKING_TOOLS, PATCH_TOOL],

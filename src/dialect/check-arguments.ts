@@ -1,27 +1,27 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { JsonSchema, ObjectSchema } from './schema.ts';
 
-/** The known name most like a word, or undefined when none is near enough to be meant. */
+/** The known name most similar to a word; undefined if none is similar enough. */
 type Suggest = (word: string, known: readonly string[]) => string | undefined;
 
 const MAX_NAME_CHARS = 60;
 
-/** Arguments as the schema spells them, or what is wrong with them in a few words. */
+/** Arguments in the form of the schema, or the problem in a few words. */
 export type CheckedArguments =
   | { readonly args: Readonly<Record<string, unknown>> }
   | { readonly reason: string };
 
 export interface CheckOptions {
   readonly suggest: Suggest;
-  /** Whether an argument that the schema does not name is an error or is left out. */
+  /** Whether an argument that the schema does not name is an error or is dropped. */
   readonly unknown: UnknownArguments;
 }
 
 export type UnknownArguments = 'refuse' | 'ignore';
 
 /**
- * Checks a tool's arguments. Forms that models and strict schemas produce are accepted first: `null` for an optional
- * argument is absence, a whole number may be a string, and an array or object may be its JSON text.
+ * Checks a tool's arguments. It first accepts forms that models and strict schemas produce: `null` for an absent
+ * optional argument, a string for an integer, and JSON text for an array or object.
  */
 export function checkArguments(
   schema: ObjectSchema,
@@ -30,7 +30,7 @@ export function checkArguments(
 ): CheckedArguments {
   const args = accepted(schema, given, unknown);
   const reason = checkObject(schema, args, { at: '', suggest });
-  // The check found an object.
+  // The check above has found an object.
   return reason === undefined ? { args: args as Readonly<Record<string, unknown>> } : { reason };
 }
 
@@ -64,7 +64,7 @@ function acceptedMembers(schema: ObjectSchema, members: JsonRecord, unknown: Unk
   return kept;
 }
 
-/** The value of a JSON text, or undefined if it is none. */
+/** Parses JSON text; undefined if it is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -74,7 +74,7 @@ function parsed(text: string): unknown {
 }
 
 interface Context {
-  /** Where the value is: `changes[0].edits`, `''` for the arguments themselves. */
+  /** The position of the value: `changes[0].edits`, or `''` for the arguments themselves. */
   readonly at: string;
   readonly suggest: Suggest;
 }

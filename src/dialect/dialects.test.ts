@@ -29,7 +29,7 @@ function reasonFor(tool: Tool, args: unknown): string | undefined {
   return 'reason' in checked ? checked.reason : undefined;
 }
 
-/** Arguments that fit: required ones only, or all of them. */
+/** Sample arguments that match the schema: only the required ones, or all of them. */
 function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
   switch (schema.type) {
     case 'string':
@@ -63,7 +63,7 @@ function objectsIn(schema: JsonSchema): ObjectSchema[] {
   return [schema, ...Object.values(schema.properties).flatMap(objectsIn)];
 }
 
-/** Sample arguments that are meant to mean something: a batch must ask for something. */
+/** Sample arguments that are also meaningful: a batch must contain a change. */
 function meaningful(tool: Tool): Record<string, unknown> {
   if (tool.name === 'apply_changes') return { changes: [{ path: 'a', content: 'b' }] };
   if (tool.name === 'read_file') return { path: 'a' };

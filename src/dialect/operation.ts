@@ -26,21 +26,21 @@ import type {
 } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 
-/** Signals and progress belong to a call, not to what is asked for. */
+/** Options without signal and progress, which belong to a call, not to the operation. */
 type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
-/** Everything a tool can ask for, by kind: what the dialects translate to, and nothing else. */
+/** Every operation that a tool can request, by kind. Dialects translate all calls to these. */
 export interface Operations {
   readonly read: Asked<ReadOptions> & { readonly path: string };
-  /** A read of a file, or a listing of a folder, whichever is there. */
+  /** A read if the path is a file, a listing if it is a folder. */
   readonly view: Asked<ReadOptions> & { readonly path: string; readonly folder: Asked<ListOptions> };
   readonly 'read-many': {
     readonly paths: readonly string[];
     readonly each: Asked<ReadOptions>;
-    /** Bytes that may be shown together; a file that does not fit any more is refused as TOO_LARGE. */
+    /** Maximum total bytes; a file that no longer fits is refused as TOO_LARGE. */
     readonly together?: number;
   };
-  /** A file's bytes, whatever they are. */
+  /** A file's bytes, of any type. */
   readonly media: { readonly path: string; readonly maxBytes: number };
   readonly write: WriteOptions & { readonly path: string; readonly content: string };
   readonly edit: EditOptions & { readonly path: string; readonly edits: readonly Edit[] };
@@ -48,7 +48,7 @@ export interface Operations {
   readonly apply: {
     readonly changes: readonly FileIntent[];
     readonly dryRun: boolean;
-    /** Of a dry run: files that were not read may be shown, and the lines that the diff shows count as read. */
+    /** For a dry run: allows showing unread files; the lines in the diff then count as read. */
     readonly unread?: 'show';
   };
   readonly patch: Patch;
@@ -67,7 +67,7 @@ export interface Operations {
   readonly roots: Readonly<Record<string, never>>;
 }
 
-/** What each kind of operation gives. */
+/** The result of each kind of operation. */
 export interface Results {
   readonly read: ReadResult;
   readonly view: ListResult;

@@ -29,7 +29,10 @@ function withNotices(
   return [done, ...noticeTexts(result.notices, path, context)].join('\n');
 }
 
-/** Rows, and whether there are more: a model that is not told takes the rest for missing. */
+/**
+ * The rows, and whether there are more. Without that note a model would assume that the rest does
+ * not exist.
+ */
 export function rowsText(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
   const more = truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [];
   return [...rows, ...more].join('\n');

@@ -1,16 +1,19 @@
 import type { ReadResult } from '../model/results.ts';
 import type { RenderContext, Rendered } from './render.ts';
 
-/** How a dialect shows a file: its lines, then `foot`. Kept apart from text so that lines may also be shown from bytes. */
+/**
+ * How a dialect shows a file: its lines, then `foot`. Separate from text, so that lines can also be rendered from
+ * bytes.
+ */
 export interface ReadStyle {
   /**
-   * `numbered`: `N<TAB>line`; `padded`: the same, numbers flush right; `raw`: exactly as in the file; `joined`: the same,
-   * without a newline after the last line.
+   * `numbered`: `N<TAB>line`; `padded`: like `numbered`, with right-aligned numbers; `raw`: exactly as in the file;
+   * `joined`: like `raw`, without a newline after the last line.
    */
   readonly lines: 'numbered' | 'padded' | 'raw' | 'joined';
-  /** What follows the lines, with the newline before it if it needs one. */
+  /** The text after the lines, including a newline before it if needed. */
   foot(result: ReadResult, context: RenderContext): string;
-  /** A file that is not text. */
+  /** The rendering of a file that is not text. */
   other(result: ReadResult, context: RenderContext): Rendered;
 }
 

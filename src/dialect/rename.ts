@@ -1,10 +1,10 @@
 import type { ToolNames } from '../report/tool-names.ts';
 import type { Dialect, Tool } from './tool.ts';
 
-/** The new name of each tool, by its name in the dialect; a tool that is not named keeps its name. */
+/** The new name of each tool, by its name in the dialect. Other tools keep their names. */
 export type Renaming = Readonly<Record<string, string>> | ((name: string) => string);
 
-/** The same dialect with other names of its tools, also in descriptions, instructions and sentences. */
+/** Renames the tools of a dialect, also in descriptions, instructions and sentences. */
 export function renameTools(dialect: Dialect, renaming: Renaming): Dialect {
   const renamed = new Map(dialect.tools.map(({ name }) => [name, newName(renaming, name)]));
   const inText = (text: string): string => withNames(text, renamed);
@@ -33,10 +33,10 @@ function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
   return text.replace(names, (word) => renamed.get(word) ?? word);
 }
 
-/** What sentences call a tool that is not offered. */
+/** How sentences refer to a tool that is not offered. */
 const UNNAMED = { read: 'the read tool', write: 'the write tool', edit: 'the edit tool' } as const;
 
-/** The names of the tools that are offered: sentences then name another way, or no tool. */
+/** The names of the offered tools. Sentences then suggest only these, or no tool. */
 export function namesOf({ names }: Dialect, tools: readonly Tool[]): ToolNames {
   const offered = new Set(tools.map(({ name }) => name));
   const isOffered = (name: string): boolean => names.command !== undefined || offered.has(name);
@@ -53,6 +53,6 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
   const entries = Object.entries(names).map(([use, name]): [string, unknown] =>
     typeof name === 'string' && use !== 'spelling' ? [use, map(name)] : [use, name],
   );
-  // The same members with other texts.
+  // The object has the same members with different texts.
   return Object.fromEntries(entries) as unknown as ToolNames;
 }

@@ -1,18 +1,18 @@
 import type { PresetName } from '../model/policy.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 
-/** What a dialect needs besides a result to tell it: the workspace, the wording and the moment. */
+/** What a dialect needs to render a result: the workspace, the wording and the time. */
 export interface RenderContext {
   /** The workspace's roots. */
   readonly roots: readonly string[];
-  /** What refusals call the tools. */
+  /** The tool names that refusals use. */
   readonly tools: ToolNames;
   readonly wording: PresetName;
   /** The current time, for "3 minutes ago". */
   readonly nowMs: number;
 }
 
-/** A block of a tool's answer, in the protocol's shape. */
+/** A block of a tool's answer, in the protocol's format. */
 export type Block =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
@@ -21,5 +21,5 @@ export type Block =
       readonly resource: { readonly uri: string; readonly mimeType: string; readonly blob: string };
     };
 
-/** What a tool answers: one text, or blocks. */
+/** A tool's answer: one text, or blocks. */
 export type Rendered = string | readonly Block[];

@@ -8,7 +8,7 @@ import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
 
-/** `N<TAB>line` and nothing else, as that system shows files. */
+/** Only `N<TAB>line`, as in the original system. */
 const READ_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: (result) => (result.to === 0 ? '' : '\n'),
@@ -33,7 +33,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ file_path: path, offset, limit }) => ({
       kind: 'read',
-      // That system takes anything below 1 for its default.
+      // The original system treats values below 1 as its default.
       operation: {
         path,
         ...given({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
@@ -147,12 +147,12 @@ const SANDBOX_TOOLS: readonly Tool[] = [
 
 const MODES = { content: 'lines', files_with_matches: 'files', count: 'count' } as const;
 
-/** That system rounds down, and takes what is below 1 for absent. */
+/** The original system rounds down, and treats values below 1 as absent. */
 function atLeastOne(value: number | undefined): number | undefined {
   return value === undefined || value < 1 ? undefined : Math.floor(value);
 }
 
-/** Seed A's file tools. */
+/** The file tools of the system behind the preset `sandbox`. */
 export const SANDBOX: Dialect = {
   name: 'sandbox',
   tools: [...SANDBOX_TOOLS, commandTool('Bash', 'timeout')],

@@ -1,4 +1,6 @@
-/** JSON Schema as far as our tools use it: plain objects that go to clients as they are. */
+/**
+ * The subset of JSON Schema that Lookfirst's tools use: plain objects that clients get unchanged.
+ */
 export type JsonSchema =
   | ({ readonly type: 'string'; readonly enum?: readonly string[]; readonly default?: string } & Described)
   | ({

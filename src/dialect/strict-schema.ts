@@ -2,8 +2,8 @@ import type { JsonRecord } from '../model/record.ts';
 import type { JsonSchema, ObjectSchema } from './schema.ts';
 
 /**
- * The same schema for models that must give every argument: each optional one is required and may be null, which
- * `checkArguments` takes as absence. Defaults are left out, as strict modes forbid them.
+ * Converts a schema for models that must give every argument: optional arguments become required and may be
+ * null, which `checkArguments` treats as absent. Defaults are omitted, because strict modes forbid them.
  */
 export function strictSchema(schema: ObjectSchema): JsonRecord & { readonly type: 'object' } {
   const { properties, required = [], description } = schema;

@@ -4,7 +4,7 @@ import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from '
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
 
 const NAME = 'str_replace_based_edit_tool';
-/** A folder is shown with the folders in it. */
+/** Depth of a folder view: its entries and those of its sub-folders. */
 const VIEW_DEPTH = 2;
 const MAX_ENTRIES = 2000;
 

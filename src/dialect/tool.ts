@@ -7,7 +7,7 @@ import type { ReadStyle } from './read-style.ts';
 import type { RenderContext, Rendered } from './render.ts';
 import type { ObjectSchema, ValueOf } from './schema.ts';
 
-/** Hints for clients; every tool gives all four, for the defaults are pessimistic. */
+/** Hints for clients. Every tool sets all four, because the defaults are pessimistic. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -23,16 +23,16 @@ export const READS: Annotations = {
   openWorldHint: false,
 };
 
-/** Takes something away or puts something else in its place. */
+/** Removes or replaces content. */
 export const DESTROYS: Annotations = { ...READS, readOnlyHint: false, destructiveHint: true };
 
-/** Changes, but only adds; doing it twice adds twice. */
+/** Only adds content; repeating the call adds it again. */
 export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint: false };
 
 interface CallBase<K extends OperationKind> {
   readonly kind: K;
   readonly operation: Operations[K];
-  /** What this dialect says before a refusal's own words, if anything. */
+  /** Text that this dialect puts before a refusal, if any. */
   readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;
 }
 
@@ -42,10 +42,10 @@ type CallOf<K extends OperationKind> = CallBase<K> &
     ? unknown
     : { readonly render: (result: Results[K], context: RenderContext) => Rendered });
 
-/** One call of a tool, translated: what to do, and how to tell its result. */
+/** A translated tool call: the operation, and how to render its result. */
 export type Call = { [K in OperationKind]: CallOf<K> }[OperationKind];
 
-/** Why arguments that fit the schema still make no sense together. */
+/** Why arguments that match the schema make no sense together. */
 export interface Problem {
   readonly kind: 'problem';
   readonly reason: string;
@@ -63,13 +63,13 @@ export interface Tool {
   readonly inputSchema: ObjectSchema;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
-  /** Offered only where the operator has allowed commands, or wants claims by hand. */
+  /** Offered only if the operator has allowed commands, or if the policy enables claim tools. */
   readonly needs?: 'commands' | 'claims';
   /** Translates arguments that were checked against `inputSchema`. */
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }
 
-/** A tool whose translation gets arguments of the very types its schema names. */
+/** Defines a tool whose translation gets arguments with the types of its schema. */
 export function tool<const S extends ObjectSchema>(
   definition: Omit<Tool, 'inputSchema' | 'call'> & {
     readonly inputSchema: S;
@@ -77,30 +77,33 @@ export function tool<const S extends ObjectSchema>(
   },
 ): Tool {
   const { call } = definition;
-  // The parsing boundary: `call` is only ever given what `checkArguments` found to fit this schema.
+  // The parsing boundary: `call` only gets arguments that `checkArguments` has checked against this schema.
   return { ...definition, call: (args) => call(args as ValueOf<S>) };
 }
 
-/** How one host spells tool calls. */
+/** The tools and wording of one host. */
 export interface Dialect {
   readonly name: DialectName;
-  /** In the order they are listed. */
+  /** In the order of the tool list. */
   readonly tools: readonly Tool[];
-  /** What refusals call the tools. */
+  /** The tool names that refusals use. */
   readonly names: ToolNames;
-  /** Whether `~` in a path is the user's home folder; default: it is a name. */
+  /** Whether `~` in a path means the user's home folder; default: it is an ordinary name. */
   readonly expandsHome?: boolean;
-  /** Whether an argument that a tool does not know is an error. */
+  /** Whether an unknown argument is an error. */
   readonly unknownArguments: UnknownArguments;
-  /** This dialect's words for arguments that refusals name by those of the default dialect. */
+  /** This dialect's names of arguments, by their names in the default dialect; refusals use them. */
   readonly terms: Readonly<Record<string, string>>;
-  /** The teaching text for clients that show it to their model; the first 512 characters say all that matters. */
+  /**
+   * Instructions for clients that show them to their model; the first 512 characters contain everything
+   * important.
+   */
   readonly instructions: string;
 }
 
-/** Without the members that are undefined, for types that tell absent from undefined. */
+/** Removes undefined members, for types that distinguish absent from undefined. */
 export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
-  // The same object without its undefined members.
+  // The object is the same, without its undefined members.
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

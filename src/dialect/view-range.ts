@@ -11,7 +11,7 @@ export const VIEW_RANGE = {
   description: 'First and last line, counted from 1; -1 as the last: to the end.',
 } as const;
 
-/** Numbered lines, and what part of the file they are if they are not all of it. */
+/** Numbered lines, and which part of the file they are if they are not all of it. */
 export const VIEW_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: ({ from, to, totalLines }: ReadResult) => {
@@ -22,7 +22,7 @@ export const VIEW_STYLE: ReadStyle = {
   other: notText,
 };
 
-/** The lines that a view range asks for. */
+/** The lines that a view range requests. */
 export function linesIn(
   range: readonly number[] | undefined,
 ): { readonly offset?: number; readonly limit?: number } | Problem {

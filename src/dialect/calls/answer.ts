@@ -1,22 +1,25 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 
-/** The answer to a call, in no host's words. */
+/** The answer to a call, in a form that is independent of the host. */
 export interface Answer {
-  /** False: the tool failed, so nothing was shown and nothing is known to have changed. */
+  /** False if the tool failed: it showed nothing, and no change is known. */
   readonly ok: boolean;
-  /** The host tells success from failure. Without such a flag, only a text that proves success counts. */
+  /**
+   * True if the host marks success and failure. Without such a flag, only a text that proves success
+   * counts.
+   */
   readonly flagged: boolean;
-  /** What the model was given, block by block; undefined where the record does not keep it. */
+  /** The text blocks that the model was given; undefined if the record does not keep them. */
   readonly texts?: readonly string[] | undefined;
-  /** An image or another blob is part of the content. */
+  /** The content includes an image or another blob. */
   readonly media?: true;
-  /** The standard output of a command, where the host wraps it in a text of its own. */
+  /** The standard output of a command, if the host wraps it in other text. */
   readonly output?: string | undefined;
-  /** The page of a read, where the host recorded it beside the text. */
+  /** The page of a read, if the host recorded it in addition to the text. */
   readonly page?: RecordedPage | undefined;
-  /** The host gives the empty line after a final newline a number of its own. */
+  /** True if the host numbers the empty line after a final newline. */
   readonly countsEmptyEnd?: boolean;
-  /** The revision in the machine data of our own tools. */
+  /** The revision in the outcome data of Lookfirst's own tools. */
   readonly revision?: string | undefined;
 }
 
@@ -25,13 +28,15 @@ export interface RecordedPage {
   readonly content: string;
   readonly from: number;
   readonly to: number;
-  /** Only if it is certain; an empty line after a final newline does not count. */
+  /** Present only if it is certain; does not count an empty line after a final newline. */
   readonly totalLines?: number | undefined;
-  /** The content is the file's own to the byte: whatever looks like a mark in it belongs to the file. */
+  /**
+   * The content equals the file byte for byte, so anything that looks like a mark belongs to the file.
+   */
   readonly exact: boolean;
 }
 
-/** The answer with the content of an MCP tool result. */
+/** Builds an answer from the content of an MCP tool result. */
 export function mcpAnswer(content: unknown): Answer {
   const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
   const texts = blocks.flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : []));

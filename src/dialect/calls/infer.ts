@@ -4,17 +4,20 @@ import { SECTIONS } from './servers/official-filesystem.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-name.ts';
 
-/** What a server says of a tool. Hints are untrusted: they may make us stricter, and they spare only a question. */
+/**
+ * What a server declares about a tool. These hints are untrusted: they can only make Lookfirst stricter, or save a
+ * question to the user.
+ */
 export interface ToolTraits {
   readonly name: string;
   readonly readOnly?: boolean;
   readonly openWorld?: boolean;
 }
 
-/** A guess about a tool nobody has described. */
+/** A guess about a tool that no table describes. */
 export interface Inference {
   readonly rules: readonly Rule[];
-  /** It may change something: the policy for unknown tools applies. */
+  /** The tool may change something, so the policy for unknown tools applies. */
   readonly mayChange: boolean;
 }
 
@@ -32,8 +35,9 @@ const EDITS = names('edits replacements changes');
 const COMMAND = names('command cmd script shellcommand');
 
 /**
- * Guesses what a call does from its arguments, the tool's name and its annotations. Only what is plain is gated as a
- * change (a path with a content, an old and a new text, a source and a destination); any other path is kept inside.
+ * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear cases are checked
+ * as changes: a path with content, an old and a new text, a source and a destination. Any other path must only be
+ * inside the workspace.
  */
 export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   const tendency = tendencyOf(tool.name);
@@ -62,7 +66,7 @@ function changesOf(name: string, args: JsonRecord): Rule[] {
   return [];
 }
 
-/** True if a text or edits are given, in whatever form: the server may understand what is unclear to us. */
+/** True if the call has a text or edits in any form. The server may understand a form that Lookfirst does not. */
 function bringsText(args: JsonRecord): boolean {
   return Object.keys(args).some((key) => {
     const given = args[key] !== undefined && args[key] !== null;
@@ -91,7 +95,7 @@ function looks(args: JsonRecord, counts: boolean): Rule[] {
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
   const [list] = many;
-  // Servers show several files as the official one does, if any way is common.
+  // The most common format for several files is that of the official server.
   if (counts && list !== undefined && many.length === 1 && single.length === 0)
     return [
       { does: 'read', each: list, path: '.', shown: SECTIONS },
@@ -115,7 +119,7 @@ function keyOf(args: JsonRecord, wanted: ReadonlySet<string>): string | undefine
   return Object.keys(args).find((key) => wanted.has(plain(key)) && isPath(args[key]));
 }
 
-/** A string that is not the address of something elsewhere. */
+/** A string that is not a URL. */
 function isPath(value: unknown): boolean {
   return typeof value === 'string' && (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^file:/i.test(value));
 }

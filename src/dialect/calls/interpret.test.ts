@@ -3,7 +3,7 @@ import { interpret, touchesOf } from './interpret.ts';
 import { KNOWN_SERVERS } from './servers/known-servers.ts';
 import type { Rule } from './table.ts';
 
-/** What a call to a tool of a known server does, in short. */
+/** A short description of what a call to a tool of a known server does. */
 function does(server: string, tool: string, args: object): unknown[] {
   const table = KNOWN_SERVERS.find((candidate) => candidate.id === server);
   const rules = table?.tools[tool];

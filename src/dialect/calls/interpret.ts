@@ -7,22 +7,25 @@ import { type Arguments, argumentIn, holds, itemsOf, scopesOf, textIn } from './
 import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.ts';
 import type { AskedLines, RunTouch, Touch } from './touch.ts';
 
-/** What a call does, and how certain that is. */
+/** The effects of a call, and how certain they are. */
 export interface Interpretation {
   readonly touches: readonly Touch[];
-  /** No table describes the tool: the touches are a guess. */
+  /** True if no table describes the tool, so that the touches are a guess. */
   readonly guessed: boolean;
-  /** Something may change that no touch names: a command, an unknown tool, or a changing call without its path. */
+  /**
+   * The call may change something that no touch names: a command, an unknown tool, or a changing call without its
+   * path.
+   */
   readonly unexplained: boolean;
 }
 
-/** A call of a tool: what is known of the tool, and the arguments. */
+/** A tool call: the known traits of the tool, and the arguments. */
 export interface ForeignCall {
   readonly tool: ToolTraits;
   readonly args: Arguments;
 }
 
-/** Interprets a call by the rules of its tool, or by a guess where no table has the tool. */
+/** Interprets a call by the rules of its tool, or by a guess if no table has the tool. */
 export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined): Interpretation {
   const { tool, args } = call;
   if (rules === undefined) {
@@ -31,13 +34,13 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
     return { touches, guessed: true, unexplained: inference.mayChange };
   }
   const touches = touchesOf(rules, args);
-  // A tool that only looks may be called without a path. A tool that changes files must name one.
+  // A tool that only reads may be called without a path. A tool that changes files must name one.
   const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
   const unexplained = lost || touches.some(({ does }) => does === 'unknown' || does === 'run');
   return { touches, guessed: false, unexplained };
 }
 
-/** What a call does by some rules. Empty if no rule found its arguments. */
+/** The effects of a call by some rules. Empty if no rule found its arguments. */
 export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
   const touches: Touch[] = [];
   for (const rule of rules)
@@ -50,7 +53,7 @@ function mayChange({ does }: Rule): boolean {
   return !['look', 'list', 'read', 'search', 'nothing'].includes(does);
 }
 
-/** True if the rules say of this call that it touches no files. */
+/** True if the rules say that this call touches no files. */
 function isHarmless(rules: readonly Rule[], args: Arguments): boolean {
   return rules.some((rule) => rule.does === 'nothing' && scopesOf(rule, args).length > 0);
 }
@@ -112,7 +115,7 @@ function fileTouch(rule: FileRule, path: string, scope: Arguments): Touch {
   }
 }
 
-/** An edit that does not name its text exactly is one of unknown lines. */
+/** An edit that does not give its text exactly changes unknown lines. */
 function editTouch(names: EditArguments, path: string, scope: Arguments): Touch {
   const edits = editsOf(names, scope);
   const [first] = edits;
@@ -147,7 +150,7 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   };
 }
 
-/** A copy may create or replace its destination; all that is known of the bytes is where they come from. */
+/** A copy may create or replace its destination. Of the new bytes only their source is known. */
 function transfer(
   rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,
   source: string | undefined,
@@ -164,7 +167,7 @@ function transfer(
   ];
 }
 
-/** None where the tool may change other text than the old one, or where one of the edits lacks a text. */
+/** The edits of a call. Empty if the tool may change other text than the old one, or if an edit lacks a text. */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);
   if (names.loosely?.some((loose) => items.some((item) => holds(loose, { ...scope, ...item }, item))))
@@ -190,7 +193,7 @@ function meansAll(names: EditArguments, item: Arguments): boolean {
   return typeof flag === 'boolean' ? flag : names.allByDefault === true;
 }
 
-/** The lines a read asks for, by its arguments; undefined: the whole file. */
+/** The lines that a read requests by its arguments; undefined for the whole file. */
 function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLines[] | undefined {
   if (names === undefined) return undefined;
   if (names.each === undefined) {
@@ -204,14 +207,14 @@ function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLi
     .map((item): AskedLines => askedOnce(names, item) ?? { from: 1, to: undefined });
 }
 
-/** The lines a change replaces, where its arguments name them; otherwise none, which means any line. */
+/** The lines that a change replaces, if its arguments name them; without lines it may change any. */
 function touchedLines(names: LineArguments | undefined, scope: Arguments): { lines?: readonly LineRange[] } {
   const asked = askedLines(names, scope);
   if (asked === undefined || asked.length === 0) return {};
   const lines: LineRange[] = [];
   for (const { from, to } of asked) {
     if (from < 1 || to === undefined || to < 0) return {};
-    // A range that ends before it begins stands between two lines: both are its neighbours.
+    // A range that ends before it begins is between two lines, and both count as touched.
     lines.push(from <= to ? { from, to } : { from: Math.max(1, to), to: from });
   }
   return { lines };
@@ -234,13 +237,13 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   const last = given === undefined ? undefined : given - base + 1;
   const count = countIn(names, scope);
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  // Servers disagree on a negative first line together with a last one. This counts as little as any of them shows.
+  // Servers disagree on a negative first line together with a last line. Count only what all of them show.
   if (first !== undefined && first < 0) return { from: first, to: last ?? -1 };
   const from = Math.max(1, (first ?? base) - base + 1);
   return { from, to: last ?? (count === undefined ? undefined : from + count - 1) };
 }
 
-/** A count below 1 means "no limit" to the tools that take it. */
+/** The tools with this argument treat a count below 1 as "no limit". */
 function countIn(names: LineArguments, scope: Arguments): number | undefined {
   const count = numberAt(scope, names.count);
   return count === undefined || count < 1 ? names.defaultCount : count;
@@ -257,7 +260,7 @@ function numberAt(scope: Arguments, name: ArgumentName | undefined): number | un
   return numberOf(argumentIn(scope, name));
 }
 
-/** A number, also one that is written as a string of digits. */
+/** A number, also if it is written as a string of digits. */
 function numberOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;

@@ -11,9 +11,9 @@ type PatchedFile =
       readonly hunks: readonly PatchHunk[];
     };
 
-/** Neighbouring lines before and after a patch. */
+/** Consecutive lines before and after a patch. */
 interface PatchHunk {
-  /** A line above them, by which the program finds the place. */
+  /** A line above them, which the patching program uses to find the place. */
   readonly header?: string;
   readonly old: readonly string[];
   readonly new: readonly string[];
@@ -23,7 +23,7 @@ const FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\s*$/;
 const MOVE = /^\*\*\* Move to: (.+?)\s*$/;
 const HEADER = /^@@(?: (.*))?$/;
 
-/** The files that a patch names, in its order. Lines outside of them are ignored; a text without any has no files. */
+/** The files that a patch names, in order. Lines outside them are ignored; a text without any has no files. */
 function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {
@@ -40,7 +40,7 @@ function patchedFiles(patch: string): readonly PatchedFile[] {
   });
 }
 
-/** The changes that a patch makes. Its program finds places by whole lines, so whole lines are the anchors. */
+/** The changes that a patch makes. The patching program matches whole lines, so the anchors are whole lines. */
 export function patchIntents(patch: string): ForeignIntent[] {
   return patchedFiles(patch).flatMap((file): ForeignIntent[] => {
     const { path } = file;
@@ -87,14 +87,17 @@ function hunksOf(lines: readonly string[]): readonly PatchHunk[] {
   return hunks.map(withoutEmptyEnd).filter((hunk) => hunk.old.length + hunk.new.length > 0);
 }
 
-/** Context may come as an empty line without its space. Any other line without a sign is no line of the file. */
+/**
+ * Adds a line of a hunk. An empty context line may lack its leading space; other lines without a sign are not part of
+ * the file.
+ */
 function addLine(hunk: OpenHunk, line: string): void {
   if (!/^(?:[ +-]|$)/.test(line)) return;
   if (!line.startsWith('+')) hunk.old.push(line.slice(1));
   if (!line.startsWith('-')) hunk.new.push(line.slice(1));
 }
 
-/** An empty line at the end of a hunk belongs to the layout of the patch, not to the file. */
+/** Drops an empty last line of a hunk, which belongs to the layout of the patch, not to the file. */
 function withoutEmptyEnd(hunk: OpenHunk): PatchHunk {
   while (hunk.old.at(-1) === '' && hunk.new.at(-1) === '' && hunk.old.length > 0) {
     hunk.old.pop();

@@ -3,14 +3,14 @@ import type { ArgumentName, Rule } from './table.ts';
 
 /** A path among the arguments of a call. */
 export interface PathArgument {
-  /** Names and positions that lead to it, outermost first. */
+  /** Property names and array indexes that lead to the path, outermost first. */
   readonly at: readonly (string | number)[];
   readonly path: string;
 }
 
 /**
- * Every path a call gives, and where it is among the arguments. Left out is what goes to the server as it was given:
- * what may be a name, and the empty path of a call that only looks, which servers treat as no path.
+ * Every path in a call, and its position among the arguments. Values that the server gets unchanged are skipped:
+ * possible names, and the empty path of a reading call, which servers treat as absent.
  */
 export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
   const found: PathArgument[] = [];

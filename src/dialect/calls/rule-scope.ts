@@ -4,11 +4,11 @@ import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 /** The arguments of a tool call. */
 export type Arguments = JsonRecord;
 
-/** What one application of a rule sees. */
+/** The arguments for one application of a rule. */
 export interface Scope {
-  /** All arguments, or those of an item with the call's own behind them. */
+  /** All arguments; for an item, its fields first and then the call's. */
   readonly values: Arguments;
-  /** The item, where the rule holds for each of an array. */
+  /** The item, if the rule applies to each element of an array. */
   readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };
 }
 
@@ -24,7 +24,7 @@ export function scopesOf(rule: Rule, args: Arguments): Scope[] {
   return scopes;
 }
 
-/** Where in the call's arguments the value of a name is: names and positions, outermost first. */
+/** The position of a named value in the call's arguments: property names and indexes, outermost first. */
 export function whereIs({ item }: Scope, name: string): readonly (string | number)[] {
   if (item === undefined) return [name];
   const { each, index, value } = item;
@@ -32,20 +32,20 @@ export function whereIs({ item }: Scope, name: string): readonly (string | numbe
   return name === '.' ? [each, index] : [name];
 }
 
-/** The first name of an argument that the call gives; null counts as not given. */
+/** The first of an argument's names that the call uses; null counts as absent. */
 export function givenName(scope: Arguments, name: ArgumentName): string | undefined {
   if (typeof name === 'string') return isGiven(lookUp(scope, name)) ? name : undefined;
   for (const one of name) if (isGiven(lookUp(scope, one))) return one;
   return undefined;
 }
 
-/** The value of an argument; undefined if the call does not give it. */
+/** The value of an argument; undefined if it is absent. */
 export function argumentIn(scope: Arguments, name: ArgumentName | undefined): unknown {
   const given = name === undefined ? undefined : givenName(scope, name);
   return given === undefined ? undefined : lookUp(scope, given);
 }
 
-/** The text of an argument: of several names the first whose value is a string. */
+/** The text of an argument: the first of its names whose value is a string. */
 export function textIn(scope: Arguments, name: ArgumentName): string | undefined {
   for (const one of typeof name === 'string' ? [name] : name) {
     const value = lookUp(scope, one);
@@ -54,14 +54,14 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
   return undefined;
 }
 
-/** Whether a condition holds for a call and, where the condition names a field of the item, for the item. */
+/** Whether a condition holds for a call, or for the item if the condition names a field of it. */
 export function holds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
   if (condition.is === undefined) return value !== undefined;
   return condition.is.some((wanted) => wanted === value);
 }
 
-/** The items of an array argument. Some models send the array as JSON text, and some servers accept it. */
+/** The items of an array argument. Some models send the array as JSON text, and some servers accept that. */
 export function itemsOf(value: unknown): readonly unknown[] {
   const list = typeof value === 'string' && value.trimStart().startsWith('[') ? parsed(value) : value;
   return Array.isArray(list) ? list : [];

@@ -75,7 +75,7 @@ const RULES: Readonly<Record<string, Shape>> = {
 };
 const SCOPE = { each: text, when: fits(CONDITION), unless: fits(CONDITION) };
 
-/** Everything that keeps an object from being a Rule, one sentence each. */
+/** Checks that an object is a Rule; returns one sentence for each problem. */
 export function ruleProblems(rule: JsonRecord, at: string): string[] {
   const does = rule['does'];
   const wanted = typeof does === 'string' ? RULES[does] : undefined;

@@ -2,18 +2,18 @@ import { isRecord } from '../../model/record.ts';
 import { type Arguments, givenName, type Scope, scopesOf, textIn, whereIs } from './rule-scope.ts';
 import type { Rule } from './table.ts';
 
-/** A text that a call puts into a file. */
+/** A text that a call writes into a file. */
 export interface TextArgument {
-  /** Names and positions that lead to it, outermost first. */
+  /** Property names and array indexes that lead to the text, outermost first. */
   readonly at: readonly (string | number)[];
   /** The file, as the call names it. */
   readonly path: string;
   readonly text: string;
-  /** `whole`: it is all of the file. */
+  /** `whole`: the text is the whole file. */
   readonly extent: 'whole' | 'part';
 }
 
-/** The new texts of a call, and where they are among its arguments. Edits sent as JSON text are left out. */
+/** The new texts of a call, and their positions among its arguments. Edits sent as JSON text are skipped. */
 export function textArguments(rules: readonly Rule[], args: Arguments): TextArgument[] {
   return rules.flatMap((rule) => scopesOf(rule, args).flatMap((scope) => textsOf(rule, scope)));
 }

@@ -10,7 +10,10 @@ const READING = new Set(
   ),
 );
 
-/** What a tool's name promises, for servers that annotate nothing: a verb of changing anywhere in it wins. */
+/**
+ * Guesses a tool's effect from its name, for servers without annotations. A changing verb anywhere in the
+ * name decides.
+ */
 export function tendencyOf(name: string): 'reads' | 'changes' | 'unclear' {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,7 +1,7 @@
 import type { ToolNames } from '../../report/tool-names.ts';
 import { tendencyOf } from './tool-name.ts';
 
-/** Words for a server of which nothing is known. */
+/** Tool names for a completely unknown server. */
 export const WORDS_FOR_ANY: ToolNames = {
   read: 'the tool that reads a file',
   write: 'the tool that writes a file',
@@ -9,7 +9,7 @@ export const WORDS_FOR_ANY: ToolNames = {
   arguments: { path: 'path' },
 };
 
-/** The likeliest names for reading, writing and editing in a list of tools nobody has described. */
+/** The most likely names of the read, write and edit tools in a list of unknown tools. */
 export function guessWords(tools: readonly string[]): ToolNames {
   const find = (pattern: RegExp): string | undefined => tools.find((name) => pattern.test(name));
   const reading = tools.filter((name) => tendencyOf(name) === 'reads');

@@ -1,39 +1,39 @@
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { Shown } from './table.ts';
 
-/** One thing a tool call does. Paths are as the caller wrote them. */
+/** One effect of a tool call. Paths are as the caller wrote them. */
 export type Touch =
-  /** Stays inside the workspace; what it shows does not count as seen. */
+  /** Must be inside the workspace; its result does not count as seen. */
   | { readonly does: 'look'; readonly path: string }
   /** Shows every entry of a folder. */
   | { readonly does: 'list'; readonly path: string }
   | {
       readonly does: 'read';
       readonly path: string;
-      /** Undefined: the whole file. */
+      /** Undefined for the whole file. */
       readonly asked: readonly AskedLines[] | undefined;
       readonly shown: Shown;
     }
-  /** Shows lines of the files below a path; undefined: below the working directory. */
+  /** Shows lines of the files below a path; undefined means the working directory. */
   | { readonly does: 'search'; readonly path: string | undefined }
   | { readonly does: 'change'; readonly intent: ForeignIntent }
   | RunTouch
-  /** Changes something, and no table says what. */
+  /** Changes something that no table describes. */
   | { readonly does: 'unknown' };
 
 /** A shell command. */
 export interface RunTouch {
   readonly does: 'run';
   readonly command: string;
-  /** The words of a command that was given as a list; `command` then has them joined by spaces. */
+  /** The words of a command that was given as a list; `command` then joins them with spaces. */
   readonly words?: readonly string[];
-  /** The folder it starts in, where the call names one. */
+  /** The start folder, if the call names one. */
   readonly folder?: string;
-  /** The answer comes before the command has ended. */
+  /** The answer arrives before the command has ended. */
   readonly background?: true;
 }
 
-/** Lines that were asked for; negative numbers count from the end (-1 is the last line). `to` undefined: to the end. */
+/** Requested lines. Negative numbers count from the end (-1 is the last line); an undefined `to` means to the end. */
 export interface AskedLines {
   readonly from: number;
   readonly to: number | undefined;
@@ -62,7 +62,7 @@ export function pathsOfTouch(touch: Touch): readonly string[] {
   }
 }
 
-/** The paths that a call looks into without seeing a file: what it shows is journalled and licenses nothing. */
+/** The paths that a call accesses without showing a file's content. They are journalled and license nothing. */
 export function looksOf(touches: readonly Touch[]): string[] {
   return touches.flatMap((touch) => {
     if (touch.does === 'look') return [touch.path];

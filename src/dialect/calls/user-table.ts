@@ -4,7 +4,7 @@ import { ruleProblems } from './rule-shape.ts';
 import type { Rule, ServerTable } from './table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';
 
-/** A user's tables, or every reason why they are none. */
+/** A user's tables, or every reason why they are invalid. */
 export type UserTables =
   | { readonly ok: true; readonly tables: readonly ServerTable[] }
   | { readonly ok: false; readonly problems: readonly string[] };
@@ -25,8 +25,8 @@ const FIELDS = new Set([
 ]);
 
 /**
- * Reads the `servers` of a policy file: an array of tables shaped like ServerTable, of which only `id` and `tools` are
- * required. Unknown fields are problems, never ignored: a misspelt rule would silently guard nothing.
+ * Parses the `servers` of a policy file: an array of tables shaped like ServerTable, of which only `id` and `tools`
+ * are required. Unknown fields are problems, because a misspelt rule would silently guard nothing.
  */
 export function readUserTables(value: unknown): UserTables {
   if (!Array.isArray(value)) return { ok: false, problems: ['servers: must be an array of tables'] };
@@ -36,7 +36,7 @@ export function readUserTables(value: unknown): UserTables {
 }
 
 function withDefaults(value: unknown): ServerTable {
-  // Every field was checked by tableProblems; this only fills in what may be absent.
+  // `tableProblems` has checked every field; this only fills in absent ones.
   const table = value as Partial<ServerTable> & Pick<ServerTable, 'id' | 'tools'>;
   return {
     serverNames: [table.id],
@@ -48,7 +48,7 @@ function withDefaults(value: unknown): ServerTable {
   };
 }
 
-/** The first tool that does each thing, where the user did not say. */
+/** The first tool for each purpose, if the user did not name one. */
 function wordsFor(tools: ServerTable['tools']): ToolNames {
   const first = (...does: Rule['does'][]): string | undefined =>
     Object.keys(tools).find((name) => tools[name]?.some((rule) => does.includes(rule.does)));
@@ -85,7 +85,7 @@ function tableProblems(value: unknown, at: string): string[] {
   ];
 }
 
-/** What is wrong with how it says that paths are read. */
+/** The problems of the fields about paths. */
 function pathProblems(value: JsonRecord, at: string): string[] {
   const problems: string[] = [];
   if ('relativeTo' in value && value['relativeTo'] !== 'root' && value['relativeTo'] !== 'cwd')

@@ -1,4 +1,7 @@
-/** Where a path leads by its spelling alone, as the official server writes it in its errors. Of Windows paths: as given. */
+/**
+ * Resolves a path lexically, in the form that the official server uses in its errors. Windows paths are returned as
+ * given.
+ */
 export function absolutePath(given: string, [root = '']: readonly string[]): string {
   if (!root.startsWith('/')) return given;
   const names: string[] = [];

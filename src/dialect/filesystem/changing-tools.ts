@@ -9,7 +9,7 @@ import { TEXT_OUTPUT } from './text-output.ts';
 
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
-/** The tools that change files; none of them creates folders on the way but create_directory. */
+/** The tools that change files. Only create_directory creates folders. */
 export const CHANGING_TOOLS: readonly Tool[] = [
   tool({
     name: 'write_file',

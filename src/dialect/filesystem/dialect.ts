@@ -3,7 +3,7 @@ import { CHANGING_TOOLS } from './changing-tools.ts';
 import { LISTING_TOOLS } from './listing-tools.ts';
 import { READING_TOOLS } from './reading-tools.ts';
 
-/** The tools of the official MCP filesystem server, as a drop-in. */
+/** The tools of the official MCP filesystem server, as a drop-in replacement. */
 export const FILESYSTEM: Dialect = {
   name: 'filesystem',
   tools: [...READING_TOOLS, ...CHANGING_TOOLS, ...LISTING_TOOLS],

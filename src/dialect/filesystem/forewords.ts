@@ -10,7 +10,10 @@ const ON_THE_WAY: Readonly<Record<string, string>> = {
   ELOOP: 'ELOOP: too many symbolic links encountered',
 };
 
-/** The official server's words for a refusal, before our own; undefined where it has none. */
+/**
+ * The official server's message for a refusal, which precedes Lookfirst's own; undefined if it has
+ * none.
+ */
 export function forewordFor(
   call: 'open' | 'scandir' | 'stat' | 'mkdir',
   more: Foreword = () => undefined,
@@ -21,7 +24,8 @@ export function forewordFor(
 function general(call: string, refusal: Refusal, context: RenderContext): string | undefined {
   const shown = pathText(absolutePath(refusal.path, context.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
-  // What stops on the way there, it notices before it does anything.
+  // Problems in the folders of the path: the official server reports these before it does anything
+  // else.
   const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
   if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {
@@ -42,7 +46,7 @@ function general(call: string, refusal: Refusal, context: RenderContext): string
   }
 }
 
-/** The same for a move, whose errors name both paths. */
+/** Like `forewordFor`, for a move, whose errors name both paths. */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, context) => {
     const from = absolutePath(source, context.roots);

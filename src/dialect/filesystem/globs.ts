@@ -1,7 +1,7 @@
 import type { ListedEntry } from '../../model/results.ts';
 import { globMatcher, type PathMatch } from '../../text/glob/glob.ts';
 
-/** Paths below the folder that match; a pattern without `**` reaches no deeper than it says. */
+/** Paths below the folder that match. A pattern without `**` matches only at its own depth. */
 export function matchingPaths(
   entries: readonly ListedEntry[],
   pattern: string,
@@ -20,7 +20,7 @@ interface TreeEntry {
   readonly children?: TreeEntry[];
 }
 
-/** The folder as the official server's JSON tree. A pattern without `*` is a name that is left out wherever it stands. */
+/** The folder as the official server's JSON tree. A pattern without `*` excludes that name at every depth. */
 export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>
@@ -43,7 +43,7 @@ export function jsonTree(entries: readonly ListedEntry[], excludePatterns: reado
   return JSON.stringify(top, null, 2);
 }
 
-/** What is below an excluded folder goes with it. Entries come parents first. */
+/** Removes excluded entries and everything below excluded folders. Parents must come first. */
 function pruned(entries: readonly ListedEntry[], excluded: PathMatch): ListedEntry[] {
   const gone = new Set<string>();
   return entries.filter(({ path, kind }) => {

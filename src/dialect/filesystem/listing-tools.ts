@@ -5,12 +5,12 @@ import { jsonTree, matchingPaths } from './globs.ts';
 import { infoText, listText, sizesText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
 
-/** The official server has no bound; this one keeps a mistaken root from filling the memory. */
+/** The official server has no limit; this one prevents a wrong root from filling the memory. */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
 const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;
 
-/** The tools that look at folders and names. */
+/** The tools that list folders and search for names. */
 export const LISTING_TOOLS: readonly Tool[] = [
   tool({
     name: 'list_directory',

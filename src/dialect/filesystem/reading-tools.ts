@@ -7,10 +7,10 @@ import { HEAD_STYLE, RAW_STYLE } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
-/** A whole file goes into one message, twice. */
+/** Limit for a whole file, because one message contains it twice. */
 const MAX_WHOLE_BYTES = 64 << 20;
 
-/** By file name, as the official server does; what the bytes are is not looked at. */
+/** Types by file name, as in the official server; the bytes are not checked. */
 const MIME_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -25,7 +25,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 };
 
-/** What `read_media_file` promises to answer. */
+/** Output schema of `read_media_file`. */
 const MEDIA_OUTPUT: { readonly type: 'object'; readonly [key: string]: unknown } = {
   type: 'object',
   properties: {
@@ -86,7 +86,7 @@ function readTool(name: string, title: string, description: string): Tool {
     },
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
-    // Zero lines mean the whole file, as they do there.
+    // As in the official server, zero lines mean the whole file.
     call: ({ path, head = 0, tail = 0 }) => {
       if (head !== 0 && tail !== 0)
         return { kind: 'problem', reason: 'Cannot specify both head and tail parameters simultaneously' };

@@ -5,7 +5,7 @@ import type { ReadStyle } from '../read-style.ts';
 import type { RenderContext } from '../render.ts';
 import { absolutePath } from './absolute-path.ts';
 
-/** The file's own text and nothing else. */
+/** Only the file's own text. */
 export const RAW_STYLE: ReadStyle = {
   lines: 'raw',
   foot: () => '',
@@ -13,7 +13,7 @@ export const RAW_STYLE: ReadStyle = {
     `${pathText(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
 };
 
-/** The first lines of a file, which the official server joins. */
+/** The first lines of a file, which the official server joins without a final newline. */
 export const HEAD_STYLE: ReadStyle = { ...RAW_STYLE, lines: 'joined' };
 
 /** `1.50 KB`, as the official server writes sizes. */
@@ -59,7 +59,7 @@ export function infoText(info: InfoResult): string {
   ].join('\n');
 }
 
-/** A fenced diff; the fence is longer than any run of backticks in it. */
+/** A fenced diff; the fence is longer than any run of backticks in the diff. */
 export function diffText(given: string, diff: string, { roots }: Pick<RenderContext, 'roots'>): string {
   const path = absolutePath(given, roots);
   let fence = '```';
@@ -69,7 +69,7 @@ export function diffText(given: string, diff: string, { roots }: Pick<RenderCont
   return `${fence}diff\n${header}${rows}${fence}\n\n`;
 }
 
-/** There a count of one is written, too. */
+/** The official server writes a count of one, too. */
 function counted(header: string): string {
   return header.replace(/(?<=[-+]\d+)(?= )/g, ',1');
 }

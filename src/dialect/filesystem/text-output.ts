@@ -1,4 +1,4 @@
-/** What a tool promises whose answer is one text, given twice: as content and as structured content. */
+/** Output schema of tools that return one text, both as content and as structured content. */
 export const TEXT_OUTPUT: { readonly type: 'object'; readonly [key: string]: unknown } = {
   type: 'object',
   properties: { content: { type: 'string' } },

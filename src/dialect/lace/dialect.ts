@@ -2,7 +2,7 @@ import type { Dialect } from '../tool.ts';
 import { FILE_EDIT } from './edit-tool.ts';
 import { LACE_TOOLS } from './tools.ts';
 
-/** Seed C's file tools. */
+/** The file tools of the system behind the preset `thread-history`. */
 export const LACE: Dialect = {
   name: 'lace',
   tools: [...LACE_TOOLS, FILE_EDIT],

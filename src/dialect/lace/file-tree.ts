@@ -1,7 +1,7 @@
 import type { ListedEntry } from '../../model/results.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
 
-/** Folders that only count, whatever is in them. */
+/** Folders whose content is only counted. */
 const SUMMARISED: ReadonlySet<string> = new Set([
   'node_modules',
   '.git',
@@ -33,7 +33,7 @@ interface Node {
   readonly children: Node[];
 }
 
-/** A folder's entries as a tree; folders with very many are only counted, and so are those nobody wants to read. */
+/** A folder's entries as a tree. Very large folders and the usual uninteresting ones are only counted. */
 export function treeText(entries: readonly ListedEntry[], options: TreeOptions): string {
   const root = treeOf(options.name, entries);
   const budget = { left: options.maxResults, cut: false };
@@ -89,7 +89,7 @@ function sorted(nodes: readonly Node[]): Node[] {
   return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
 }
 
-/** A folder that does not match is kept for what matches below it. */
+/** Whether to show a node. A folder that does not match is kept if anything below it matches. */
 function isWanted(node: Node, place: Place, depth: number): boolean {
   const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;

@@ -11,10 +11,10 @@ import { treeText } from './file-tree.ts';
 const FILE = { type: 'string', description: 'Path of the file.' } as const;
 const MAX_WHOLE_BYTES = 64 * 1024;
 const MAX_RANGE_LINES = 2000;
-/** Entries looked at before the filters of file_list and file_find. */
+/** Maximum number of entries that file_list and file_find filter. */
 const MAX_ENTRIES = 200_000;
 
-/** `cat -n` with numbers flush right; says so if there is more. */
+/** Like `cat -n`, with right-aligned numbers; says so if the file has more lines. */
 export const READ_STYLE: ReadStyle = {
   lines: 'padded',
   foot: (result) => {
@@ -28,7 +28,7 @@ export const READ_STYLE: ReadStyle = {
 
 interface FindQuery {
   readonly pattern: string;
-  /** Folder as it was asked for; paths are shown below it. */
+  /** The requested folder; shown paths are below it. */
   readonly path: string;
   readonly includeHidden: boolean;
   readonly maxResults: number;
@@ -165,7 +165,7 @@ const fileList = tool({
     };
     return {
       kind: 'list',
-      // Counting what is in a folder needs all that lies below it.
+      // Counting the content of a folder needs everything below it.
       operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: recursive ? 32 : 1 },
       render: (result) => treeText(result.entries, tree),
     };
@@ -257,7 +257,7 @@ const ripgrepSearch = tool({
   },
 });
 
-/** All but file_edit, which has a file of its own. */
+/** All tools except file_edit, which is in its own file. */
 export const LACE_TOOLS: readonly Tool[] = [
   fileRead,
   fileWrite,
@@ -267,7 +267,7 @@ export const LACE_TOOLS: readonly Tool[] = [
   ripgrepSearch,
 ];
 
-/** `5 bytes`, `1.5 KB`, as that system writes sizes. */
+/** Sizes such as `5 bytes`, `1.5 KB`, in the original system's format. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   const units = ['KB', 'MB', 'GB'] as const;
@@ -275,7 +275,9 @@ export function sizeText(bytes: number): string {
   return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power - 1]}`;
 }
 
-/** Entries whose own name matches, newest first; folders, whose times are not asked for, last. */
+/**
+ * Entries whose name matches, newest first. Folders come last, because their times are not read.
+ */
 export function findText(query: FindQuery, result: ListResult, context: RenderContext): string {
   const matches = wildcardMatcher(query.pattern);
   const found = result.entries

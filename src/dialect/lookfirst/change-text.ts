@@ -6,7 +6,7 @@ import { lineWords } from '../../report/ranges.ts';
 import { parsePatch } from '../../text/patch/parse.ts';
 import type { RenderContext } from '../render.ts';
 
-/** What was done, the proof of it, and what else there is to know. */
+/** The result of a change: what was done, its change id and revision, and notices. */
 export function changeText(done: string, result: ChangeResult, context: RenderContext): string {
   return [done, ...proof(result), ...noticeTexts(result.notices, result.path, context)].join('\n');
 }
@@ -39,7 +39,7 @@ export function patchText(patch: string, result: ApplyResult, context: RenderCon
   return applyText(parsed.ok ? parsed.changes : [], { ...result, results }, context);
 }
 
-/** One row per file, in the order they were asked for. */
+/** One row per file, in the requested order. */
 export function applyText(
   changes: readonly FileIntent[],
   result: ApplyResult,

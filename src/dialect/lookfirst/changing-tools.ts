@@ -3,7 +3,8 @@ import { pathText } from '../../report/bounded.ts';
 import { ADDS, DESTROYS, given, type Problem, type Tool, tool } from '../tool.ts';
 import { applyText, changeText, editText, insertText, undoText, writeText } from './change-text.ts';
 
-// `read_file` says what a path is. Every word here is paid for in each conversation.
+// `read_file` explains paths. Descriptions are short, because every word costs tokens in each
+// conversation.
 const PATH = { type: 'string' } as const;
 const REVISION = {
   type: 'string',
@@ -219,7 +220,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
   }),
 ];
 
-/** One change of a batch as it is asked for; exactly one of the optional members must be there. */
+/** One requested change of a batch; exactly one of the optional members must be present. */
 interface AskedChange {
   readonly path: string;
   readonly content?: string;
@@ -232,7 +233,7 @@ interface AskedChange {
   readonly move_to?: string;
 }
 
-/** What each change means, or what is wrong with the first that means nothing, or two things at once. */
+/** The intents of a batch, or the problem of the first change that has no meaning, or two. */
 export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
   const intents: FileIntent[] = [];
   for (const [index, change] of changes.entries()) {

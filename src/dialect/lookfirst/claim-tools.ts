@@ -2,7 +2,9 @@ import { pathText, phrase } from '../../report/bounded.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { READS, type Tool, tool } from '../tool.ts';
 
-/** The tools that claim and release paths by hand. They are offered only if the policy says so. */
+/**
+ * The tools that claim and release paths explicitly. They are offered only if the policy says so.
+ */
 export const CLAIM_TOOLS: readonly Tool[] = [
   tool({
     name: 'claim_path',

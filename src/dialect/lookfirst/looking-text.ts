@@ -13,7 +13,7 @@ import { relativeTime } from '../../report/relative-time.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import type { RenderContext } from '../render.ts';
 
-/** Entries with kind and size, then how many there are and whether that is all. */
+/** Entries with kind and size, then their number and whether the listing is complete. */
 export function listText(result: ListResult, { tools }: RenderContext, depth = 1): string {
   const rows = result.entries.map(entryRow);
   const listed = `listed ${pathText(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
@@ -40,7 +40,7 @@ function cutWords({ cut }: ListResult): string {
   return `, and ${cut} more that are not shown: list a folder below, or find files by name`;
 }
 
-/** The call that shows the next entries; only the pages of a single folder add up. */
+/** The call that shows the next entries; only listings of a single folder have pages. */
 function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: number): string[] {
   const last = entries.at(-1);
   if (!cut || last === undefined || depth !== 1 || tools.list === undefined) return [];
@@ -49,7 +49,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
   ];
 }
 
-/** Nothing found is no proof where not everything was looked at. */
+/** An empty result proves nothing if not everything was searched. */
 const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
 
 /** Paths, newest first. */
@@ -85,7 +85,7 @@ function hitCount({ hits, mode, matches }: SearchResult): string {
   return `${amount(matches, 'match', 'matches')} in ${amount(found, 'file', 'files')}`;
 }
 
-/** What the session has seen of each file, and whether that is still true. */
+/** What the session has seen of each file, and whether it is still current. */
 export function statusText(result: StatusResult, context: RenderContext): string {
   if (result.files.length === 0) return 'This session has not read any file yet.';
   return result.files.map((file) => fileRow(file, context)).join('\n');

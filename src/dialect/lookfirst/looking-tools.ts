@@ -9,10 +9,10 @@ import type { Block, RenderContext, Rendered } from '../render.ts';
 import { given, problem, READS, type Tool, tool } from '../tool.ts';
 import { findText, listText, searchText, statusText } from './looking-text.ts';
 
-/** As many entries as a read shows lines; a longer list only fills the context. */
+/** As many entries as a read shows lines; a longer list would only fill the context. */
 const MAX_ENTRIES = 2000;
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
-/** Bytes that several files may have together in one answer. */
+/** Maximum total bytes of several files in one answer. */
 const MAX_TOGETHER = 256 << 10;
 const PATH = 'Relative to the workspace root, or absolute inside it.';
 const FOLDER = 'Folder; default: the workspace root.';
@@ -176,7 +176,7 @@ function notes(result: ReadResult): string[] {
   return lines;
 }
 
-/** Several files, each as if it had been read alone; a refused one is explained in its place. */
+/** Several files, each in the form of a single read; a refused one is explained in its place. */
 function manyText({ files }: Results['read-many'], context: RenderContext): Rendered {
   const shown = files.map(({ outcome }): Rendered => {
     if (!outcome.ok) return explain(outcome.refusal, context);
@@ -186,7 +186,7 @@ function manyText({ files }: Results['read-many'], context: RenderContext): Rend
   return shown.flatMap((one) => (typeof one === 'string' ? [{ type: 'text' as const, text: one }] : one));
 }
 
-/** Images and audio are shown, everything else that is not text is described. */
+/** Shows images and audio, and describes everything else that is not text. */
 export function notText(result: ReadResult): Rendered {
   const { path, sizeBytes, media } = result;
   const mimeType = media?.mimeType ?? 'application/octet-stream';

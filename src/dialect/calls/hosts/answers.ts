@@ -6,8 +6,8 @@ import { claudePage, geminiPage, opencodePage } from './recorded-page.ts';
 const FAILED: Answer = { ok: false, flagged: true };
 
 /**
- * The answer of a host's tool, as the host hands it to a hook after the call: `tool_response`, or opencode's `output`.
- * Hosts that are not known here are read as MCP results and as plain texts.
+ * Builds an answer from what a host passes to a hook after a call: `tool_response`, or opencode's `output`. Responses
+ * of unknown hosts are read as MCP results or plain texts.
  */
 export function answerFor(host: string, response: unknown): Answer {
   if (typeof response === 'string') return host === 'codex' ? codexAnswer(response) : textAnswer(response);
@@ -31,7 +31,7 @@ function textAnswer(text: string): Answer {
   return { ok: true, flagged: true, texts: [text] };
 }
 
-/** A hook gets only the output of a shell command, without its exit code, and the header of other tools. */
+/** For a shell command a hook gets only the output, without exit code; for other tools it also gets the header. */
 function codexAnswer(text: string): Answer {
   const command = codexOutput(text);
   if (command === undefined) return { ...textAnswer(text), output: text };
@@ -54,7 +54,7 @@ function claudeAnswer(response: JsonRecord): Answer {
 
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
-/** `{llmContent, returnDisplay, error}`; what other programs wrote comes in a frame. */
+/** `{llmContent, returnDisplay, error}`; output of other programs is wrapped in a frame. */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;
   const { llmContent } = response;
@@ -83,7 +83,7 @@ function opencodeAnswer(response: JsonRecord): Answer {
   };
 }
 
-/** Cursor and VS Code, by their documentation: the text under one of its usual names. */
+/** Cursor and VS Code, according to their documentation: the text is in one of the usual fields. */
 function plainAnswer(response: JsonRecord): Answer {
   for (const name of ['output', 'text', 'stdout', 'content', 'result']) {
     const text = stringIn(response, name);

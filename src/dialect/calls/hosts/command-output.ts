@@ -1,6 +1,6 @@
 import { isRecord, objectIn, parseJson, stringIn } from '../../../model/record.ts';
 
-/** The output of a command, and whether it is known to have ended well. */
+/** The output of a command, and whether it is known to have succeeded. */
 export interface CommandOutput {
   readonly ok: boolean;
   readonly stdout: string;
@@ -13,7 +13,10 @@ const EXIT = /^(?:Exit code: |Process exited with code )(\d+)$/m;
 const TRUNCATED = /^Warning: truncated output \(original token count: \d+\)\n/;
 const MAX_HEADER = 1000;
 
-/** Takes Codex's header off; older versions wrote JSON. Undefined when the text is neither: then nothing is known of its end. */
+/**
+ * Removes Codex's header; older versions wrote JSON. Undefined if the text is neither; the command's success is then
+ * unknown.
+ */
 export function codexOutput(text: string): CommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
   if (header === undefined) return fromJson(text);
@@ -31,7 +34,7 @@ function fromJson(text: string): CommandOutput | undefined {
 const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
-/** Takes Gemini CLI's frame off. It names an exit code, an error or a signal only when there is something to tell. */
+/** Removes Gemini CLI's frame. It names an exit code, error or signal only if there is one. */
 export function geminiOutput(text: string): CommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
   if (frame === undefined) return undefined;

@@ -21,7 +21,7 @@ import { usualRules } from './usual-names.ts';
 const TOUCH_NOTEBOOK: readonly Rule[] = [{ does: 'touch', path: ['notebook_path', 'filePath', 'path'] }];
 const SHOW_IMAGE: readonly Rule[] = [{ does: 'look', path: ['path', 'file_path', 'filePath'] }];
 
-/** Claude Code. `Read` numbers its lines and records the page beside the text. */
+/** Claude Code. `Read` numbers its lines, and the host records the page in addition to the text. */
 const CLAUDE_CODE: HostTable = {
   id: 'claude-code',
   words: {
@@ -50,7 +50,7 @@ const CLAUDE_CODE: HostTable = {
   },
 };
 
-/** Codex. It has no tool that reads: reads are shell commands. */
+/** Codex. It has no read tool: reads are shell commands. */
 const CODEX: HostTable = {
   id: 'codex',
   words: {
@@ -67,7 +67,7 @@ const CODEX: HostTable = {
     local_shell: SHELL,
     shell_command: SHELL,
     exec_command: SHELL,
-    // Input for a process that runs already: it may do anything.
+    // Input for a running process, which may do anything with it.
     write_stdin: [{ does: 'run', command: 'chars' }],
     view_image: SHOW_IMAGE,
     update_plan: NOTHING,
@@ -86,7 +86,7 @@ const GEMINI: HostTable = {
   },
   tools: {
     read_file: READ_PLAIN,
-    // Takes globs, and joins the files with marks that their content can forge.
+    // Accepts globs and joins the files with marks that a file's content can forge.
     read_many_files: [
       { does: 'look', each: 'include', path: '.' },
       { does: 'look', each: 'paths', path: '.' },
@@ -134,7 +134,7 @@ const OPENCODE: HostTable = {
   },
 };
 
-/** Cursor, by its documentation. */
+/** Cursor, according to its documentation. */
 const CURSOR: HostTable = {
   id: 'cursor',
   words: {
@@ -162,7 +162,7 @@ const CURSOR: HostTable = {
   },
 };
 
-/** VS Code's agent mode, by its documentation. */
+/** VS Code's agent mode, according to its documentation. */
 const VSCODE: HostTable = {
   id: 'vscode',
   words: {
@@ -220,7 +220,7 @@ const ANTHROPIC: HostTable = {
   },
 };
 
-/** Programs without a table of their own, which name the action itself as the tool. */
+/** Programs without their own table, which name the action itself as the tool. */
 const GENERIC: HostTable = {
   id: 'generic',
   words: {
@@ -244,7 +244,7 @@ const GENERIC: HostTable = {
   },
 };
 
-/** Hosts whose own tools we know. */
+/** Hosts whose built-in tools are known. */
 export const HOSTS: readonly HostTable[] = [
   CLAUDE_CODE,
   CODEX,
@@ -257,8 +257,8 @@ export const HOSTS: readonly HostTable[] = [
 ];
 
 /**
- * What a call of a host's tool does. A tool that the host's table does not have is judged by its usual name, as MCP
- * tools are (`mcp__files__write_file`), and counts as guessed.
+ * Interprets a call of a host's tool. A tool that is not in the host's table is interpreted by its usual name, like
+ * MCP tools (`mcp__files__write_file`), and counts as guessed.
  */
 export function interpretFor(host: HostTable | undefined, call: ForeignCall): Interpretation {
   const { name } = call.tool;

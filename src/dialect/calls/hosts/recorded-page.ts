@@ -4,7 +4,7 @@ import type { RecordedPage } from '../answer.ts';
 
 /**
  * The page that Claude Code records of a read: `{content, startLine, numLines, totalLines}`. Its total counts the empty
- * line after a final newline, so that line is left out where the page reaches the end, and elsewhere the total is unknown.
+ * line after a final newline. That line is dropped if the page reaches the end; otherwise the total is unknown.
  */
 export function claudePage(file: JsonRecord): RecordedPage | undefined {
   const content = stringIn(file, 'content');
@@ -23,7 +23,7 @@ const GEMINI_PAGE =
   /^\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (\d{1,12})-(\d{1,12}) of (\d{1,12}) total lines\.\n/;
 const GEMINI_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
 
-/** The page in a text of Gemini CLI. Its total counts the empty line after a final newline, as Claude Code's does. */
+/** The page in a text of Gemini CLI. Like Claude Code's, its total counts the empty line after a final newline. */
 export function geminiPage(text: string): RecordedPage | undefined {
   const [, first, last, total] = GEMINI_PAGE.exec(text) ?? [];
   const start = text.indexOf(GEMINI_TEXT);

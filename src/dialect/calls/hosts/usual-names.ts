@@ -14,7 +14,7 @@ import {
   WRITE,
 } from './usual.ts';
 
-/** Names without case, `_` and `-`, and with a capital, as the commonest hosts spell them. */
+/** Rules by name: in lower case without `_` and `-`, and capitalised as the most common hosts write them. */
 const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(READ, 'read readfile fileread view viewfile openfile readfilerange'),
   ...named(READ_PLAIN, 'readtextfile readtext'),
@@ -32,12 +32,15 @@ const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(SEARCH, 'grep grepsearch searchtext ripgrepsearch searchfilecontent'),
 ]);
 
-/** Hosts put a server's name before a tool's: `mcp__files__read_file`, `files_read_file`, `files.read_file`. */
+/**
+ * The server's name that hosts put before a tool's name: `mcp__files__read_file`, `files_read_file`,
+ * `files.read_file`.
+ */
 const PREFIX = /^.*(?:__|[./:])/;
 
 /**
- * The rules of a tool by its name alone, whatever the host; undefined for a name that is not one of the usual ones.
- * `Read`, spelt so, always numbers its lines.
+ * The rules of a tool by its name alone, for any host; undefined for an unusual name. The spelling `Read` always
+ * means numbered lines.
  */
 export function usualRules(name: string): readonly Rule[] | undefined {
   return rulesOf(name) ?? unprefixed(name.replace(PREFIX, ''));
@@ -51,7 +54,7 @@ function rulesOf(name: string): readonly Rule[] | undefined {
   return name === 'Read' ? READ_NUMBERED : RULES.get(name);
 }
 
-/** Only names of two words or more are recognised behind an unknown prefix: `my_read` is not known to read files. */
+/** After an unknown prefix only names of two or more words are recognised: `my_read` is not known to read files. */
 function behindPrefix(name: string): readonly Rule[] | undefined {
   const words = name.split('_');
   for (let first = 1; first < words.length - 1; first += 1) {

@@ -1,6 +1,6 @@
 import type { ArgumentName, EditArguments, LineArguments, Rule } from '../table.ts';
 
-/** The rules of tools that most hosts and servers have, with the argument names that are in use for them. */
+/** Rules of the tools that most hosts and servers have, with the argument names in use. */
 
 const PATH: ArgumentName = [
   'path',
@@ -31,7 +31,7 @@ const APPEND = { argument: 'append', is: [true] } as const;
 const EDITS = { argument: 'edits' } as const;
 const COMMAND = (...is: string[]) => ({ argument: 'command', is }) as const;
 
-/** A text without line numbers is a message and no view of the file. */
+/** A text without line numbers is a message, not a view of the file. */
 export const READ_NUMBERED: readonly Rule[] = [
   { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'always' } },
 ];
@@ -48,9 +48,9 @@ export const WRITE: readonly Rule[] = [
   { does: 'insert', path: PATH, content: CONTENT, when: APPEND },
   { does: 'write', path: PATH, content: CONTENT, unless: APPEND },
 ];
-/** One replacement, or several in a list. */
+/** One replacement, or a list of several. */
 export const EDIT: readonly Rule[] = editRules(OLD_NEW);
-/** The same for tools that create a file when the old text is empty. */
+/** Like `EDIT`, for tools that create a file if the old text is empty. */
 export const EDIT_OR_CREATE: readonly Rule[] = editRules({ ...OLD_NEW, emptyCreates: true });
 export const INSERT: readonly Rule[] = [
   {
@@ -77,7 +77,7 @@ export const LIST: readonly Rule[] = [
   { does: 'look', path: ['path', 'dir_path', 'directory', 'target_directory'] },
 ];
 export const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
-/** Our own tool for several changes in one step. */
+/** Lookfirst's own tool for several changes in one step. */
 export const BATCH: readonly Rule[] = [
   {
     does: 'write',

@@ -4,14 +4,16 @@ const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
 const UNKNOWN: readonly Rule[] = [{ does: 'unknown' }];
 const REMOTE = { argument: 'isUrl', is: [true] } as const;
 const APPEND = { argument: 'mode', is: ['append'] } as const;
-/** Documents the server composes itself: only that the file changes is known, not its text. */
+/** Documents that the server composes: the file changes, but its new text is unknown. */
 const COMPOSE: readonly Rule[] = [
   { does: 'look', path: 'path', when: { argument: 'outputPath' } },
   { does: 'touch', path: 'outputPath' },
   { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
 ];
 
-/** Desktop Commander. Nothing contains its shell tools: they fall under the rule for unknown tools. */
+/**
+ * Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them.
+ */
 export const DESKTOP_COMMANDER: ServerTable = {
   id: 'desktop-commander',
   serverNames: ['desktop-commander'],

@@ -84,7 +84,7 @@ export const FAST_FILESYSTEM: ServerTable = {
       { does: 'look', path: 'path', when: PREVIEW },
       { does: 'edit', path: 'path', edit: OLD_NEW, unless: PREVIEW },
     ],
-    // Widens a short old text to the whole line around it, and replaces that.
+    // Extends a short old text to its whole line, and replaces that.
     fast_safe_edit: [{ does: 'touch', path: 'path' }],
     fast_edit_blocks: [{ does: 'edit', path: 'path', edit: { ...OLD_NEW, each: 'edits' } }],
     fast_edit_multiple_blocks: [{ does: 'touch', path: 'path' }],

@@ -8,7 +8,7 @@ import { RUST_FILESYSTEM } from './rust-filesystem.ts';
 import { SERENA } from './serena.ts';
 import { TEXT_EDITOR } from './text-editor.ts';
 
-/** Servers whose tools we know. */
+/** Servers whose tools are known. */
 export const KNOWN_SERVERS: readonly ServerTable[] = [
   OFFICIAL_FILESYSTEM,
   DESKTOP_COMMANDER,
@@ -20,15 +20,15 @@ export const KNOWN_SERVERS: readonly ServerTable[] = [
   TEXT_EDITOR,
 ];
 
-/** What has been seen of a server so far. */
+/** What is known about a server so far. */
 export interface ServerTraits {
   readonly name?: string;
   readonly tools?: readonly string[];
 }
 
 /**
- * The tables that fit a server, best first: by its name and its tools, then by its tools, then by its name.
- * Several may fit, for servers share names; a tool's rules are those of the first table that has the tool.
+ * The tables that match a server, best first: by name and tools, then by tools, then by name. Several may
+ * match, because servers share names. The first table that has a tool provides its rules.
  */
 export function recognise(traits: ServerTraits, tables: readonly ServerTable[]): ServerTable[] {
   const fits = tables

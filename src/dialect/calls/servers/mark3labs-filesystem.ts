@@ -3,7 +3,7 @@ import type { Rule, ServerTable } from '../table.ts';
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'path' }];
 const REGEX = { argument: 'regex', is: [true] } as const;
 
-/** `mark3labs/mcp-filesystem-server`. It calls itself what the official server does; its tools tell them apart. */
+/** `mark3labs/mcp-filesystem-server`. It has the same name as the official server; its tools distinguish it. */
 export const MARK3LABS_FILESYSTEM: ServerTable = {
   id: 'mark3labs-filesystem',
   serverNames: ['secure-filesystem-server'],

@@ -3,7 +3,7 @@ import type { Rule, ServerTable, Shown } from '../table.ts';
 const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
 ];
-/** `PATH:` and the text, or `PATH: Error - why`; one result for all. */
+/** `PATH:` and the text, or `PATH: Error - reason`; one result for all files. */
 export const SECTIONS: Shown = {
   as: 'sections',
   open: 'PATH:\n',

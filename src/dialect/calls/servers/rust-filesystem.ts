@@ -6,7 +6,7 @@ const LOOK_BELOW: readonly Rule[] = [{ does: 'look', path: 'root_path' }];
 const NUMBERED = { argument: 'with_line_numbers', is: [true] } as const;
 const { tools } = OFFICIAL_FILESYSTEM;
 
-/** `rust-mcp-filesystem`: the official tools, and some of its own. */
+/** `rust-mcp-filesystem`: the official tools, and additional ones. */
 export const RUST_FILESYSTEM: ServerTable = {
   id: 'rust-mcp-filesystem',
   serverNames: ['rust-mcp-filesystem'],

@@ -3,9 +3,12 @@ import type { Rule, ServerTable } from '../table.ts';
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'relative_path' }];
 const TOUCH: readonly Rule[] = [{ does: 'touch', path: 'relative_path' }];
 const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
-/** More than the file it names, or files it does not name. */
+/** Tools that change more than the named file, or files that they do not name. */
 const UNKNOWN: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
-/** From then on relative paths mean another folder: one outside is refused where it is named by its path. */
+/**
+ * Tools that change the base of relative paths. A new base outside the workspace is refused if it is given as a
+ * path.
+ */
 const ELSEWHERE: readonly Rule[] = [
   { does: 'look', path: 'project', orName: true },
   { does: 'look', path: 'worktree', orName: true },
@@ -14,7 +17,7 @@ const ELSEWHERE: readonly Rule[] = [
 const LITERAL = { argument: 'mode', is: ['literal'] } as const;
 const LINES = { from: 'start_line', to: 'end_line', firstLine: 0 } as const;
 
-/** Serena: symbols and lines of one project. What its symbol tools replace is known to its language server only. */
+/** Serena: symbols and lines of one project. Only its language server knows what the symbol tools replace. */
 export const SERENA: ServerTable = {
   id: 'serena',
   serverNames: ['serena', 'fastmcp-serena'],

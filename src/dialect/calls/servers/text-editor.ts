@@ -7,7 +7,7 @@ const PATCH: readonly Rule[] = [
   { does: 'touch', path: 'file_path', lines: PATCHES },
 ];
 
-/** `tumf/mcp-text-editor`: line ranges with hashes of its own, and no workspace. */
+/** `tumf/mcp-text-editor`: line ranges with its own hashes, and no workspace. */
 export const TEXT_EDITOR: ServerTable = {
   id: 'mcp-text-editor',
   serverNames: ['mcp-text-editor'],

@@ -7,27 +7,27 @@ import {
   type Word,
 } from 'unbash';
 
-/** One simple command of a shell line that is run for certain, if everything before it succeeds. */
+/** A simple command of a shell line that certainly runs if all earlier commands succeed. */
 export interface SimpleCommand {
   /** Undefined for a word that the shell expands: a variable, a glob, a substitution. */
   readonly words: readonly (string | undefined)[];
   readonly redirects: readonly Redirection[];
   /**
-   * The folder it runs in, relative to where the line starts, after each `cd` before it. `''`: where the line starts.
-   * Undefined: not known.
+   * The folder of the command, relative to the start folder of the line, after each earlier `cd`. `''` is the start
+   * folder; undefined means unknown.
    */
   readonly folder: string | undefined;
 }
 
-/** Longer lines are not looked into. */
+/** Longer lines are not parsed. */
 const MAX_LENGTH = 100_000;
 const MAX_DEPTH = 3;
 const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/;
 const PREFIXES = new Set(['command', 'exec', 'nohup', 'sudo', 'time', 'builtin']);
 
 /**
- * The simple commands of a line that are run for certain: those of lists, pipelines, groups and `sh -c`. Undefined if the
- * line is not understood. What a condition, a loop, a function or the right side of `||` runs is left out.
+ * The simple commands of a line that certainly run: those in lists, pipelines, groups and `sh -c`. Commands in
+ * conditions, loops, functions or after `||` are skipped. Undefined if the line cannot be parsed.
  */
 export function certainCommands(line: string): readonly SimpleCommand[] | undefined {
   return commandsIn(line, '', 0)?.commands;
@@ -35,7 +35,7 @@ export function certainCommands(line: string): readonly SimpleCommand[] | undefi
 
 interface Walked {
   readonly commands: readonly SimpleCommand[];
-  /** The folder that the next command runs in. */
+  /** The folder of the next command. */
   readonly folder: string | undefined;
 }
 
@@ -67,7 +67,7 @@ function walk(node: PipelineOrList, folder: string | undefined, depth: number): 
       return walkList(first === -1 ? node.commands : node.commands.slice(0, first + 1), folder, depth);
     }
     case 'Pipeline':
-      // Each part runs in a shell of its own, so a `cd` in it means nothing to what follows.
+      // Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands.
       return { commands: node.commands.flatMap((part) => walk(part, folder, depth).commands), folder };
     case 'Subshell':
       return { commands: walkBody(node.body.commands, folder, depth).commands, folder };
@@ -97,7 +97,7 @@ function walkBody(
   );
 }
 
-/** A condition or a loop may hold a `cd`. */
+/** Whether a condition or loop may contain a `cd`. */
 function mayChangeFolder(node: CommandNode | { readonly type: string }): boolean {
   return !['TestCommand', 'ArithmeticCommand', 'Function'].includes(node.type);
 }
@@ -133,14 +133,14 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   return inFolder(folder, target);
 }
 
-/** A path as seen from where the line starts; undefined if it is relative to a folder that is not known. */
+/** A path relative to the start folder of the line; undefined if its base folder is unknown. */
 export function inFolder(folder: string | undefined, path: string): string | undefined {
   if (path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path)) return path;
   if (folder === undefined) return undefined;
   return folder === '' ? path : `${folder.replace(/\/+$/, '')}/${path}`;
 }
 
-/** The text of a word that the shell takes as it is; undefined if it expands anything in it. */
+/** The text of a word that the shell does not expand; undefined if it expands any part. */
 export function literalOf(word: Word): string | undefined {
   if (/^~/.test(word.text)) return undefined;
   const isLiteral = (word.parts ?? []).every(

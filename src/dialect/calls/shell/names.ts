@@ -1,16 +1,17 @@
 import { forEachChild, parse, type SyntaxNode } from 'unbash';
 import { certainCommands, inFolder, literalOf } from './commands.ts';
 
-/** More names than this in one command are not looked at. */
+/** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
 const MAX_LENGTH = 100_000;
-/** What may be a path inside a script or another quoted text: it has a slash or an extension. */
+/** Matches possible paths in a script or quoted text: with a slash or an extension. */
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
 
 /**
- * Every path that a command may name, as seen from where it starts: its words, what options assign, the targets of
- * redirections, and what looks like a path in quoted scripts and here-documents. A generous list, for callers that
- * compare the output with the files: globs and words with variables are left out, and most names are of no file.
+ * Every path that a command may name, relative to its start folder: words, values of options, targets of
+ * redirections, and text that looks like a path in quoted scripts and here-documents. The list is generous, for
+ * callers that compare the output with the files; most names belong to no file. Globs and words with variables are
+ * skipped.
  */
 export function namesOf(command: string): readonly string[] {
   const names = new Set<string>();
@@ -25,7 +26,7 @@ export function namesOf(command: string): readonly string[] {
   return [...names];
 }
 
-/** All words and here-documents, wherever they are. */
+/** All words and here-documents of a command. */
 function textsIn(command: string): readonly string[] {
   const texts: string[] = [];
   const visit = (node: SyntaxNode): void => {
@@ -37,7 +38,7 @@ function textsIn(command: string): readonly string[] {
   return texts;
 }
 
-/** A word itself, the value in `--file=PATH`, and what looks like a path in a longer text. */
+/** The word itself, the value in `--file=PATH`, and text that looks like a path in a longer text. */
 function candidates(word: string): readonly string[] {
   if (/[\s'"()]/.test(word)) return word.match(PATH_LIKE) ?? [];
   if (word.startsWith('-')) return word.includes('=') ? [word.slice(word.indexOf('=') + 1)] : [];

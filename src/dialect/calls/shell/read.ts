@@ -1,22 +1,22 @@
 import type { ReadTouch, RunTouch } from '../touch.ts';
 
-/** A command that prints lines of one file and nothing else. */
+/** The lines of one file that a command prints, without any other output. */
 interface PrintedLines {
   readonly path: string;
-  /** First line, 1-based; negative: that many lines before the end. */
+  /** First line, 1-based. Negative: number of lines before the end. */
   readonly from: number;
-  /** Last line it prints if there are that many; absent: to the end. */
+  /** Last line, if the file has that many; absent means to the end. */
   readonly to?: number;
-  /** Lines carry their numbers (`cat -n`). */
+  /** The lines are numbered (`cat -n`). */
   readonly numbered: boolean;
 }
 
 const DEFAULT_LINES = 10;
 
-/** Words that mean themselves to every shell, outside of quotes. */
+/** Characters that no shell interprets, outside quotes. */
 const PLAIN = /[A-Za-z0-9_./@%+=:,-]/;
 const ALL_PLAIN = /^[A-Za-z0-9_./@%+=:,-]+(?: [A-Za-z0-9_./@%+=:,-]+)*$/;
-/** An expression that repeats a group runs out of stack on millions of characters. */
+/** A regular expression with a repeated group overflows the stack on millions of characters. */
 const MAX_PLAIN = 4096;
 
 interface Word {
@@ -25,9 +25,8 @@ interface Word {
 }
 
 /**
- * What a command shows for certain: `cat`, `sed -n`, `head` or `tail` of one file, as a single simple command. Undefined
- * for anything with a pipe, a redirection, an expansion, a second command or an unknown option, and for a command that
- * goes on in the background.
+ * The lines that a command certainly shows: `cat`, `sed -n`, `head` or `tail` of one file, as a single simple command.
+ * Undefined for pipes, redirections, expansions, second commands, unknown options and background commands.
  */
 export function readOfCommand(run: RunTouch): ReadTouch | undefined {
   const words = run.words === undefined ? simpleWords(run.command) : unwrapped(run.words);
@@ -53,7 +52,7 @@ function printedBy([program, ...args]: readonly string[]): PrintedLines | undefi
   }
 }
 
-/** `bash -lc "…"` as an array is the command inside; any other array is the words themselves. */
+/** The command inside `bash -lc "…"`, if given as an array; any other array is the words themselves. */
 function unwrapped(words: readonly string[]): readonly string[] | undefined {
   const [shell, flag, inner, ...more] = words;
   if (!/^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/.test(shell ?? '')) return words;
@@ -68,7 +67,7 @@ function cat(args: readonly string[]): PrintedLines | undefined {
   return path === undefined ? undefined : { path, from: 1, numbered };
 }
 
-/** `sed -n A,Bp FILE`, also one line, also to the last (`$`). */
+/** Parses `sed -n A,Bp FILE`, also with a single line or `$` for the last. */
 function sed(args: readonly string[]): PrintedLines | undefined {
   const [quiet, script, ...rest] = args;
   const match = /^(\d{1,12})(?:,(\d{1,12}|\$))?p$/.exec(script ?? '');
@@ -79,7 +78,7 @@ function sed(args: readonly string[]): PrintedLines | undefined {
   if (from < 1) return undefined;
   if (last === '$') return { path, from, numbered: false };
   const to = Number(last);
-  // A range that ends before it begins prints its first line.
+  // sed prints the first line of a range that ends before it begins.
   return { path, from, to: Math.max(from, to), numbered: false };
 }
 
@@ -100,7 +99,7 @@ function tail(args: readonly string[]): PrintedLines | undefined {
   return lines < 1 ? undefined : { path: counted.path, from: -lines, numbered: false };
 }
 
-/** The number in `-n N`, `-nN`, `-N` or `--lines=N`, and the one file after it. */
+/** The number in `-n N`, `-nN`, `-N` or `--lines=N`, and the single file after it. */
 function lineCountOf(args: readonly string[]): { readonly count: string; readonly path: string } | undefined {
   const [option, ...rest] = args;
   if (option === undefined) return undefined;
@@ -115,7 +114,7 @@ function withPath(count: string, rest: readonly string[]): { count: string; path
   return path === undefined ? undefined : { count, path };
 }
 
-/** Exactly one name, after an optional `--`; `-` is the standard input. */
+/** The only file name, after an optional `--`; `-` is the standard input. */
 function onlyFile(args: readonly string[]): string | undefined {
   const names = args[0] === '--' ? args.slice(1) : args;
   const path = names[0];
@@ -124,11 +123,11 @@ function onlyFile(args: readonly string[]): string | undefined {
 }
 
 /**
- * The words of one simple command, or undefined as soon as anything stands in it that a shell might expand, redirect,
- * join or run. Deliberately knows less than a shell: what it does not know is not certain.
+ * The words of one simple command. Undefined if it contains anything that a shell might expand, redirect, join or run.
+ * It deliberately supports less than a shell, because anything else is uncertain.
  */
 function simpleWords(command: string): readonly string[] | undefined {
-  // Most are nothing but such words with a space between them.
+  // Most commands consist only of plain words with single spaces between them.
   if (command.length <= MAX_PLAIN && ALL_PLAIN.test(command)) return command.split(' ');
   const words: string[] = [];
   let at = 0;
@@ -170,7 +169,7 @@ function readQuoted(command: string, at: number): Word | undefined {
   const end = command.indexOf(quote, at + 1);
   if (end === -1) return undefined;
   const text = command.slice(at + 1, end);
-  // Inside double quotes these still mean something; a newline in a name is legal and never meant.
+  // These characters are special even inside double quotes. A newline in a name is legal, but never intended.
   const hazards = quote === '"' ? /[$`\\!\n\r\0]/ : /[\n\r\0]/;
   return hazards.test(text) ? undefined : { text, end: end + 1 };
 }

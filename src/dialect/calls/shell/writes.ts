@@ -1,21 +1,21 @@
 import type { HereDoc, Redirect, Redirection } from 'unbash';
 import { certainCommands, inFolder, literalOf, type SimpleCommand } from './commands.ts';
 
-/** A file that a command writes for certain. Paths are relative to where the command starts, or absolute. */
+/** A file that a command certainly writes. Paths are absolute, or relative to the command's start folder. */
 export type ShellWrite =
-  /** `content`: the whole new text, where a here-document spells it out. */
+  /** `content`: the whole new text, if a here-document contains it. */
   | { readonly how: 'overwrite' | 'append'; readonly path: string; readonly content?: string }
   /** `sed -i`, `perl -pi`: changed in place. */
   | { readonly how: 'edit'; readonly path: string }
-  /** The destination may be a folder: then the file keeps its name in it. */
+  /** The destination may be a folder; the file then keeps its name in it. */
   | { readonly how: 'copy' | 'move'; readonly source: string; readonly path: string }
   /** `apply_patch` with the patch in a here-document; its paths are relative to `folder`. */
   | { readonly how: 'patch'; readonly patch: string; readonly folder: string };
 
 /**
- * The files that a shell command writes for certain, in its order: literal targets of redirections, `tee`, `cp`, `mv`,
- * `sed -i`, `perl -pi` and `apply_patch`. Everything that depends on a variable, a glob or a condition is left out, and so
- * is a command that is not understood.
+ * The files that a shell command certainly writes, in order: literal targets of redirections, `tee`, `cp`, `mv`, `sed
+ * -i`, `perl -pi` and `apply_patch`. Anything that depends on a variable, glob or condition is skipped, and so is a
+ * command that cannot be parsed.
  */
 export function writesOf(command: string): readonly ShellWrite[] {
   return (certainCommands(command) ?? []).flatMap((simple) => [
@@ -36,7 +36,7 @@ function redirectWrites({ words, redirects, folder }: SimpleCommand): readonly S
 }
 
 const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
-/** Devices are no files: nothing is lost in them. */
+/** Devices are not files, and writing to them loses nothing. */
 const DEVICE = /^\/dev\//;
 
 function targetOf(redirect: Redirect, folder: string | undefined): string | undefined {
@@ -51,7 +51,7 @@ function fileAt(folder: string | undefined, path: string): string | undefined {
   return DEVICE.test(path) ? undefined : inFolder(folder, path);
 }
 
-/** The text of the one here-document, if the shell leaves it as it is. */
+/** The text of the only here-document, if the shell does not expand it. */
 function bodyOf(redirects: readonly Redirection[]): string | undefined {
   const bodies = redirects.filter((redirect): redirect is HereDoc => redirect.type === 'HereDoc');
   const [only] = bodies;
@@ -113,12 +113,12 @@ function sedFiles(args: Args): Args {
   const { options, operands } = split(args, /^(?:-[nErsuz]*[efl]|--expression|--file|--line-length)$/);
   if (!options.some((option) => /^(?:-[nErsuz]*i|--in-place)/.test(option))) return [];
   const hasScript = options.some((option) => /^(?:-[nErsuz]*[ef]|--expression|--file)/.test(option));
-  // BSD's `-i ''` has its empty suffix as an argument.
+  // In BSD's `-i ''` the empty suffix is a separate argument.
   const files = operands[0] === '' ? operands.slice(1) : operands;
   return hasScript ? files : files.slice(1);
 }
 
-/** The files that `perl` edits in place: `-i` together with `-p` or `-n`. What follows `-i` in a word is a suffix. */
+/** The files that `perl` edits in place: `-i` together with `-p` or `-n`. Text directly after `-i` is a suffix. */
 function perlFiles(args: Args): Args {
   const { options, operands } = split(args, /^(?:-[^i-]*[eE]|-[MmI])$/);
   const flags = options.filter((option) => !/^-[MmI]/.test(option));
@@ -131,7 +131,7 @@ function perlFiles(args: Args): Args {
 
 function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
   const { options, operands } = split(args, /^-[tS]$/);
-  // These never replace a file, or name the folder in a way of their own.
+  // These options never replace a file, or name the folder differently.
   if (options.some((option) => /^(?:-\w*[nt]|--(?:no-clobber|target-directory|update))/.test(option)))
     return [];
   const destination = operands.at(-1);
@@ -147,7 +147,10 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
   });
 }
 
-/** Takes options from operands; `valued` are options whose value is the next argument. Expanded words are operands. */
+/**
+ * Separates options from operands. `valued` matches options whose value is the next argument. Expanded words are
+ * operands.
+ */
 function split(args: Args, valued: RegExp): { readonly options: readonly string[]; readonly operands: Args } {
   const options: string[] = [];
   const operands: (string | undefined)[] = [];

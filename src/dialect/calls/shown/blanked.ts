@@ -1,7 +1,9 @@
-/** What hosts leave in place of a result they took out of the context: `[Old tool result content cleared]`, `[cleared]`. */
+/**
+ * Notes that replace a result that the host removed from the context: `[Old tool result content cleared]`, `[cleared]`.
+ */
 const NOTE =
   /^[[<(][^\n]{0,120}\b(?:cleared|trimmed|pruned|omitted|removed|masked|compacted|elided|truncated)\b[^\n]{0,120}[\])>]$/i;
-/** What they write under the lines they left: `[results truncated to save space.]`. */
+/** Notes below the remaining lines of a shortened result: `[results truncated to save space.]`. */
 const NOTE_BELOW =
   /^\[(?:tool )?(?:results?|output|content)\b[^\n]{0,80}\b(?:cleared|trimmed|omitted|truncated)\b[^\n]{0,80}\]$/i;
 const TAGS = ['<persisted-output>', '<truncated-output>', '<tool_output_masked>'];
@@ -10,8 +12,8 @@ const CUT =
   /…\d+ (?:tokens|chars|characters|bytes|lines) truncated…|\[\.{3} ?\d+ (?:lines|characters) truncated ?\.{3}\]/;
 
 /**
- * Was this result emptied, or cut short, after the fact? Then it no longer shows what it showed.
- * Errs towards yes: a file that consists of such a note is asked for once more.
+ * Whether the host later emptied or shortened this result, so that it no longer shows its content. In doubt true: a
+ * file that consists of such a note must only be read once more.
  */
 export function isBlanked(text: string): boolean {
   const trimmed = text.trimEnd();

@@ -4,26 +4,26 @@ import { lineCount } from '../../../text/lines.ts';
 import type { RecordedPage } from '../answer.ts';
 import type { AskedLines } from '../touch.ts';
 
-/** What an answer showed of one file. */
+/** The part of one file that an answer showed. */
 export interface ShownLines {
-  /** As the call wrote it. */
+  /** The path as the call wrote it. */
   readonly path: string;
-  /** The lines themselves, where the answer has them verbatim; line endings and the final newline may differ. */
+  /** The lines themselves, if the answer contains them verbatim; line endings and the final newline may differ. */
   readonly content?: string;
   /**
-   * Absent: the whole file. Empty: something of it, but not known which lines. Negative numbers count from the end
-   * (-1 is the last line); a range may reach past it.
+   * Absent: the whole file. Empty: some lines, but unknown which. Negative numbers count from the end (-1 is the
+   * last line); a range may extend past the end.
    */
   readonly ranges?: readonly LineRange[];
-  /** Only if it is certain. */
+  /** Present only if it is certain. */
   readonly totalLines?: number;
-  /** The content is the file's own to the byte, so the hash of the whole content is the file's hash. */
+  /** The content equals the file byte for byte, so its hash is the file's hash. */
   readonly exact?: true;
-  /** The revision that our own receipt proves. */
+  /** The revision in a Lookfirst receipt. */
   readonly revision?: string;
-  /** Only part of the lines' text was shown: long lines were cut, or the file was shown as an image. */
+  /** The lines were shown only in part: long lines were cut, or the file was shown as an image. */
   readonly clamped?: true;
-  /** Something in the lines was blanked out. */
+  /** Parts of the lines were masked. */
   readonly redacted?: true;
 }
 
@@ -33,13 +33,15 @@ const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )
 const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
 const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;
 
-/** What was left out of a text, by the marks in it: ends of lines that were cut, and text that was blanked out. */
+/** What is missing from a text according to its marks: ends of long lines, and masked text. */
 interface Marks {
   readonly clamped: boolean;
   readonly redacted: boolean;
 }
 
-/** Lines that were delivered for lines that were asked for. The text says how many there are, not the arguments. */
+/**
+ * The lines that an answer delivered for the requested lines. The text determines their number, not the arguments.
+ */
 export function delivered(
   path: string,
   asked: readonly AskedLines[] | undefined,
@@ -53,7 +55,7 @@ export function delivered(
   return [{ path, content, ranges: [{ from, to: from + count - 1 }] }];
 }
 
-/** The lines that a page is. Marks count only in a text that is not the file's own to the byte. */
+/** The lines of a recorded page. Marks count only if the text may differ from the file's bytes. */
 export function pageShown(path: string, page: RecordedPage): ShownLines {
   const { content, from, to, totalLines, exact } = page;
   const { clamped, redacted } = exact ? { clamped: false, redacted: false } : marksIn(content);
@@ -70,7 +72,7 @@ export function pageShown(path: string, page: RecordedPage): ShownLines {
 }
 
 function marksIn(text: string): Marks {
-  // One test is enough for most texts: they hold no mark at all.
+  // One test suffices for most texts, which contain no mark.
   if (!MARKS.test(text)) return { clamped: false, redacted: false };
   return { clamped: OWN_CLAMP.test(text) || FOREIGN_CLAMP.test(text), redacted: REDACTED.test(text) };
 }

@@ -1,26 +1,26 @@
 import { type LineRange, mergeRanges } from '../../../model/coverage.ts';
 
-/** Longer outputs and files are looked at up to here. */
+/** Only this many lines of an output or file are compared. */
 const MAX_LINES = 200_000;
 /** `12<TAB>text` of `cat -n`, `12:text` and `12-text` of `grep -n`, `12→text`. */
 const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
 
 /**
- * The lines of a file that stand in the output of a command: runs of output lines that equal lines of the file, plain or
- * with their numbers. A line that occurs several times in the file counts only within a run that has a single place there.
- * `fileLines` are without their endings. Takes time in proportion to both.
+ * Finds the lines of a file in the output of a command: runs of output lines that equal lines of the file, with or
+ * without numbers. A line that occurs several times in the file counts only within a run that has a single place there.
+ * `fileLines` have no endings. Linear in both.
  */
 export function linesShownIn(output: string, fileLines: readonly string[]): readonly LineRange[] {
   const file = fileLines.slice(0, MAX_LINES);
   const printed = output
     .split('\n', MAX_LINES)
     .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-  // The text after a final newline is no line.
+  // A final newline does not begin another line.
   if (printed.at(-1) === '') printed.pop();
   return mergeRanges([...runsOf(printed, file), ...numberedRuns(printed, file)]);
 }
 
-/** Runs of plain lines: around lines that occur once in the file, then around pairs, then the file as a whole. */
+/** Runs of unnumbered lines: around lines that occur once in the file, then around pairs, then the whole file. */
 function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const runs: LineRange[] = [];
   const covered = new Uint8Array(printed.length);
@@ -44,7 +44,7 @@ interface Match {
   readonly length: number;
 }
 
-/** The longest run around a match: where it starts and ends in the output, and its first line in the file. */
+/** The longest run around a match: its start and end in the output, and its first line in the file. */
 function widened(
   printed: readonly string[],
   file: readonly string[],
@@ -62,7 +62,7 @@ function widened(
   return { start: at - before, end: at + after, from: place - before + 1 };
 }
 
-/** Where each run of so many lines stands that occurs only once. */
+/** The positions of all runs of `length` lines that occur only once. */
 function uniquePlaces(file: readonly string[], length: number): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   const repeated = new Set<string>();
@@ -79,19 +79,19 @@ function keyAt(lines: readonly string[], at: number, length: number): string {
   return length === 1 ? (lines[at] ?? '') : lines.slice(at, at + length).join('\n');
 }
 
-/** A file without any line or pair of its own, such as the same line ten times, counts if all of it is there. */
+/** A file without any unique line or pair, such as ten equal lines, counts if the output contains all of it. */
 function wholeFile(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
   let matched = 0;
   for (const line of printed) {
-    // A file whose lines repeat with a short period may begin anew; a run of one line is the common case.
+    // If the lines repeat with a short period, a match may begin again; a period of one line is the common case.
     matched = line === file[matched] ? matched + 1 : line === file[0] ? 1 : 0;
     if (matched === file.length) return [{ from: 1, to: file.length }];
   }
   return [];
 }
 
-/** Lines that carry their own numbers, and agree with the file. */
+/** Numbered output lines that match the file. */
 function numberedRuns(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const once = uniquePlaces(file, 1);
   const runs: LineRange[] = [];
@@ -124,6 +124,6 @@ function numberOf(line: string, file: readonly string[]): number | undefined {
   if (match === null || number < 1 || number > file.length) return undefined;
   const rest = line.slice(match[0].length);
   const text = file[number - 1];
-  // opencode and others put a space behind the colon.
+  // opencode and other hosts put a space after the colon.
   return rest === text || (match[2] === ':' && rest === ` ${text}`) ? number : undefined;
 }

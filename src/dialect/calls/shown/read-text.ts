@@ -6,18 +6,21 @@ import { isBlanked } from './blanked.ts';
 import { pageShown, type ShownLines } from './delivered.ts';
 import { type Receipt, takeReceipts } from './receipt.ts';
 
-/** A read, its answer, and the names under which a receipt may speak of its file. */
+/** A read, its answer, and the names that a receipt may use for its file. */
 interface Read {
   readonly touch: ReadTouch;
   readonly answer: Answer;
   readonly names: readonly string[];
 }
 
-/** Lines that a read showed with their numbers. */
+/** Numbered lines that a read showed. */
 interface NumberedText {
   readonly from: number;
   readonly to: number;
-  /** The lines without their numbers, `\n` between them. */
+  /**
+   * The lines without their numbers, joined with `
+   * `.
+   */
   readonly text: string;
 }
 
@@ -29,8 +32,8 @@ const MAX_SPACES = 12;
 const MAX_DIGITS = 12;
 
 /**
- * What a host's own read tool showed, or a command that prints lines of a file. Undefined if the answer does not prove
- * that it showed the file. `names` are the spellings of the path that a receipt of ours may repeat.
+ * The lines that a host's read tool showed, or a command that prints lines of a file. Undefined if the answer does not
+ * prove that it showed the file. `names` are the spellings of the path that a Lookfirst receipt may repeat.
  */
 export function readText(
   touch: ReadTouch,
@@ -52,7 +55,8 @@ function receiptedShown(read: Read, text: string): ShownLines | undefined {
   const receipted = takeReceipts(text);
   const receipt = receipted.receipts.find(({ path }) => read.names.includes(path));
   if (receipt === undefined) {
-    // Numbered lines above the receipt of another file are a view of that file. Below other text it is part of the text.
+    // Numbered lines above the receipt of another file are a view of that file. Below other text, the receipt is part
+    // of the text.
     const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
     return isForeign ? undefined : bodyShown(read, text);
   }
@@ -69,13 +73,13 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** Undefined: nothing counts without a receipt. */
+/** Whether lines are numbered. Undefined means that only receipts count. */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';
 }
 
-/** The record says that the read succeeded and keeps no text: seen, and never to be verified. */
+/** The record says that the read succeeded but has no text: the file counts as seen and can never be verified. */
 function unrecorded(touch: ReadTouch): ShownLines {
   const { path } = touch;
   const { from, to } = askedOf(touch);
@@ -84,8 +88,8 @@ function unrecorded(touch: ReadTouch): ShownLines {
 }
 
 /**
- * Our own receipt counts more than the arguments; its path was compared with the call's. But text that a host has cut
- * out since is no longer shown, whatever the receipt says.
+ * A Lookfirst receipt overrides the arguments; its path was compared with the call's. Text that a host has removed
+ * since no longer counts, even if the receipt names it.
  */
 function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLines | undefined {
   const { path } = touch;
@@ -101,7 +105,7 @@ function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLi
   return { ...pageShown(path, { content: numbered?.text ?? body, ...range, ...known, exact }), ...proof };
 }
 
-/** Is every line of the receipt still there? */
+/** Whether every line named in the receipt is still present. */
 function showsAll(range: LineRange, numbered: NumberedText | undefined, body: string): boolean {
   if (numbered !== undefined) return numbered.from === range.from && numbered.to === range.to;
   return lineCount(body) === (range.to === 0 ? 0 : range.to - range.from + 1);
@@ -126,7 +130,7 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const lines = lineCount(content);
   const { from, to } = askedOf(touch);
   if (from < 0) return tailShown(touch, content);
-  // More than was asked for is not what was asked for.
+  // A text with more lines than requested is not the requested part.
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const exact = isExact(touch, content);
@@ -134,7 +138,10 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
   return pageShown(touch.path, { content, from, to: last, exact, ...end });
 }
 
-/** As many lines as asked for end the file at a line that only the disk can number; fewer are all of it. */
+/**
+ * The result of a read of the last lines. If it has the requested number of lines, only the file on disk determines
+ * their numbers. If it has fewer, they are the whole file.
+ */
 function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const asked = -askedOf(touch).from;
   const lines = lineCount(content);
@@ -144,30 +151,30 @@ function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   return pageShown(touch.path, { content, from: 1, to: lines, totalLines: lines, exact });
 }
 
-/** The end of what was shown is the end of the file: no end was asked for, or it came before the one asked for. */
+/** Whether the shown text reaches the end of the file: no end was requested, or the text ended before it. */
 function endsThere(touch: ReadTouch, from: number, last: number): boolean {
   const { to } = askedOf(touch);
   return to === undefined || last < to || from > last;
 }
 
-/** Hosts strip the final newline off a command's output, so a text without one may not be all of the file. */
+/** Hosts strip the final newline of a command's output, so a text without one may not be the whole file. */
 function isExact(touch: ReadTouch, content: string): boolean {
   return touch.shown.as !== 'output' || content.endsWith('\n');
 }
 
-/** Hosts say in words that a file is empty. */
+/** Detects the messages of hosts for an empty file. */
 function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
   const isEmpty = /\bfile exists but the contents are empty\b/.test(body.slice(0, 200));
   return isEmpty ? { path, totalLines: 0 } : undefined;
 }
 
-/** The lines a read asks for. Negative: that many lines before the end. */
+/** The lines that a read requests. Negative: number of lines before the end. */
 function askedOf({ asked }: ReadTouch): { readonly from: number; readonly to: number | undefined } {
   const { from, to } = asked?.[0] ?? { from: 1, to: undefined };
   return { from, to: from < 0 || to === undefined || to < 1 ? undefined : to };
 }
 
-/** Does the call ask for some of the file only? */
+/** Whether the call requests only a part of the file. */
 function isRanged(touch: ReadTouch): boolean {
   const { from, to } = askedOf(touch);
   return from !== 1 || to !== undefined;
@@ -176,14 +183,14 @@ function isRanged(touch: ReadTouch): boolean {
 /** `[lines 1-20 of 300; …]` below a page. */
 const PAGE_NOTE = /\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/;
 
-/** Takes off a heading and the reminders that some hosts put around numbered lines. */
+/** Removes a heading and the reminders that some hosts put around numbered lines. */
 function undecorated(body: string): string {
   const lines = body.startsWith("Here's the ") ? body.slice(body.indexOf('\n') + 1) : body;
   let text = lines.endsWith(']') ? lines.replace(PAGE_NOTE, '') : lines;
   for (let trimmed = text.trimEnd(); trimmed.endsWith('</system-reminder>'); trimmed = text.trimEnd()) {
     const start = trimmed.lastIndexOf('<system-reminder>');
     if (start === -1) break;
-    // Newlines only: the last line shown may end in the tab after its number.
+    // Strip only newlines, because the last line may end in the tab after its number.
     let end = start;
     while (trimmed[end - 1] === '\n') end -= 1;
     text = trimmed.slice(0, end);
@@ -192,8 +199,8 @@ function undecorated(body: string): string {
 }
 
 /**
- * Reads lines of the form `N<TAB>text` (also padded, also with an arrow), numbered without a gap.
- * Undefined as soon as one line is not: then this is no such view.
+ * Parses lines of the form `N<TAB>text` (also padded, or with an arrow), numbered without gaps. Undefined if any line
+ * has another form.
  */
 function parseNumbered(text: string): NumberedText | undefined {
   const first = numberAt(text, 0);
@@ -207,13 +214,13 @@ function parseNumbered(text: string): NumberedText | undefined {
     const end = newline === -1 ? text.length : newline;
     lines.push(text.slice(number.end, end));
     start = end + 1;
-    // A newline after the last line ends it; it does not begin another.
+    // A final newline ends the last line and does not begin another.
     if (start === text.length) break;
   }
   return { from: first.value, to: first.value + lines.length - 1, text: lines.join('\n') };
 }
 
-/** The number that a line begins with, and where its text begins. */
+/** The number at the beginning of a line, and where its text begins. */
 function numberAt(text: string, start: number): { readonly value: number; readonly end: number } | undefined {
   let at = start;
   while (text.charCodeAt(at) === SPACE && at - start < MAX_SPACES) at += 1;

@@ -1,16 +1,19 @@
 import type { LineRange } from '../../../model/coverage.ts';
 import { parseJson } from '../../../model/record.ts';
 
-/** What our own tools say at the end of a read: `[read PATH lines A-B of N revision R]`, as far as it is known. */
+/**
+ * The receipt that Lookfirst's tools put at the end of a read: `[read PATH lines A-B of N revision R]`; unknown parts
+ * are absent.
+ */
 export interface Receipt {
-  /** As the caller wrote it. */
+  /** The path as the caller wrote it. */
   readonly path: string;
   readonly range?: LineRange;
   readonly totalLines?: number;
   readonly revision?: string;
 }
 
-/** A result without what our own tools wrote below it. */
+/** A result without the lines that Lookfirst's tools added below it. */
 export interface Receipted {
   readonly body: string;
   readonly receipts: readonly Receipt[];
@@ -18,16 +21,19 @@ export interface Receipted {
   readonly clamped: boolean;
 }
 
-/** Receipts of version 1 had 32 digits; they are recognised as receipts and confirm nothing. */
+/** Receipts of version 1 had 32 digits. They are recognised, but confirm nothing. */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;
 const CLAMPED = /: only the beginning is shown\b/;
-/** A read of many files has one receipt for each; more lines than this are no list of ours. */
+/** A read of many files has one receipt for each, up to this number. */
 const MAX_LINES = 1000;
 const CHANGED = /^\[revision ([0-9a-f]{12}(?:[0-9a-f]{20})?)[ \]]/;
 
-/** Takes the receipts off the end of a result. Anyone can write such a line, so the caller compares the path with the call's. */
+/**
+ * Removes the receipts at the end of a result. Any tool can write such a line, so the caller must compare the path with
+ * the call's.
+ */
 export function takeReceipts(text: string): Receipted {
   const receipts: Receipt[] = [];
   let clamped = false;
@@ -47,8 +53,8 @@ export function takeReceipts(text: string): Receipted {
 }
 
 /**
- * The revision that the result of one of our own changes gives a path: on the second line of a single change, in the
- * file's row of a batch. What stands below may quote the file, so it is not looked at.
+ * The revision that the result of a Lookfirst change gives for a path: on the second line of a single change, or in the
+ * file's row of a batch. Later text may quote the file, so it is ignored.
  */
 export function changedRevision(text: string, path: string): string | undefined {
   const [first = '', second = '', ...more] = text.split('\n', MAX_LINES);
@@ -73,7 +79,7 @@ function parseReceipt(line: string): Receipt | undefined {
   };
 }
 
-/** Names that could pass for more than a name are written as JSON. */
+/** Decodes a path that was written as JSON because it could be mistaken for more than a name. */
 function unquoted(path: string): string {
   const parsed = path.startsWith('"') ? parseJson(path) : undefined;
   return typeof parsed === 'string' ? parsed : path;

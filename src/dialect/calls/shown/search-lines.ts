@@ -1,7 +1,7 @@
-/** More files than this in one answer are not looked at. */
+/** Maximum number of files per answer; further ones are ignored. */
 const MAX_FILES = 200;
 
-/** `path:12:text` of a hit, `path-12-text` of a line around one. */
+/** `path:12:text` for a match, `path-12-text` for a context line. */
 const HIT = /^(.+?)([:-])(\d{1,9})\2(.*)$/;
 /** Gemini CLI writes `File: path` above the lines of a file, opencode `path:`. */
 const HEADING = /^(?:File: (.+)|(\S.*):)$/;
@@ -9,8 +9,8 @@ const HEADING = /^(?:File: (.+)|(\S.*):)$/;
 const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
 /**
- * The lines that the answer of a search shows, by file, each as `12:text`. A guess by the forms of several programs: callers
- * compare every line with the file. `searched`: the path that was searched, which may be the only file.
+ * The lines that a search result shows, by file, each as `12:text`. This is a guess from the formats of several
+ * programs, so callers compare every line with the file. `searched`: the searched path, which may be the only file.
  */
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
   const files = new Map<string, string[]>();

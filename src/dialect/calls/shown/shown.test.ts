@@ -14,7 +14,7 @@ const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadTouch => ({
 });
 const text = (...texts: string[]) => texts.map((value) => ({ type: 'text', text: value }));
 
-/** What the result of a call to a known server shows. */
+/** The lines that the result of a call to a known server shows. */
 function shownBy(server: string, tool: string, args: object, content: unknown) {
   const rules = KNOWN_SERVERS.find((table) => table.id === server)?.tools[tool] ?? [];
   const reads = touchesOf(rules, { ...args }).filter((step) => step.does === 'read');

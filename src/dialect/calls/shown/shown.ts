@@ -8,8 +8,8 @@ import { delivered, type ShownLines } from './delivered.ts';
 import { readText } from './read-text.ts';
 
 /**
- * The lines of files that an answer showed. A file whose part failed, was cut at an unknown place, or cannot be told from
- * its neighbours is left out: better unread than wrongly seen.
+ * The lines of files that an answer showed. A file whose part failed, was cut at an unknown place, or cannot be
+ * separated from its neighbours is skipped: better unread than wrongly seen.
  */
 export function shownLines(touches: readonly Touch[], answer: Answer): ShownLines[] {
   const reads = touches.filter((touch): touch is ReadTouch => touch.does === 'read');
@@ -65,7 +65,7 @@ function rangeOf(asked: AskedLines): LineRange {
   return { from: asked.from, to: asked.to ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** The lines of one file in a result that is JSON. */
+/** The lines of one file in a JSON result. */
 function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
   const parsed = parseJson(text);
   const entry = shape.items === undefined ? parsed : itemOf(shape, path, parsed);
@@ -79,7 +79,7 @@ function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
   }
   const more = [shape.more ?? []].flat().some((field) => fieldOf(entry, field) === true);
   if (!more) return [{ path, content }];
-  // The text was cut at a number of bytes: what follows the last line break is no whole line.
+  // The text was cut at a byte count, so the text after the last newline is not a whole line.
   return delivered(path, [{ from: 1, to: undefined }], content.slice(0, content.lastIndexOf('\n') + 1));
 }
 
@@ -98,8 +98,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Takes one text apart that holds a section for each file. The marks between sections can be forged by a file's own
- * text: where the next mark stands more often than it was asked for, neither that file nor any after it is counted.
+ * Splits a text with one section per file. A file's own text can forge the marks between sections. If the next mark
+ * occurs more often than requested, that file and all later ones are skipped.
  */
 function sectionsShown(
   marks: SectionMarks & Decoration,
@@ -123,7 +123,7 @@ function sectionsShown(
   return found;
 }
 
-/** Where a section ends: before the mark that begins the next path's section, if none of those that follow is forged. */
+/** Where a section ends: before the mark of the next path's section, if no later mark is forged. */
 function endOf(
   marks: SectionMarks,
   text: string,
@@ -137,7 +137,7 @@ function endOf(
   return found === place.times ? first : undefined;
 }
 
-/** How a section begins, whether it failed or not. */
+/** The beginning of a section, whether it failed or not. */
 function opening(marks: SectionMarks): string {
   let length = 0;
   while (length < marks.open.length && marks.open[length] === marks.failed[length]) length++;
@@ -152,7 +152,7 @@ function bodyOf(marks: SectionMarks, path: string, section: string): string | un
   return section.endsWith(marks.close) && end >= open.length ? section.slice(open.length, end) : undefined;
 }
 
-/** The text without what the server put around it. */
+/** The text without what the server added around it. */
 function undecorated(text: string, decoration: Decoration): string {
   return withoutFooters(withoutHeader(text, decoration.header), decoration.footers ?? []);
 }
@@ -174,6 +174,6 @@ function withoutFooters(text: string, footers: readonly string[]): string {
     cut = true;
   }
   if (!cut) return text;
-  // One empty line stands between the lines and the first footer.
+  // One empty line separates the lines from the first footer.
   return text.slice(0, text[end - 1] === '\n' ? end : end + 1);
 }

@@ -25,7 +25,8 @@ describe('canonicalJson', () => {
 
 describe('the chain', () => {
   it('has the hash of the previous hash, the entry and its number', () => {
-    // printf '%064d%s%d' 0 '{"atMs":1,"kind":"notice","root":"/r","session":"s"}' 1 | sha256sum
+    // The expected hash is the output of: printf '%064d%s%d' 0 '{"atMs":1,"kind":"notice","root":"/r","session":"s"}' 1
+    // | sha256sum
     const [first] = chainOn(CHAIN_START, [{ kind: 'notice', atMs: 1, session: 's', root: '/r' }]);
     expect(first?.hash).toBe('80ac9179147426edfe20a2970af51479b1f733223a520624787d568822a42872');
   });

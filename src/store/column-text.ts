@@ -1,16 +1,19 @@
 const ESCAPED = '\u0001';
 
-/** A string as it can be kept in a text column and compared there: itself, unless SQLite would not give it back. */
+/**
+ * Encodes a string for a text column, so that it can be stored and compared there. Only strings that SQLite would not
+ * return unchanged are escaped.
+ */
 export function column(text: string): string {
   return isFragile(text) || text.startsWith(ESCAPED) ? ESCAPED + JSON.stringify(text) : text;
 }
 
-/** NUL ends a text when some drivers read it; a lone surrogate has no UTF-8 and would become another character. */
+/** Some drivers end a text at NUL. A lone surrogate has no UTF-8 form and would become another character. */
 function isFragile(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }
 
-/** The string that {@link column} was given. */
+/** Decodes a string that {@link column} encoded. */
 export function fromColumn(text: string): string {
   return text.startsWith(ESCAPED) ? String(JSON.parse(text.slice(1))) : text;
 }

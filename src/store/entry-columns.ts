@@ -4,10 +4,12 @@ import { keysOf, plainKey } from './entry-match.ts';
 import type { ChainLink } from './store.ts';
 
 const NONE: readonly string[] = [];
-/** Entries of these kinds are always found by their keys through `touches`. */
+/** Entries of these kinds can always be found by their keys through `touches`. */
 export const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
 
-/** The columns of an entry: what is filtered by, and only there; all other fields are JSON in `rest`. */
+/**
+ * The columns of an entry: the fields used by filters. All other fields are JSON in `rest`; no field is stored twice.
+ */
 interface EntryRow {
   readonly seq: number;
   readonly at_ms: number;
@@ -36,9 +38,12 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
   ];
 }
 
-/** The entry in a row with the columns of {@link EntryRow}. A row that was tampered with comes back as it is: the chain tells. */
+/**
+ * The entry in a row with the columns of {@link EntryRow}. A row that was tampered with is returned as it is: the chain
+ * check detects it.
+ */
 export function entryFrom(row: unknown): Entry {
-  // The shape is the select's; what the columns hold was written by entryValues.
+  // The cast is safe: the select gives this shape, and entryValues wrote the columns.
   const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
   return {
     ...(JSON.parse(rest) as object),
@@ -54,7 +59,7 @@ export function entryFrom(row: unknown): Entry {
 }
 
 /**
- * The keys by which `touches` finds an entry: all that a change touched; of the others only what cannot be read
+ * The keys that `touches` stores for an entry: all keys that a change touched. For other entries, only keys that differ
  * from root and path, so that recording a read writes no second row.
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
@@ -65,7 +70,7 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
   return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
 }
 
-/** Nearly every entry: of one file, whose key can be read from its row. */
+/** True for nearly every entry: it concerns one file, whose key follows from its row. */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
   return alone && plain !== undefined && path !== '' && column(plain) === plain;

@@ -1,21 +1,21 @@
 import type { NewEntry } from '../model/entry.ts';
 import type { EntryFilter } from './store.ts';
 
-/** Every key an entry concerns: those its effects touched, and the one it is about. */
+/** Every key an entry concerns: the keys its effects touched, and its own key. */
 export function keysOf(entry: NewEntry): ReadonlySet<string> {
   const keys = new Set(entry.effects?.map((effect) => effect.key));
   for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
 }
 
-/** Root and path joined: the key wherever the file system tells letters' case apart. */
+/** Root and path joined. On a case-sensitive file system this is the key. */
 export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undefined {
   if (entry.path === undefined) return undefined;
   if (entry.path === '') return entry.root;
   return entry.root.endsWith('/') ? entry.root + entry.path : `${entry.root}/${entry.path}`;
 }
 
-/** What a filter says about an entry's content; numbers, order and limit are the store's to apply. */
+/** Whether an entry's content matches a filter. The store applies numbers, order and limit. */
 export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   return (
     agrees(filter.session, entry.session) &&
@@ -30,7 +30,7 @@ export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   );
 }
 
-/** The folder itself and all that contain it, up to the root of the machine. */
+/** The folder itself and all its parents, up to the root of the file system. */
 export function ancestorsOf(folder: string): string[] {
   const parts = folder.split('/');
   const found = parts.map((_, i) => parts.slice(0, i + 1).join('/') || '/');

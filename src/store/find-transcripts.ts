@@ -8,18 +8,18 @@ export interface FoundTranscript {
   readonly path: string;
 }
 
-/** Folders of a user, and the variables that move them. */
+/** A user's folders, and the environment variables that move them. */
 interface Places {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** `sessions/2026/11/15/rollout-….jsonl` and `projects/NAME/SESSION/subagents/agent-….jsonl` are the deepest. */
+/** The deepest are `sessions/2026/11/15/rollout-….jsonl` and `projects/NAME/SESSION/subagents/agent-….jsonl`. */
 const MAX_DEPTH = 5;
 
 /**
- * The transcripts that the clients of this user have kept, oldest name first. Those of Claude Code are filed by project:
- * only the projects that contain `root`, or lie in it, are listed. Folders that cannot be read are left out.
+ * The transcripts that this user's clients have kept, sorted by name, oldest first. Claude Code files them by project:
+ * only projects that contain `root`, or are inside it, are listed. Unreadable folders are skipped.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
   const claude = join(env['CLAUDE_CONFIG_DIR'] ?? join(home, '.claude'), 'projects');
@@ -33,7 +33,10 @@ export function findTranscripts({ home, env }: Places, root: string): readonly F
   ];
 }
 
-/** Claude Code names a project's folder by its path, with a dash for every other character. */
+/**
+ * Whether a project folder of Claude Code may concern `root`. Its name is the project's path, with a dash for every
+ * character that is not a letter or digit.
+ */
 function mayConcern(name: string, root: string): boolean {
   const filed = root.replaceAll(/[^A-Za-z0-9]/g, '-');
   return name.startsWith(filed) || filed.startsWith(name);

@@ -27,7 +27,7 @@ export function notKeepable(fromPath: string): Fault {
   return new Fault('MISUSE', `${path} cannot be kept: it is not a file, or not there`, { path });
 }
 
-/** A path through a handle means nothing to anyone else. */
+/** The path for messages. A path through a handle is meaningless to other processes, so only its base name is shown. */
 function shown(fromPath: string): string {
   return fromPath.startsWith('/proc/self/fd/') ? basename(fromPath) : fromPath;
 }

@@ -4,99 +4,109 @@ import type { Durability } from '../model/policy.ts';
 import type { AnnouncedImages } from './store.ts';
 
 /**
- * The bytes of files as they were, by content. Equal contents are kept once, whoever keeps them.
- * Keeping needs an announced change first (Store.record): only then is a clean-up that runs at the same time sure to
- * see that the bytes are needed.
+ * Stores earlier bytes of files by content. Equal contents are stored once. Announce the change first (Store.record):
+ * only then does a concurrent clean-up know that the bytes are needed.
  */
 export interface Images {
   /**
-   * Where the before-image of a file goes: `shared` with other machines, in the record that announces the change, or `here`, in
-   * the state folder. Absent: there is only one machine, and images are kept after the change.
+   * Where to store the before-image of a file: `shared` with other machines, in the record that announces the change,
+   * or `here`, in the state folder. Absent if there is only one machine; images are then kept after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
-  /** These images are in the store, together with their announcement. */
+  /** Reports that these images are in the store, together with their announcement. */
   announced?(images: AnnouncedImages): void;
-  /** Keeps bytes whose fingerprint the caller has computed. */
+  /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Keeps the file with this name, and its inode where possible: a writer that still has it open then writes into what
-   * is kept, and nothing is lost. Copies when it is on another file system or has further names, which could be
-   * written through. Keeps nothing and throws if a copy turns out to be other bytes than the fingerprint says.
+   * Stores the file at this path, by its inode if possible: a program that still has it open then writes into the
+   * image, and nothing is lost. Makes a copy if the file is on another file system or has further names, through which
+   * it could be changed. If the copied bytes do not match the fingerprint, stores nothing and throws.
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
-  /** Like keepLink, and the file's old name is gone afterwards: one step less for a file already out of the way. */
+  /**
+   * Like keepLink, but also removes the file's old name: saves a step for a file that is already out of the workspace.
+   */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * The name of the image with these bytes, if a file with these stats may be renamed to it as it is: the name is free, and
-   * the file has no other name. `adopt` then only has to sync it. Absent where images are not files of this machine.
+   * The name for an image with these bytes, if a file with these stats may be renamed to it directly: the name must be
+   * free, and the file must have no other name. `adopt` then only syncs it. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
-  /** Brings kept bytes and their names to the disk, so that they survive a power cut. Missing ones are left out. */
+  /** Syncs stored bytes and their names to the disk, so that they survive a power cut. Missing images are ignored. */
   sync(hashes: readonly string[]): Promise<void>;
   /**
-   * Closes adopted files (0600) to everybody but their owner. Call it once their change is settled: until then a failure
-   * puts the very file back, with the mode it had.
+   * Restricts adopted files to their owner (0600). Call it after their change is settled: until then a failure restores
+   * the same file, with its original mode.
    */
   makePrivate(hashes: readonly string[]): void;
   has(sha256: string): Promise<boolean>;
   /**
-   * Exactly the bytes that were kept, or a Fault: the digest is checked. What a late writer appended is left out;
-   * what it overwrote cannot be brought back, and the Fault says so.
+   * Exactly the stored bytes, verified by their hash, or a Fault. Bytes appended by a late writer are left out. Bytes
+   * that it overwrote are lost, and the Fault says so.
    */
   read(fingerprint: Fingerprint): Promise<Uint8Array>;
-  /** The same in pieces, for files too large to hold; the Fault comes at the end, so use nothing before it. */
+  /**
+   * Like `read`, in chunks, for files too large for memory. The Fault comes at the end, so do not use any chunk before
+   * it.
+   */
   chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
-  /** Writes the bytes to a new file (0600; fails if the name is taken) and leaves none behind if they are damaged. */
+  /** Writes the bytes to a new file (0600; fails if the name is taken). Removes the file if the bytes are damaged. */
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
-  /** Whether a late writer has touched what is kept. */
+  /** Whether a late writer has changed the stored bytes. */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
-  /** Puts aside what late writers have made of these, each time once; the bytes themselves stay if they can still be had. */
+  /**
+   * Sets aside the writes of late writers into these images, each once. The original bytes stay if they can be
+   * recovered.
+   */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
-  /** Takes over a file that a late writer wrote after its bytes had been copied, and returns where it is. */
+  /** Takes over a file that a late writer changed after its bytes were copied. Returns its new path. */
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
-  /** Compresses what nobody writes into any more; how many images, and the bytes saved. Absent where images are not files. */
+  /**
+   * Compresses images that no program writes to any more. Returns their number and the bytes saved. Absent if images
+   * are not files.
+   */
   pack?(when: PackRequest): Promise<ImageUsage>;
   /**
-   * Removes images, except those that `needed` still names after they were taken out of everyone's sight: between the
-   * plan and the removal someone may have begun to rely on one. Returns what was removed.
+   * Removes images. It first hides them, then keeps those that `needed` still names, because a change may have begun to
+   * rely on one since the plan. Returns what was removed.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
 }
 
 export interface PackRequest {
   readonly nowMs: number;
-  /** Ends it after the present image. */
+  /** Stops after the current image. */
   readonly signal?: AbortSignal;
 }
 
 export interface Adoption {
   readonly durability?: Durability;
-  /** What the file held when it was displaced, for those who keep no files. */
+  /** The file's bytes when it was displaced, for implementations that do not store files. */
   readonly bytes?: Uint8Array | undefined;
 }
 
-/** `shared`: the same contents were there already. */
+/** `shared`: the same bytes were stored already. */
 export type Kept = 'linked' | 'copied' | 'shared';
 
-/** `appended`: the original is still in front. `changed`: it is not. */
+/** `appended`: the file still begins with the original bytes. `changed`: it does not. */
 export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 
-/** What someone wrote into a file after it was displaced. */
+/** Bytes that a program wrote into a file after it was displaced. */
 export interface LateImage {
-  /** The bytes that the file held before. */
+  /** Hash of the original bytes. */
   readonly sha256: string;
-  /** Where it is now. It goes with the image. */
+  /** Its present path. It is removed together with the image. */
   readonly file: string;
-  /** It was written over those bytes, and they are nowhere else. */
+  /** True if the write overwrote the only copy of the original bytes. */
   readonly lost: boolean;
 }
 
 export interface KeptImage {
   readonly sha256: string;
   readonly bytes: number;
-  /** When it was last kept or touched. */
+  /** Time when it was last stored or touched. */
   readonly sinceMs: number;
 }
 

@@ -1,18 +1,18 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What can be told about a state folder without touching it. */
+/** Facts about a state folder that can be read without changing it. */
 export interface HomeReport {
   readonly exists: boolean;
   readonly writable: boolean;
-  /** Only its owner can look into it; always true where permissions are not bits. */
+  /** True if only its owner can read it. Always true on systems without permission bits. */
   readonly isPrivate: boolean;
   readonly freeBytes: number;
   /** Names of databases that were damaged and set aside. */
   readonly setAside: readonly string[];
 }
 
-/** Looks at a state folder; of one that is not there yet, or cannot be looked at, at the nearest folder above that is. */
+/** Inspects a state folder. If it does not exist or cannot be read, inspects the nearest readable parent. */
 export function inspectHome(home: string): HomeReport {
   const stats = statsOf(home);
   const place = stats === undefined ? existingAbove(home) : home;
@@ -30,7 +30,7 @@ function damagedIn(home: string): readonly string[] {
   try {
     return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
   } catch {
-    // Another check says why it cannot be read.
+    // Another check reports why it cannot be read.
     return [];
   }
 }
@@ -45,7 +45,7 @@ function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
-    // A file, or a closed folder, on the way to it.
+    // A file, or an unreadable folder, is part of the path.
     return undefined;
   }
 }
@@ -55,7 +55,7 @@ function canWrite(folder: string): boolean {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch {
-    // Whatever the reason, we cannot work there.
+    // Whatever the reason, the folder is not usable.
     return false;
   }
 }

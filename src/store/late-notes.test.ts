@@ -12,7 +12,7 @@ import type { Notes, Writes } from './store.ts';
 const NEVER_MS = 2 ** 30;
 const NOTE: Notes = { sightings: [{ session: 's', sighting: BARE_SIGHTING }], entries: [readEntry()] };
 
-/** Counts its transactions, fails while it is told to, and takes its time over one of them if asked. */
+/** A store that counts its transactions. Tests can make it fail, or delay one transaction. */
 class Probe extends MemoryStore {
   records = 0;
   failing = false;
@@ -49,7 +49,7 @@ describe('notes', () => {
   it('reach other processes by themselves', async () => {
     const { home } = scratch();
     const file = join(home, 'state.db');
-    // Another name of the same file: for this process another store.
+    // Another path of the same file: this process treats it as another store.
     symlinkSync(home, `${home}-2`);
     const [one, other] = [await openSqliteStore(file), await openSqliteStore(join(`${home}-2`, 'state.db'))];
     await one.note(NOTE);

@@ -14,25 +14,27 @@ import type {
   Writes,
 } from './store.ts';
 
-/** Long enough for a burst of reads to share one transaction, short enough that no other process waits for it. */
+/**
+ * Long enough for a burst of reads to share one transaction, short enough that other processes do not notice the delay.
+ */
 const WITHIN_MS = 10;
-/** Notes that wait at most: writing them is a pause for everyone else. */
+/** Limit of waiting notes: writing them blocks all other work. */
 const AT_MOST = 128;
 
 export interface LateNotesOptions {
   readonly withinMs?: number;
-  /** `overlap`: the store keeps the order of records that are sent together, so a record need not wait for the notes before it. */
+  /** `overlap`: the store keeps the order of records sent together, so a record need not wait for earlier notes. */
   readonly records?: 'wait' | 'overlap';
-  /** Notes that cannot be written are kept silently for this long before reads are told. */
+  /** How long notes that cannot be written are kept silently before reads report it. */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
 
 /**
- * A store whose notes wait a few milliseconds for each other and are then written in one transaction: for a store on
- * disk the transaction is most of what a note costs. This process sees its notes at once, for whatever else is asked of
- * the store, here or through a peer, is asked after they are written. Notes that could not be written are kept, and
- * tried again and told by the next call.
+ * A store that delays notes for a few milliseconds and writes them in one transaction: on disk, the transaction is most
+ * of a note's cost. This process sees its notes immediately, because any other call, here or through a peer, first
+ * waits for them to be written. Notes that could not be written are kept; the next call retries and reports the
+ * failure.
  */
 export class LateNotes implements Store {
   readonly url: string;
@@ -46,13 +48,16 @@ export class LateNotes implements Store {
   readonly #overlaps: boolean;
   readonly #patienceMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** When the first of the failures since the last success was. */
+  /** Time of the first failure since the last success. */
   #failedMs: number | undefined;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
 
-  /** `peers`: all that this process has open on the same store; it joins them until it is closed. */
+  /**
+   * `peers`: all instances that this process has open on the same store. The new instance joins them until it is
+   * closed.
+   */
   constructor(store: Store, options: LateNotesOptions = {}) {
     const { withinMs = WITHIN_MS, peers = new Set(), records = 'wait', patienceMs = 0 } = options;
     this.#overlaps = records === 'overlap';
@@ -82,7 +87,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** Notes that could not be written have waited long enough, or are too many, to be silent about them. */
+  /** True if unwritten notes have waited too long, or are too many, to stay silent. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || Date.now() - this.#failedMs >= this.#patienceMs;
@@ -117,7 +122,7 @@ export class LateNotes implements Store {
     return recorded;
   }
 
-  /** False if the notes so far are with the store already, in the order they came. */
+  /** False if all notes so far have been sent to the store in order. */
   #mustWait(): boolean {
     return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0);
   }
@@ -137,12 +142,12 @@ export class LateNotes implements Store {
     return this.#store.lastChange(key);
   }
 
-  /** Without notes that still wait: they are this process's own. */
+  /** Leaves out waiting notes: they are this process's own. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }
 
-  /** Notes hold neither announcements nor sessions, so these three need not wait for them. */
+  /** Notes hold neither announcements nor sessions, so `pending`, `session` and `sessions` need not wait for them. */
   pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#store.pending(filter);
   }
@@ -198,7 +203,7 @@ export class LateNotes implements Store {
   #add(notes: Notes): Promise<void> | undefined {
     this.#waiting.add(notes);
     if (this.#waiting.size >= AT_MOST && this.#failedMs === undefined) return this.#written();
-    // A failure is told by the next call, which tries again.
+    // Ignore a failure here: the next call retries and reports it.
     this.#timer ??= setTimeout(() => this.#written().catch(() => undefined), this.#withinMs);
     return undefined;
   }
@@ -230,7 +235,7 @@ export class LateNotes implements Store {
   }
 }
 
-/** Notes in the order they came; of a file only the newest sighting. */
+/** Notes in order of arrival. Of each file only the newest sighting is kept. */
 class Batch {
   readonly #sightings = new Map<string, Map<string, Sighting>>();
   readonly #entries: NewEntry[] = [];
@@ -253,7 +258,7 @@ class Batch {
     return { sightings, entries: this.#entries };
   }
 
-  /** Drops what a record that came later has written or forgotten. */
+  /** Drops sightings that a later record has written or forgotten. */
   supersede({ sightings = [], forget = [] }: Writes): void {
     for (const { session, sighting } of sightings) this.#sightings.get(session)?.delete(sighting.key);
     for (const { session, key } of forget) {

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { isMissing, isTaken } from '../model/errno.ts';
 
 /**
- * Makes a folder of our own (0700) and those above it. Node's recursive `mkdir` never returns where a file system says of every
- * new name that it is missing, as /proc does.
+ * Makes a private folder (0700) and its parents. Node's recursive `mkdir` never returns on a file system that reports
+ * every new name as missing, such as /proc.
  */
 export function makeFolder(path: string): void {
   try {
@@ -22,7 +22,7 @@ function makeOne(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have made the folder first.
     if (!isTaken(error) || !statSync(path).isDirectory()) throw error;
   }
 }

@@ -6,15 +6,15 @@ import { isFleetUrl, openStore } from './open-store.ts';
 import type { FleetView } from './state.ts';
 import type { Store } from './store.ts';
 
-/** What was recorded, without what only processes that make changes need. */
+/** The recorded data, without the parts that only processes that make changes need. */
 export interface RecordedState {
   readonly store: Store;
   readonly images: Images;
-  /** Present if machines share the store. */
+  /** Present if several machines share the store. */
   readonly fleet?: FleetView;
 }
 
-/** Opens what was recorded; a store that is missing is an empty one, or is made. */
+/** Opens the recorded data. A missing local store counts as empty or is created, depending on `missing`. */
 export async function openRecordedState(
   url: string,
   home: string,
@@ -29,18 +29,18 @@ export async function openRecordedState(
 }
 
 /**
- * Opens a store only to look at it: a database that is not there is an empty store, and looking does not make it.
- * What is there and cannot be opened is a Fault, as for `openStore`.
+ * Opens a store only for reading. A missing database counts as empty and is not created. A database that exists but
+ * cannot be opened is a Fault, as for `openStore`.
  */
 export async function openExistingStore(url: string): Promise<Store> {
   const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
   return openStore(file !== undefined && !mayBeThere(file) ? 'memory:' : url);
 }
 
-/** Whatever else keeps us from looking is told better by who opens it. */
+/** False only if the file is certainly missing. Other errors are reported better by the code that opens it. */
 function mayBeThere(file: string): boolean {
   try {
-    // Not `throwIfNoEntry`: from Node 22 on a file in the place of a folder would count as no entry, too.
+    // Not `throwIfNoEntry`: from Node 22 on, a file in place of a parent folder would also count as no entry.
     statSync(file);
     return true;
   } catch (error) {

@@ -12,11 +12,14 @@ export interface StateOptions {
   /** The state folder. It exists and is private. */
   readonly home: string;
   readonly durability: Durability;
-  /** For a store that several machines share. */
+  /** Options for a store that several machines share. */
   readonly fleet?: FleetOptions;
 }
 
-/** Opens what a URL names: `memory:`, `sqlite:/absolute/file.db` or `postgres://…`; another URL is a Fault CONFIG_INVALID. */
+/**
+ * Opens the state that a URL names: `memory:`, `sqlite:/absolute/file.db` or `postgres://…`. Any other URL is a Fault
+ * CONFIG_INVALID.
+ */
 export async function openState(url: string, options: StateOptions): Promise<State> {
   if (!isFleetUrl(url)) return openLocalState(url, options);
   const { openPostgresState } = await import('./postgres/open.ts');

@@ -18,7 +18,7 @@ export async function openStore(url: string, options?: OpenOptions): Promise<Sto
       'CONFIG_INVALID',
       `unknown store ${JSON.stringify(url)}: use memory:, sqlite: with an absolute path, as in sqlite:/home/me/state.db, or postgres://user@host/database`,
     );
-  // Loaded only when asked for: a store in memory must not need a database driver.
+  // Loaded on demand: a store in memory must not need a database driver.
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return openSqliteStore(file, options);
 }

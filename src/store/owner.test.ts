@@ -20,7 +20,7 @@ describe('the owner of a change', () => {
   });
 
   it.runIf(process.platform === 'linux')('is alive until it is killed, reaped or not', async () => {
-    // The shell's child outlives the shell's interest in it: when it dies, nobody asks for its exit status.
+    // The shell starts a child and then replaces itself, so that the child's exit status is never collected.
     const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = await once(parent.stdout, 'data');

@@ -1,7 +1,7 @@
 import type { PendingChange } from '../model/entry.ts';
 import type { PendingFilter } from './store.ts';
 
-/** The meaning of {@link PendingFilter}, for stores that filter in this process. */
+/** Implements {@link PendingFilter}, for stores that filter in this process. */
 export function matchesPending(pending: PendingChange, { change, owner, keys }: PendingFilter): boolean {
   if (change !== undefined && pending.change !== change) return false;
   if (owner !== undefined && pending.owner !== owner) return false;
@@ -9,12 +9,15 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
   return concernedKeys(pending).some((one) => keys.some((other) => overlaps(one, other)));
 }
 
-/** The keys whose next writer must look at the change first: those that its process locked, or else those it will write. */
+/**
+ * The keys whose next writer must check this change first: the keys its process locked, or, without a lock, those it
+ * will write.
+ */
 function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
   return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
 }
 
-/** True for equal paths, and if one of them lies inside the other. */
+/** True if the paths are equal or one is inside the other. */
 function overlaps(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

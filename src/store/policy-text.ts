@@ -3,8 +3,8 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 
 /**
- * The text of a policy file; undefined if there is none. A file that is there and cannot be read is a Fault
- * CONFIG_INVALID: going on without it would switch off what it asks for.
+ * The text of a policy file, or undefined if there is none. A file that exists but cannot be read is a Fault
+ * CONFIG_INVALID: ignoring it would switch off its rules.
  */
 export function readPolicyText(path: string): string | undefined {
   try {

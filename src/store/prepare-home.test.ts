@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { prepareHome } from './prepare-home.ts';
 
-/** A folder with these files in it, and its permissions. */
+/** Makes a folder with these files and permissions. */
 function folder(mode: number, names: readonly string[]): string {
   const path = join(scratch().base, 'place');
   mkdirSync(path);

@@ -3,16 +3,16 @@ import { isAbsolute } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** Not the group: with a group of one's own, as most systems have it, folders are writable for it by default. */
+/** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
-/** What we keep in our folder. */
+/** Names of our files in the state folder. */
 const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|clock|layers|outputs)$)/;
 
 /**
- * Makes our state folder, private to its user, and returns its canonical path. A folder that holds more than our state
- * keeps its permissions: somebody else may depend on them. If others could then write to it, that is a Fault, and so is a
- * relative path: it would be another folder in every working directory.
+ * Makes the state folder, private to its user, and returns its canonical path. A folder with foreign files keeps its
+ * permissions, because other programs may depend on them. If other users could write to it, that is a Fault. A relative
+ * path is a Fault too, because it would name another folder in every working directory.
  */
 export function prepareHome(path: string): string {
   if (typeof path !== 'string' || !isAbsolute(path))
@@ -32,7 +32,7 @@ export function prepareHome(path: string): string {
 }
 
 function makePrivate(folder: string): void {
-  // Windows has no such bits.
+  // Windows has no permission bits.
   const mode = process.platform === 'win32' ? 0 : statSync(folder).mode;
   if ((mode & OPEN_TO_OTHERS) === 0) return;
   if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);

@@ -5,18 +5,18 @@ import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 
-/** Gives exact bytes their revision: a token that only a holder of the state's key can compute. */
+/** Computes the revision of exact bytes: a token that needs the state's key. */
 export type RevisionOf = (fingerprint: Fingerprint) => string;
 
 const KEY_BYTES = 32;
 const SHOWN_DIGITS = 12;
 
-/** Revisions under the key of this state folder, which the first process makes. All processes share it. */
+/** Opens the revisions of this state folder. The first process makes the key, and all processes share it. */
 export function openRevisions(home: string): RevisionOf {
   return revisionsUnder(readKey(join(home, 'lookfirst.key')));
 }
 
-/** An HMAC and not a hash: otherwise `sha256sum` would license the overwrite of a file that was never read. */
+/** Uses an HMAC, not a hash: otherwise `sha256sum` would permit overwriting a file that was never read. */
 export function revisionsUnder(key: KeyObject): RevisionOf {
   return ({ sha256, size }) =>
     createHmac('sha256', key).update(`${sha256}:${size}`).digest('hex').slice(0, SHOWN_DIGITS);
@@ -40,7 +40,7 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-/** The key appears whole under its name, and of two processes that make one the first wins. */
+/** Makes the key. It appears complete under its name; if two processes make one, the first wins. */
 function makeKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {

@@ -3,9 +3,9 @@ import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 
 /**
- * A sighting as a JSON array by position: half the size of an object and read back in half the time.
- * Fields that are mostly absent, and fields yet to be invented, go by name into the last place.
- * Stamps are written as decimal text, for JSON numbers lose their last digits.
+ * A sighting as a JSON array by position: half the size of an object, and parsed in half the time. Rare and future
+ * fields are stored by name in the last element. Stamps are decimal text, because JSON numbers would lose their last
+ * digits.
  */
 type Row = [
   fingerprint: [string, number] | 0,
@@ -20,7 +20,7 @@ type Row = [
 ];
 
 type Common = 'key' | 'fingerprint' | 'stamp' | 'racy' | 'coverage' | 'totalLines' | 'flags' | 'how' | 'atMs';
-/** Plain JSON values only. */
+/** Only plain JSON values. */
 type Others = Omit<Sighting, Common>;
 
 const CLAMPED = 1;
@@ -28,7 +28,7 @@ const REDACTED = 2;
 const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
-/** Everything but the key. */
+/** Serialises a sighting without its key. */
 export function sightingText(sighting: Sighting): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
   const row: Row = [
@@ -45,9 +45,9 @@ export function sightingText(sighting: Sighting): string {
   return JSON.stringify(row);
 }
 
-/** The sighting that {@link sightingText} wrote; throws on any other text. */
+/** Parses the text that {@link sightingText} wrote; throws on any other text. */
 export function sightingFrom(key: string, text: string): Sighting {
-  // Written by sightingText, in the same or an earlier version; a damaged row fails below or in JSON.parse.
+  // The cast is safe: sightingText wrote it, in this or an earlier version. A damaged row fails in JSON.parse or below.
   const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, others] = JSON.parse(text) as Row;
   return {
     key,

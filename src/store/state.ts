@@ -4,36 +4,36 @@ import type { Owner } from './owner.ts';
 import type { RevisionOf } from './revisions.ts';
 import type { Store } from './store.ts';
 
-/** What the processes that work on the same files share. One URL decides where all of it is. */
+/** The resources that processes working on the same files share. One URL determines where they are. */
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /** Where bytes that sessions were shown are kept, if not among the images. */
+  /** Where bytes shown to sessions are kept, if not among the images. */
   readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;
   readonly revisionOf: RevisionOf;
-  /** False if nothing outlives this process. */
+  /** False if the state does not outlive this process. */
   readonly shared: boolean;
   close(): Promise<void>;
 }
 
-/** How a machine sees the fleet that it belongs to. */
+/** A machine's view of its fleet. */
 export interface FleetView {
   readonly machine: string;
-  /** The name of the workspace that a root is, or the root itself. */
+  /** The name of the workspace of a root, or the root itself. */
   workspaceOf(root: string): string;
 }
 
-/** What a process says about itself to a store that machines share. */
+/** The data that a process gives to a store shared by several machines. */
 export interface FleetOptions {
-  /** Canonical roots. */
+  /** Canonical paths. */
   readonly roots: readonly string[];
-  /** Which workspace the roots are; default: the one last given for them, else this machine's own. */
+  /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
   readonly workspace?: string | undefined;
-  /** Several machines write to these roots. */
+  /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';
-  /** Journal every read, or the first of each minute, session and file. */
+  /** Whether to journal every read, or only the first per minute, session and file. */
   readonly reads?: 'all' | 'summary';
 }

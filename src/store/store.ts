@@ -5,141 +5,153 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 
 /**
- * Where ledger and journal live. Everything a store returns was written whole: one `record` is one transaction.
- * Any failure is a Fault STORE_FAILED, never an empty answer: "could not look" is not "nothing there".
+ * Stores the ledger and the journal. One `record` is one transaction, so returned data was written completely. Any
+ * failure is a Fault STORE_FAILED, never an empty answer: "could not read" is not "nothing there".
  */
 export interface Store {
-  /** `memory:`, `sqlite:/path`, … */
+  /** For example `memory:` or `sqlite:/path`. */
   readonly url: string;
-  /** What happened while it was opened that its users must be told, such as a damaged database that was set aside. */
+  /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
-  /** Synchronous where possible: every read calls it, and a turn of the event loop costs as much as the answer. */
+  /**
+   * The session's sighting of a file. Synchronous where possible: every read calls it, and a turn of the event loop
+   * costs as much as the answer.
+   */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
-  /** The sightings of several files in one round trip; files that the session has not seen are absent. */
+  /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   sightings(session: string): Promise<readonly Sighting[]>;
-  /** All of `writes` or none; its entries are numbered and chained. */
+  /** Writes all of `writes` or nothing. Entries are numbered and chained. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records what nobody waits for: whoever holds this store sees it at once, other processes within a few milliseconds.
-   * A process that dies in between loses it, so only what can be had again may be noted: what a session was shown.
-   * Undefined: there is nothing to wait for.
+   * Records data that no caller waits for. Holders of this store see it immediately, other processes within a few
+   * milliseconds. It is lost if the process dies in between, so only recoverable data may be noted: what a session was
+   * shown. Returns undefined if there is nothing to wait for.
    */
   note(notes: Notes): Promise<void> | undefined;
-  /** Entries that match, newest first unless `order` says otherwise. */
+  /** Matching entries, newest first unless `order` differs. */
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
-  /** The newest settled change that touched this path, whoever made it. */
+  /** The newest settled change that touched this path, made by any session. */
   lastChange(key: string): Promise<Entry | undefined>;
   /**
-   * What claims follow from: entries of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer, oldest first; with
-   * cursor 0, those of the last minutes. Synchronous, because every read and change calls it and none waits for it: a store on
-   * this machine is exact; a store behind a network answers from memory, at most seconds late for other processes, and
-   * fetches what is new on its own time.
+   * The entries that determine claims: those of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer,
+   * oldest first. With cursor 0, those of the last minutes. Synchronous, because every read and change calls it and
+   * none may wait. A local store is exact. A network store answers from memory, at most seconds late for other
+   * processes, and fetches new entries in the background.
    */
   recent(cursor: number): RecentEntries;
-  /** Changes that were announced and not settled. Every change asks for those at its own keys, so fetch only what matches. */
+  /**
+   * Changes that were announced and not settled. Every change queries those at its own keys, so fetch only what
+   * matches.
+   */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
-  /** Most recently used first. */
+  /** Session records, most recently used first. */
   sessions(filter?: SessionFilter): Promise<readonly SessionRecord[]>;
-  /** Where the journal's chain begins and ends, and how much room the store takes. */
+  /** The beginning and end of the journal's chain, and the store's size. */
   state(): Promise<StoreState>;
   /**
-   * A mark of what is committed by now, for `EntryFilter.committed`. Present where numbers become visible out of order, so
-   * that a follower cannot go by them.
+   * A mark of the transactions committed so far, for `EntryFilter.committed`. Present if numbers become visible out of
+   * order, so that followers cannot rely on them.
    */
   readonly snapshot?: () => Promise<string>;
-  /** Removes the oldest entries up to and including a number; the chain then begins after it. Returns how many went. */
+  /**
+   * Removes the oldest entries up to and including a number. The chain then begins after it. Returns how many were
+   * removed.
+   */
   prune(throughSeq: number): Promise<number>;
-  /** Removes what sessions were shown before a time, and nothing else. Present where that has a chain of its own. */
+  /** Removes only entries about shown content before a time. Present if those have their own chain. */
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
-  /** Calling it twice is harmless; any other call afterwards is a Fault MISUSE. */
+  /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
 }
 
-/** Kinds of entries from which claims follow. */
+/** Kinds of entries that determine claims. */
 export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
 
-/** With cursor 0, `Store.recent` looks back over this many entries; claims by hand are found however old they are. */
+/** With cursor 0, `Store.recent` searches this many entries. Explicit claims are found however old they are. */
 export const RECENT_ENTRIES = 5000;
 
 export interface RecentEntries {
   readonly entries: readonly NewEntry[];
-  /** For the next call. Has a meaning only to the store that gave it. */
+  /** Cursor for the next call. Only the store that gave it can interpret it. */
   readonly cursor: number;
 }
 
-/** A numbered link of the chain: the entry's number and the hash that the next entry builds on. */
+/** A link of the chain: an entry's number, and the hash that the next entry builds on. */
 export interface ChainLink {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** One chain of a journal that several writers append to, each to its own. */
+/** One chain of a journal with several writers, each of which has its own. */
 export interface ChainState {
   readonly chain: string;
   readonly machine: string;
   /** Numbered within the chain. */
   readonly head: ChainLink;
   readonly checkpoint: ChainLink;
-  /** JSON text of other chains and their ends when this one began; the first link builds on its hash. */
+  /** JSON text of other chains and their ends when this one began. The first link builds on its hash. */
   readonly known: string;
 }
 
 export interface StoreState {
-  /** Present if every writer has a chain of its own. `head` and `checkpoint` then only say which numbers are in use. */
+  /** Present if every writer has its own chain. `head` and `checkpoint` then only give the range of numbers in use. */
   readonly chains?: readonly ChainState[];
-  /** The last entry that was pruned; number 0 and 64 zeros when none was. */
+  /** The last pruned entry; number 0 and 64 zeros if none was pruned. */
   readonly checkpoint: ChainLink;
-  /** The newest entry ever written. Kept apart from the entries, so that a missing end is noticed too. */
+  /** The newest entry ever written. Stored apart from the entries, so that a missing end is detected too. */
   readonly head: ChainLink;
   /**
-   * The newest entry according to a note outside the store; undefined if there is none. It may be older than `head`. If it is
-   * newer, entries were lost or removed.
+   * The newest entry according to a file outside the store, or undefined if there is none. It may be older than `head`.
+   * If it is newer, entries were lost or removed.
    */
   readonly witness: ChainLink | undefined;
-  /** Room on disk; 0 for a store in memory. */
+  /** Size on disk; 0 for a store in memory. */
   readonly bytes: number;
 }
 
 /**
- * One transaction. Whatever the order of the fields: `ifPending` is asked first, then things are dropped and
- * forgotten, then written, so that "forget all, then note this" is one call.
+ * One transaction. Whatever the order of the fields, `ifPending` is checked first, then data is dropped and forgotten,
+ * then written. So "forget all, then note this" is one call.
  */
 export interface Writes {
-  /** Do nothing at all unless this change is still announced: two starts may find the same dead process. */
+  /** Write nothing unless this change is still announced: two starting processes may find the same dead process. */
   readonly ifPending?: string;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
-  /** Without a key: everything the session has seen. */
+  /** Without a key: all sightings of the session. */
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
-  /** Before-images that a store of a fleet keeps in the same transaction as the announcement. */
+  /** Before-images that a fleet store keeps in the transaction of the announcement. */
   readonly images?: AnnouncedImages;
-  /** Ids of announced changes that are now settled, done or not. */
+  /** Ids of announced changes that are now settled, whether they were made or not. */
   readonly settle?: readonly string[];
   readonly session?: SessionRecord;
-  /** Removes the session's record as well as its sightings. */
+  /** Removes the session's record and its sightings. */
   readonly dropSession?: string;
 }
 
 /** The bytes that a change will displace. */
 export interface AnnouncedImages {
   readonly shared: readonly { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }[];
-  /** Bytes that stay in the state folder of this machine: too many, or secret. */
+  /** Bytes that stay in the state folder of this machine, because they are too large or secret. */
   readonly here: readonly Fingerprint[];
 }
 
-/** What may be lost with the process: the session then has to look again. */
+/** Writes that may be lost with the process: the session then has to read again. */
 export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
 
-/** A change matches if it matches every field that is given; without fields, all of them match. */
+/** A change matches if it matches every given field. Without fields, every change matches. */
 export interface PendingFilter {
   readonly change?: string;
   readonly owner?: string;
-  /** Changes that locked one of these keys, or will write it without a lock; also a folder above it or something inside it. */
+  /**
+   * Changes that locked one of these keys, or will write it without a lock. Parent folders and contents of a key also
+   * match.
+   */
   readonly keys?: readonly string[];
-  /** Only changes of files that this process can reach: of this machine, or of a workspace that machines share. */
+  /** Only changes of files that this process can reach: on this machine, or in a shared workspace. */
   readonly here?: true;
 }
 
@@ -151,7 +163,7 @@ export interface SessionFilter {
 export interface EntryFilter {
   readonly session?: string | undefined;
   readonly root?: string | undefined;
-  /** Entries of every workspace that is, contains or lies in one of these canonical folders. */
+  /** Entries of every workspace that equals, contains or is inside one of these canonical folders. */
   readonly near?: readonly string[] | undefined;
   /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
   readonly key?: string | undefined;
@@ -159,12 +171,12 @@ export interface EntryFilter {
   readonly keys?: readonly string[] | undefined;
   readonly change?: string | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** Both ends included. */
+  /** Time range, both ends included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Only entries of this chain, as they are stored, numbered within it. For verifying. */
+  /** Only entries of this chain, as stored and numbered within it. For verifying. */
   readonly chain?: string | undefined;
-  /** Only entries that were committed between two marks of `snapshot`. */
+  /** Only entries committed between two marks of `snapshot`. */
   readonly committed?: { readonly from: string; readonly to: string };
   /** Only entries after this number; for following and for verifying in pages. */
   readonly afterSeq?: number | undefined;

@@ -3,18 +3,18 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 
-/** A conversation's file, to be read once from beginning to end. */
+/** The file of a conversation, to be read once from beginning to end. */
 export interface TranscriptFile {
-  /** When it was opened; it may grow while it is read. */
+  /** Size at opening. The file may grow while it is read. */
   readonly size: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** The project's folder, where the host wrote it beside its transcripts: relative paths start there. */
+  /** The project's folder, if the client wrote it beside its transcripts. Relative paths start there. */
   readonly project?: string;
 }
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Opens a transcript of any size; memory does not grow with it. Faults if it is missing, no file, or unreadable. */
+/** Opens a transcript of any size in constant memory. A missing, unreadable or non-regular file is a Fault. */
 export function openTranscript(path: string): TranscriptFile {
   try {
     const stats = statSync(path);
@@ -27,7 +27,7 @@ export function openTranscript(path: string): TranscriptFile {
   }
 }
 
-/** The end of a transcript as text; its first line may be cut. '' if there is none yet. */
+/** The end of a transcript as text. Its first line may be cut. '' if the file does not exist yet. */
 export function transcriptTail(path: string, maxBytes: number): string {
   try {
     const descriptor = openSync(path, 'r');
@@ -45,7 +45,10 @@ export function transcriptTail(path: string, maxBytes: number): string {
   }
 }
 
-/** Gemini CLI has `PROJECT/chats/session-*.jsonl`, and the project's folder in `PROJECT/.project_root`. */
+/**
+ * The project folder of a Gemini CLI transcript. Transcripts are in `PROJECT/chats/session-*.jsonl`, the folder's path
+ * in `PROJECT/.project_root`.
+ */
 function projectOf(path: string): string | undefined {
   if (basename(dirname(path)) !== 'chats') return undefined;
   try {
@@ -53,7 +56,7 @@ function projectOf(path: string): string | undefined {
     return isAbsolute(project) ? project : undefined;
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    // Without it, relative paths start where the user says.
+    // Without this file, the user's setting determines where relative paths start.
     return undefined;
   }
 }

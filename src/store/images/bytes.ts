@@ -4,13 +4,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { isMissing } from '../../model/errno.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 
-/** Above this the thread pool is worth its delay, and memory its saving. */
+/** Above this size, chunked reads in the thread pool are worth their delay, because they save memory. */
 export const SMALL_BYTES: number = 1 << 20;
 const CHUNK_BYTES = 1 << 18;
-/** A link or a pipe in the place of a file must neither be followed nor waited for. */
+/** If a link or a pipe is in the place of a file, it must be neither followed nor waited for. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The first `size` bytes of a file and its whole length; fewer bytes if it is shorter. For small sizes. */
+/** The first `size` bytes of a file, or fewer if it is shorter, and its full length. For small sizes. */
 export function readStart(
   file: string,
   size: number,
@@ -29,7 +29,7 @@ export function readStart(
   }
 }
 
-/** The first `size` bytes of a file in pieces. */
+/** The first `size` bytes of a file in chunks. */
 export async function* startChunks(file: string, size: number): AsyncGenerator<Uint8Array> {
   yield* chunksOf(await openImage(file), size);
 }
@@ -38,7 +38,7 @@ export function openImage(file: string): Promise<FileHandle> {
   return open(file, READ);
 }
 
-/** The first `size` bytes of an open file in pieces. Closes the file at the end. */
+/** The first `size` bytes of an open file in chunks. Closes the file at the end. */
 export async function* chunksOf(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
   try {
     for (let done = 0; done < size; ) {
@@ -58,12 +58,12 @@ async function readChunk(handle: FileHandle, position: number, length: number): 
   return buffer.subarray(0, bytesRead);
 }
 
-/** True when the file is there and begins with exactly these bytes, whatever follows. */
+/** True if the file exists and begins with exactly these bytes. */
 export async function beginsWith(file: string, fingerprint: Fingerprint): Promise<boolean> {
   try {
     return (await hashOfStart(file, fingerprint.size)) === fingerprint.sha256;
   } catch (error) {
-    // Another process may have put it aside this very moment.
+    // Another process may have moved the file a moment ago.
     if (isMissing(error)) return false;
     throw error;
   }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isMissing } from '../../model/errno.ts';
 
-/** Brings a file's bytes, or a folder's list of names, safely to the disk. */
+/** Syncs a file's bytes, or a folder's list of names, to the disk. */
 export function sync(path: string): void {
   const fd = openSync(path, 'r');
   try {
@@ -12,7 +12,7 @@ export function sync(path: string): void {
   }
 }
 
-/** The same without holding up other work; false if nothing has this name. */
+/** Like `sync`, without blocking other work. Returns false if the path does not exist. */
 export async function syncIfThere(path: string): Promise<boolean> {
   try {
     const handle = await open(path, 'r');
@@ -28,7 +28,7 @@ export async function syncIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Files that are open at once while they are synced: a change of many files must not use up the descriptors. */
+/** Number of files open at the same time for syncing: a change of many files must not use up the descriptors. */
 const SYNCED_AT_ONCE = 8;
 
 /** Like `syncIfThere`, for many paths. */

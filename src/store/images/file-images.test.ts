@@ -40,7 +40,7 @@ interface Setting {
   readonly root: string;
   /** A workspace file with the old bytes. */
   readonly file: string;
-  /** Where its image is, or will be. */
+  /** Path of its image. */
   readonly image: string;
 }
 
@@ -100,7 +100,7 @@ describe('a retained inode', () => {
     async (way) => {
       const { images, file, image, root } = setting();
       await images.adopt(file, PRINT);
-      // Of the same length: only the bytes tell.
+      // The length is the same, so only the bytes differ.
       writeFileSync(image, LATE);
       writeFileSync(join(root, 'again'), OLD);
       if (way === 'keepBytes') await images.keepBytes(Buffer.from(OLD), PRINT);
@@ -127,7 +127,7 @@ describe('a retained inode', () => {
 });
 
 describe('of several inodes with the same bytes', () => {
-  /** Keeps so many of them, the first held open by someone; what that one writes afterwards. */
+  /** Keeps `count` files with the same bytes while a program has the first one open, which then writes `text`. */
   async function afterLateWrite(count: number, text: string, at: number): Promise<Setting> {
     const t = setting();
     const late = openSync(t.file, 'r+');
@@ -337,7 +337,7 @@ describe('the folder of images', () => {
   });
 });
 
-/** A file system other than the one the tests run on. */
+/** A folder on another file system than the one the tests run on. */
 function mountedElsewhere(): string | undefined {
   if (!existsSync('/dev/shm')) return undefined;
   const TMPFS_MAGIC = 0x01021994;

@@ -125,7 +125,7 @@ export class FileImages implements Images {
 
   async *chunks(fingerprint: Fingerprint): AsyncGenerator<Uint8Array> {
     const { sha256, size } = fingerprint;
-    // Only small images are compressed.
+    // Larger images are never compressed, so they are read in chunks.
     if (size <= SMALL_BYTES) return yield await this.read(fingerprint);
     const opened = await lookFor(async () => {
       const file = this.#find(sha256);
@@ -171,7 +171,7 @@ export class FileImages implements Images {
       yield {
         sha256,
         bytes: stats.reduce((sum, each) => sum + each.size, 0),
-        // The change time, for linking sets it while the time of modification stays what it was in the workspace.
+        // The change time: linking sets it, whereas the modification time stays as it was in the workspace.
         sinceMs: Math.max(0, ...stats.map((each) => each.ctimeMs)),
       };
     }
@@ -196,7 +196,7 @@ export class FileImages implements Images {
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
-    // The file may be gone afterwards: not even a copy of our own stands for it unseen.
+    // The source may be removed afterwards, so verify the bytes even of our own copy before relying on it.
     if (await this.#holds(fingerprint)) return this.#shared(fingerprint, durability);
     const temp = this.#folder.temp();
     if (fingerprint.size <= SMALL_BYTES) {
@@ -211,11 +211,13 @@ export class FileImages implements Images {
     return this.#publish(temp, fingerprint, durability);
   }
 
-  /** Gives a finished copy its name; whoever was first with the same bytes keeps it. */
+  /**
+   * Renames a finished copy to the image's name. If another process has stored the same bytes first, its image stays.
+   */
   #publish(temp: string, { sha256 }: Fingerprint, durability: Durability): Kept {
     const image = this.#folder.image(sha256);
     moveUnlessTaken(temp, image);
-    // Its bytes were synced before it had a name.
+    // The bytes were synced before the rename; only the name needs a sync.
     if (durability === 'full') this.#folder.sync(image, durability);
     return 'copied';
   }
@@ -226,8 +228,8 @@ export class FileImages implements Images {
   }
 
   /**
-   * The inode that comes in now takes the name: late writers may hold it. They may hold the one before as well, which stays
-   * as a twin; one that a late writer has changed goes aside, for what was written into it is nowhere else.
+   * Frees the image's name for a new inode, which late writers may have open. The present inode may be open too, so it
+   * stays as a twin. If a late writer has changed it, it is set aside, because no other copy of that write exists.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
@@ -236,18 +238,20 @@ export class FileImages implements Images {
   }
 
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
-    // Whoever kept it first may not have asked for as much.
+    // The process that stored it first may have requested a lower durability.
     const image = this.#folder.image(sha256);
     if (statsOf(image) !== undefined) this.#folder.sync(image, durability);
     return 'shared';
   }
 
-  /** The same without a look at the bytes of our own copies. */
+  /** Like `#holds`, but trusts our own copies without reading their bytes. */
   async #isThere(fingerprint: Fingerprint): Promise<boolean> {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }
 
-  /** True when the bytes can be had from what is kept; what a late writer has destroyed is put out of the way. */
+  /**
+   * True if the bytes can be recovered from the stored files. Images that a late writer has destroyed are moved away.
+   */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
     if (statsOf(image) === undefined) return this.#packedHealth(fingerprint) === 'intact';
@@ -256,14 +260,14 @@ export class FileImages implements Images {
     return false;
   }
 
-  /** An image being removed still counts until it is: it may yet be put back. */
+  /** The file of an image. An image being removed still counts, because it may be put back. */
   #find(sha256: string): string | undefined {
     return [this.#folder.image(sha256), this.#folder.gone(sha256)].find(
       (file) => statsOf(file) !== undefined,
     );
   }
 
-  /** The bytes of a small image, compressed or not; undefined if neither is there. */
+  /** The bytes of a small image, compressed or not. Undefined if there is neither. */
   #bytesOf(fingerprint: Fingerprint): Uint8Array | undefined {
     const file = this.#find(fingerprint.sha256);
     if (file === undefined) return readPacked(this.#folder, fingerprint);
@@ -272,7 +276,7 @@ export class FileImages implements Images {
     return bytes;
   }
 
-  /** A compressed image that is damaged is removed: the bytes can then be kept anew. */
+  /** Checks a compressed image. Removes a damaged one, so that the bytes can be stored again. */
   #packedHealth(fingerprint: Fingerprint): 'intact' | 'missing' {
     try {
       return readPacked(this.#folder, fingerprint) === undefined ? 'missing' : 'intact';
@@ -297,12 +301,12 @@ export class FileImages implements Images {
   }
 }
 
-/** More looks than another process can rename an image meanwhile. */
+/** Number of tries: more than another process can rename an image meanwhile. */
 const MAX_LOOKS = 4;
 
 /**
- * Looks for an image again if it is not there or its name is gone before it is opened: a clean-up takes images out of sight
- * and puts them back, and compressing gives them another name.
+ * Retries finding an image if it is missing or its name disappears before it is opened. A clean-up hides images and
+ * puts them back, and compression renames them.
  */
 async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | undefined> {
   for (let looks = 1; looks < MAX_LOOKS; looks += 1) {
@@ -317,8 +321,8 @@ async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | und
 }
 
 /**
- * Only a file with no further name: through another name anyone could change what we keep. And none that would look
- * like one of our copies, which are trusted without a look at their bytes.
+ * Whether a file may be stored by its inode. It must have no other name, through which other programs could change it.
+ * It must not look like one of our copies, which are trusted unread.
  */
 function isLinkable(fromPath: string): boolean {
   const stats = statsOf(fromPath);
@@ -326,7 +330,7 @@ function isLinkable(fromPath: string): boolean {
   return stats.nlink === 1 && (stats.mode & 0o777) !== COPY_MODE;
 }
 
-/** True for a file that only we have ever written. */
+/** True for a copy that only our processes have written. */
 function isCopy(image: string, fingerprint: Fingerprint): boolean {
   const stats = statsOf(image);
   return stats !== undefined && (stats.mode & 0o777) === COPY_MODE && stats.size === fingerprint.size;
@@ -334,7 +338,7 @@ function isCopy(image: string, fingerprint: Fingerprint): boolean {
 
 async function* verified(fromPath: string, { sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
   const digest = createHash('sha256');
-  // One byte more than it should have shows a file that grew.
+  // Read one byte more than expected, to detect a file that grew.
   for await (const chunk of startChunks(fromPath, size + 1)) {
     digest.update(chunk);
     yield chunk;

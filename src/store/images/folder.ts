@@ -20,12 +20,15 @@ import type { Durability } from '../../model/policy.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
 import { sync, syncAll, syncIfThere } from './durable.ts';
 
-/** Only our own copies have it; a retained inode keeps the mode it had in the workspace. */
+/** Mode of our own copies only; a displaced inode keeps its mode from the workspace. */
 export const COPY_MODE = 0o400;
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** What `link` answers where it cannot or may not: other file system, not our file, too many names, no such thing here. */
+/**
+ * Errors of `link` if linking is impossible or forbidden: other file system, foreign owner, too many names, not
+ * supported.
+ */
 const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   'EXDEV',
   'EPERM',
@@ -35,9 +38,11 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   'ENOSYS',
 ]);
 
-/** An inode comes here within moments after its last comparison; one that was last written long before is as it was. */
+/**
+ * An inode arrives here within moments after its last comparison. If it was last written long before, it is unchanged.
+ */
 const MOMENT_MS = 2000;
-/** Of one image and one process; the oldest gives way to the next. */
+/** Limit of twins per image and process; a new one replaces the oldest. */
 const MAX_TWINS = 16;
 
 export interface ImageNames {
@@ -46,10 +51,13 @@ export interface ImageNames {
 }
 
 /**
- * The folder of images and the steps that change it; each leaves a name with all of its bytes or no name at all.
- * `a/HASH` is an image, `a/HASH.packed` a compressed one, `a/HASH.gone` and `a/HASH.packed-gone` those being removed, `a/HASH.late-…` one that a late writer changed
- * (`a/HASH.told-…` when the journal says so), `a/HASH.twin-…` another file that held the same bytes and that someone may still
- * have open, `tmp/PID-START-…` one being written.
+ * The folder of images and the operations that change it. Each operation leaves a name with all its bytes, or no name.
+ * - `a/HASH`: an image
+ * - `a/HASH.packed`: a compressed image
+ * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed
+ * - `a/HASH.late-…`: an image that a late writer changed; `a/HASH.told-…` once the journal has it
+ * - `a/HASH.twin-…`: another file with the same bytes, which a program may still have open
+ * - `tmp/PID-START-…`: a file being written
  */
 export class ImageFolder {
   readonly path: string;
@@ -69,7 +77,7 @@ export class ImageFolder {
     return `${this.image(sha256)}.gone`;
   }
 
-  /** The compressed form of an image; see `packImages`. */
+  /** Path of the compressed form of an image; see `packImages`. */
   packed(sha256: string): string {
     return `${this.image(sha256)}.packed`;
   }
@@ -82,42 +90,42 @@ export class ImageFolder {
     return `${this.image(sha256)}.late-${randomUUID()}`;
   }
 
-  /** The same, once it was told of. */
+  /** A new path for an image that a late writer changed, once the journal has it. */
   told(sha256: string): string {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }
 
-  /** Where a file stays whose name another one with the same bytes takes; few names, used in turn. */
+  /** A path for a file whose name another file with the same bytes takes. Few names, used in rotation. */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
     return `${this.image(sha256)}.twin-${this.#owner.replace(':', '-')}-${this.#twins}`;
   }
 
-  /** A name nobody else uses, on the same file system as the images. */
+  /** A unique path on the same file system as the images. */
   temp(): string {
     return join(this.path, 'tmp', `${this.#owner.replace(':', '-')}-${randomUUID()}`);
   }
 
-  /** The same name, in a folder that is there. */
+  /** Returns `temp` after making its folder. */
   ready(temp: string): string {
     mkdirSync(dirname(temp), { recursive: true, mode: 0o700 });
     return temp;
   }
 
-  /** Brings an image and its name to the disk, as far as asked. */
+  /** Syncs an image and its name to the disk, as far as `durability` requires. */
   sync(image: string, durability: Durability): void {
     if (durability === 'none') return;
     sync(image);
     if (durability === 'file') return;
     const shard = dirname(image);
     sync(shard);
-    // The shard's own name, once: it may be new.
+    // Sync the shard's own name once, because the shard may be new.
     if (this.#synced.has(shard)) return;
     sync(this.path);
     this.#synced.add(shard);
   }
 
-  /** Files first, then the folders that name them: several at once, and each folder once. */
+  /** Syncs files first, then the folders that name them: several in parallel, and each folder once. */
   async syncAll(hashes: readonly string[]): Promise<void> {
     const images = [...new Set(hashes)].map((sha256) => this.image(sha256));
     const shards = [...new Set(images.map(dirname))];
@@ -135,12 +143,12 @@ export class ImageFolder {
     try {
       chmodSync(image, 0o600);
     } catch (error) {
-      // Another process may have moved it, or it is another user's: the folder around it is private anyway.
+      // Another process may have moved the file, or another user owns it. Its folder is private anyway.
       if (errnoOf(error) === undefined) throw error;
     }
   }
 
-  /** All names of each image; only of those in these shards, if given. */
+  /** All names of each image, optionally only in the given shards. */
   *names(shards?: ReadonlySet<string>): Generator<ImageNames> {
     for (const shard of namesIn(this.path)) {
       if (!/^[0-9a-f]$/.test(shard) || shards?.has(shard) === false) continue;
@@ -156,7 +164,7 @@ export class ImageFolder {
     }
   }
 
-  /** Removes what writers that died in the middle have left. */
+  /** Removes temporary files of writers that died. */
   sweepTemps(): void {
     for (const name of namesIn(join(this.path, 'tmp'))) {
       const [pid, start] = name.split('-');
@@ -165,12 +173,15 @@ export class ImageFolder {
   }
 }
 
-/** The sub-folder of an image. Few, for making a folder takes as long as many changes; a folder holds many names as well. */
+/**
+ * The subfolder of an image. There are few, because making a folder takes as long as many changes, and a folder can
+ * hold many names.
+ */
 export function shardOf(sha256: string): string {
   return sha256.slice(0, 1);
 }
 
-/** Writes a new file and syncs it if asked to; leaves none behind when it fails. */
+/** Writes a new file and syncs it if required. Removes it on failure. */
 export async function writeNew(
   file: string,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -188,7 +199,7 @@ export async function writeNew(
   }
 }
 
-/** The same for few bytes: without the thread pool it takes a quarter of the time. */
+/** Like `writeNew`, for few bytes: without the thread pool it takes a quarter of the time. */
 export function writeNewSmall(file: string, bytes: Uint8Array, durability: Durability): void {
   const fd = inFolder(file, () => openSync(file, 'wx', COPY_MODE));
   try {
@@ -202,7 +213,7 @@ export function writeNewSmall(file: string, bytes: Uint8Array, durability: Durab
   }
 }
 
-/** Gives a file a second name, in place of what has that name; false where that cannot be. */
+/** Links a file to a second name, replacing a file of that name. Returns false if linking is impossible. */
 export function tryReplace(from: string, to: string, temp: string): boolean {
   try {
     if (statsOf(to) === undefined) return tryLink(from, to);
@@ -212,7 +223,7 @@ export function tryReplace(from: string, to: string, temp: string): boolean {
   return tryLink(from, temp) && tryRename(temp, to);
 }
 
-/** Gives a file a second name; false where that cannot be. A name that is taken throws. */
+/** Links a file to a second name. Returns false if linking is impossible; throws if the name is taken. */
 export function tryLink(from: string, to: string): boolean {
   try {
     inFolder(to, () => linkSync(from, to));
@@ -223,7 +234,7 @@ export function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Gives a file another name, replacing what has it; false when it is on another file system. */
+/** Renames a file, replacing a file of that name. Returns false if it is on another file system. */
 export function tryRename(from: string, to: string): boolean {
   try {
     inFolder(to, () => renameSync(from, to));
@@ -234,7 +245,7 @@ export function tryRename(from: string, to: string): boolean {
   }
 }
 
-/** Gives a file another name; false if it is not there (any more). */
+/** Renames a file. Returns false if it does not exist. */
 export function setAside(from: string, to: string): boolean {
   try {
     renameSync(from, to);
@@ -245,7 +256,7 @@ export function setAside(from: string, to: string): boolean {
   }
 }
 
-/** Moves a file to a name unless that is taken, in which case what has the name stays and the file goes. */
+/** Renames a file unless the name is taken; in that case the file is removed and the existing one stays. */
 export function moveUnlessTaken(from: string, to: string): void {
   try {
     if (!tryLink(from, to)) renameSync(from, to);
@@ -271,7 +282,7 @@ export function removeIfThere(file: string): void {
   }
 }
 
-/** Makes the folder only when it turns out to be missing: it nearly always is there. */
+/** Runs `work`, and makes the folder only if it is missing, which is rare. */
 function inFolder<T>(file: string, work: () => T): T {
   try {
     return work();

@@ -16,7 +16,7 @@ import {
 import { packedFile } from './packed.ts';
 import { setAsideLateTwins } from './twin-image.ts';
 
-/** Finds what programs have written into displaced files that they still had open, and puts it aside under names of its own. */
+/** Finds writes of programs into displaced files that they still had open, and moves them to separate names. */
 export async function* setAsideLate(
   folder: ImageFolder,
   fingerprints: readonly Fingerprint[],
@@ -28,7 +28,7 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // A twin that nobody has written into may be in its place by now.
+    // An unchanged twin may have taken the image's place by now.
     const isLost = statsOf(folder.image(sha256)) === undefined && packedFile(folder, sha256) === undefined;
     if (written !== undefined) yield { ...written, lost: written.lost && isLost };
     yield* twins;
@@ -41,8 +41,8 @@ export async function* setAsideLate(
 }
 
 /**
- * The image itself: the bytes that it stands for stay, as a copy, if they are still in front. Several processes may find the
- * same one at the same moment; one of them puts it aside.
+ * Sets aside a changed image. If the file still begins with the original bytes, a copy of them takes its place. If
+ * several processes find it at the same moment, one of them sets it aside.
  */
 async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<LateImage | undefined> {
   const { sha256, size } = fingerprint;
@@ -54,14 +54,14 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   if (isWhole && stats.size === size) return undefined;
   const copy = isWhole ? await copyOfStart(folder, fingerprint) : undefined;
   const file = folder.told(sha256);
-  // What has the name by now may be the copy of another process, which was faster.
+  // The name may already belong to the copy of another process.
   const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
   if (copy !== undefined && isMoved) moveUnlessTaken(copy, image);
   else if (copy !== undefined) removeIfThere(copy);
   return isMoved ? { sha256, file, lost: copy === undefined } : undefined;
 }
 
-/** Undefined if its writer is at it this very moment, or if it is gone. */
+/** A copy of the original bytes. Undefined if a program is writing the file at this moment, or if it is gone. */
 async function copyOfStart(folder: ImageFolder, fingerprint: Fingerprint): Promise<string | undefined> {
   const copy = folder.ready(folder.temp());
   const start = startChunks(folder.image(fingerprint.sha256), fingerprint.size);

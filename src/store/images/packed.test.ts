@@ -67,7 +67,7 @@ it.skipIf(process.platform !== 'linux')(
     expect(await images.pack({ nowMs: Date.now() + 2 * DAY_MS })).toMatchObject({ count: 1 });
     expect([existsSync(image), existsSync(packed)]).toEqual([false, true]);
     await expectBytes(images, join(root, 'b.txt'));
-    // The same bytes are displaced again: a writer may hold that file, so it stays for a day as well.
+    // The same bytes are displaced again. A program may have that file open, so it also stays uncompressed for a day.
     writeFileSync(file, TEXT);
     expect(await images.adopt(file, PRINT)).toBe('linked');
     expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 0 });
@@ -145,7 +145,7 @@ it('another process reads every image while they are compressed, removed and put
     await images.pack({ nowMs: Date.now() });
     await images.remove(hashes, async () => new Set(hashes));
     forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');
-    // A file with the same bytes is displaced: it takes the name, and is compressed in the next round.
+    // A file with the same bytes is displaced: it takes the name, and the next round compresses it.
     for (const [index, text] of texts.entries()) {
       const file = join(home, `displaced-${round}-${index}`);
       writeFileSync(file, text, { mode: 0o400 });

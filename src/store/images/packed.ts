@@ -18,17 +18,17 @@ import {
   writeNewSmall,
 } from './folder.ts';
 
-/** A smaller file takes one block of the disk, however much it is compressed. */
+/** A smaller file takes one disk block even if compressed. */
 const MIN_BYTES = 4096;
-/** Fewer bytes saved are not worth another file. */
+/** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
-/** Whoever has a replaced file open for longer than this does not write to it by accident. */
+/** A program that keeps a replaced file open for longer than this does not write to it by accident. */
 const UNWRITTEN_MS = 24 * 3_600_000;
-/** Other work goes on after so many images. */
+/** Number of images compressed before other work gets a turn. */
 const PACKED_AT_ONCE = 4;
 
 /**
- * The bytes of a compressed image; undefined if there is none. Deflate, not zstd: programs of other Node versions share the
+ * The bytes of a compressed image, or undefined if there is none. Uses deflate, not zstd: other Node versions share the
  * state folder, and not all of them can read zstd.
  */
 export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): Uint8Array | undefined {
@@ -45,14 +45,15 @@ export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): 
   return bytes;
 }
 
-/** Where an image is in its compressed form. One being removed still counts until it is. */
+/** Path of an image's compressed form. An image being removed still counts. */
 export function packedFile(folder: ImageFolder, sha256: string): string | undefined {
   return [folder.packed(sha256), folder.packedGone(sha256)].find((file) => statsOf(file) !== undefined);
 }
 
 /**
- * Compresses images that nobody writes into any more: our own copies, and displaced files after a day, unless a process still
- * has them open. Returns how many, and how many bytes that saved. A reader finds the image under one name or the other at every moment.
+ * Compresses images that no program writes to any more: our own copies, and displaced files after a day, unless a
+ * process still has them open. Returns their number and the bytes saved. At every moment, a reader finds the image
+ * under one name or the other.
  */
 export async function packImages(
   folder: ImageFolder,
@@ -75,11 +76,11 @@ export async function packImages(
 interface Packing {
   readonly nowMs: number;
   readonly durability: Durability;
-  /** Undefined: it cannot be told which files are open, so displaced ones stay as they are. */
+  /** Undefined if the open files are unknown; displaced files then stay uncompressed. */
   readonly open: ReadonlySet<string> | undefined;
 }
 
-/** The files that processes have open, as far as this user may look; undefined where the system does not say. */
+/** The inodes that processes have open, as far as this user may see them. Undefined if the system does not tell. */
 function openInodes(): ReadonlySet<string> | undefined {
   if (process.platform !== 'linux') return undefined;
   const open = new Set<string>();
@@ -95,7 +96,7 @@ function namesOf(folder: string): readonly string[] {
   return unlessHidden(() => readdirSync(folder)) ?? [];
 }
 
-/** Undefined for a process that has ended or is another user's. */
+/** Undefined for a process that has ended or belongs to another user. */
 function unlessHidden<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -109,7 +110,7 @@ function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): 
   return `${dev}:${ino}`;
 }
 
-/** Like `pack`; 0 as well if another process removes or compresses the image at the same time. */
+/** Like `pack`, but also returns 0 if another process removes or compresses the image at the same time. */
 function packUnlessGone(folder: ImageFolder, sha256: string, packing: Packing): number {
   try {
     return pack(folder, sha256, packing);
@@ -119,7 +120,7 @@ function packUnlessGone(folder: ImageFolder, sha256: string, packing: Packing): 
   }
 }
 
-/** The bytes saved; 0 if the image stays as it is. */
+/** Compresses one image and returns the bytes saved, or 0 if it stays as it is. */
 function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: Packing): number {
   const image = folder.image(sha256);
   const stats = statsOf(image);
@@ -127,7 +128,7 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   const isOurs = (stats.mode & 0o777) === COPY_MODE;
   if (!isOurs && (stats.ctimeMs > nowMs - UNWRITTEN_MS || open?.has(inodeOf(stats)) !== false)) return 0;
   const { bytes } = readStart(image, stats.size);
-  // A late writer was at it: it stays as it is, for others to tell of.
+  // A late writer has changed the image: leave it to `setAsideLate`, which reports it.
   if (hash('sha256', bytes) !== sha256) return 0;
   const small = deflateRawSync(bytes);
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;
@@ -138,13 +139,13 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   return removePlain(folder, sha256, stats) ? stats.size - small.byteLength : 0;
 }
 
-/** Removes the image that was compressed, and no other: meanwhile a file that was displaced just now may have taken its name. */
+/** Removes exactly the image that was compressed: a newly displaced file may have taken its name meanwhile. */
 function removePlain(
   folder: ImageFolder,
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // A name that goes with its process: the compressed bytes are there already.
+  // A temporary name, removed if this process dies: the compressed bytes are stored already.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);

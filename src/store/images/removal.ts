@@ -2,9 +2,9 @@ import type { ImageUsage } from '../images.ts';
 import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, shardOf, statsOf } from './folder.ts';
 
 /**
- * Takes images out of sight, asks once more which of them are needed, puts those back and removes the others.
- * Whoever announced a change before it looked for an image is seen by the question; whoever looks later finds the
- * image missing and keeps the bytes anew.
+ * Hides images, queries again which of them are needed, puts those back and removes the others. A change announced
+ * before its process looked for an image appears in that query. A process that looks later finds the image missing and
+ * stores the bytes again.
  */
 export async function removeImages(
   folder: ImageFolder,
@@ -40,7 +40,7 @@ function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
     if (!doomed.has(sha256)) continue;
     count++;
     for (const path of paths) {
-      // An image under its own name was made anew since: someone needs it.
+      // An image under its regular name was stored again meanwhile: it is needed.
       if (path === folder.image(sha256) || path === folder.packed(sha256)) continue;
       bytes += statsOf(path)?.size ?? 0;
       removeIfThere(path);

@@ -5,12 +5,12 @@ import type { LateImage } from '../images.ts';
 import { beginsWith } from './bytes.ts';
 import { type ImageFolder, isLongUnwritten, removeIfThere, setAside, statsOf, tryLink } from './folder.ts';
 
-/** Whoever has a replaced file open for longer than this does not write to it by accident. */
+/** A program that keeps a replaced file open for longer than this does not write to it by accident. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Gives an image a second name, before another file with the same bytes takes the first: a program may have either of them
- * open. Without hard links there is no twin.
+ * Links an image to a second name, before another file with the same bytes takes its first name: a program may have
+ * either file open. Without hard links there is no twin.
  */
 export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<void> {
   const twin = folder.twin(fingerprint.sha256);
@@ -19,12 +19,12 @@ export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): P
   try {
     tryLink(folder.image(fingerprint.sha256), twin);
   } catch (error) {
-    // Another thread of this process was faster, with a twin of its own.
+    // Another thread of this process has made its twin first.
     if (!isTaken(error)) throw error;
   }
 }
 
-/** Puts aside those twins into which someone has written, and drops those that nobody will write into. */
+/** Sets aside twins that a program has changed, and removes twins that no program will write to. */
 export async function setAsideLateTwins(
   folder: ImageFolder,
   fingerprint: Fingerprint,
@@ -43,7 +43,7 @@ export async function setAsideLateTwins(
   return late;
 }
 
-/** A twin that nobody has changed takes the place of an image that someone has; an old one goes. */
+/** Moves an unchanged twin to the place of a changed image. Removes an old twin. */
 function useIfNeeded(folder: ImageFolder, twin: string, sha256: string): void {
   const stats = statsOf(twin);
   if (stats === undefined) return;
@@ -55,7 +55,7 @@ function isOld({ ctimeMs }: Stats): boolean {
   return ctimeMs < Date.now() - KEPT_MS;
 }
 
-/** True as well for one that is not there. */
+/** True if the twin is unchanged or does not exist. */
 async function isIntact(twin: string, fingerprint: Fingerprint): Promise<boolean> {
   const stats = statsOf(twin);
   if (stats === undefined) return true;

@@ -5,7 +5,7 @@ import type { Fingerprint } from '../../model/fingerprint.ts';
 import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts';
 import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
 
-/** Images of a store in memory; gone when the process ends. */
+/** Images of a store in memory. They are lost when the process ends. */
 export class MemoryImages implements Images {
   readonly #images = new Map<string, { readonly bytes: Uint8Array; readonly sinceMs: number }>();
   readonly #now: () => number;
@@ -29,13 +29,13 @@ export class MemoryImages implements Images {
 
   async adopt(fromPath: string, { sha256 }: Fingerprint, { bytes }: Adoption = {}): Promise<Kept> {
     const known = this.#images.has(sha256);
-    // Not hashed here, as a renamed file would not be: `read` checks.
+    // Not hashed here, like a renamed file: `read` checks the hash.
     if (!known) this.#images.set(sha256, { bytes: bytes ?? readFileSync(fromPath), sinceMs: this.#now() });
     unlinkSync(fromPath);
     return known ? 'shared' : 'copied';
   }
 
-  /** Nothing in memory outlives the process. */
+  /** Nothing to sync: memory does not outlive the process. */
   async sync(): Promise<void> {}
 
   makePrivate(): void {}
@@ -68,7 +68,7 @@ export class MemoryImages implements Images {
     return this.#images.has(sha256) ? 'intact' : 'missing';
   }
 
-  /** What is in memory nobody else can write into. */
+  /** Always empty: no other program can write into this memory. */
   async *setAsideLate(): AsyncGenerator<LateImage> {}
 
   adoptLate(fromPath: string): string {

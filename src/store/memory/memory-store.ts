@@ -18,7 +18,7 @@ import type {
   Writes,
 } from '../store.ts';
 
-/** The reference store: what every other store must answer like. Gone when the process ends. */
+/** The reference store, whose answers every other store must match. Its content is lost when the process ends. */
 export class MemoryStore implements Store {
   readonly url = 'memory:';
   readonly warnings: readonly string[] = [];
@@ -26,7 +26,9 @@ export class MemoryStore implements Store {
   readonly #sessions = new Map<string, SessionRecord>();
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
-  /** Entries still to be numbered and chained: that costs more than the rest of a record, and few ever look. */
+  /**
+   * Entries not yet numbered and chained: chaining costs more than the rest of a record, and entries are rarely read.
+   */
   #unchained: (NewEntry | string)[] = [];
   readonly #recent = new RecentList();
   #checkpoint: ChainLink = CHAIN_START;
@@ -58,7 +60,8 @@ export class MemoryStore implements Store {
     this.#mustBeOpen();
     if (writes.ifPending !== undefined && !this.#pending.has(writes.ifPending)) return;
     const { sightings = [], settle = [], entries = [], announce, session } = writes;
-    // What no journal could hold fails here, before anything is done. As text, it is what it was whatever happens to the object.
+    // Serialise first, so that a value that is not JSON fails before anything is written. The text also stays the same
+    // if the caller later modifies the object.
     const texts = entries.map((entry) => JSON.stringify(entry));
     this.#drop(writes);
     for (const { session: by, sighting } of sightings) this.#seenBy(by).set(sighting.key, sighting);
@@ -136,7 +139,7 @@ export class MemoryStore implements Store {
 
   #chained(): readonly Entry[] {
     if (this.#unchained.length === 0) return this.#entries;
-    // Each text was made from a NewEntry by `record`.
+    // The cast is safe: `record` made each text from a NewEntry.
     const waiting = this.#unchained.map((each) =>
       typeof each === 'string' ? (JSON.parse(each) as NewEntry) : each,
     );

@@ -1,11 +1,11 @@
 import { Fault } from '../../model/fault.ts';
 import { loadPostgres, type PgClient, type PgValue, type Row } from './driver.ts';
 
-/** Every call is answered within this time, whatever the network does. */
+/** Every call ends within this time, whatever the network does. */
 const DEADLINE_MS = 5000;
-/** A server that could not be reached is not tried again for this long: callers must not queue up behind it. */
+/** An unreachable server is not tried again for this long, so that callers do not queue up behind it. */
 const RETRY_MS = 500;
-/** An unused connection is closed: a fleet has more processes than a server has connections. */
+/** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
 const DEFAULT_SCHEMA = 'lookfirst';
 
@@ -15,16 +15,16 @@ export interface ConnectionOptions {
   readonly onQuery?: (text: string) => void;
 }
 
-/** `unsent`: the server has not seen it. `unanswered`: it may have been done. */
+/** `unsent`: the server has not received the query. `unanswered`: the server may have run it. */
 type Loss = 'unsent' | 'unanswered';
 
 /**
- * One connection, made when it is needed and again after it was lost. Queries are sent at once and answered in order, so
- * several that are sent together cost one round trip. No query outlives its deadline.
+ * One connection, opened on demand and again after it was lost. Queries are sent immediately and answered in order, so
+ * several sent together cost one round trip. No query outlives its deadline.
  */
 export class PostgresConnection {
   readonly url: string;
-  /** The quoted name of our schema. Every query names it: a pooler does not keep a search path. */
+  /** The quoted name of our schema. Every query names it, because a pooler does not keep a search path. */
   readonly schema: string;
   readonly #connectTo: () => PgClient;
   readonly #deadlineMs: number;
@@ -65,8 +65,8 @@ export class PostgresConnection {
   }
 
   /**
-   * The rows of one statement. It is sent again, once, if the connection was lost before the answer: the statement must
-   * mean the same when it is done twice.
+   * Runs one statement and returns its rows. If the connection is lost before the answer, the statement is sent once
+   * more. So it must be safe to run twice.
    */
   async query(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
     if (this.#closed) throw closedFault();
@@ -76,7 +76,7 @@ export class PostgresConnection {
     } catch (error) {
       if (!isLost(error) || Date.now() >= deadline) throw error;
       const again = this.#send(text, values).catch((second: unknown) => {
-        // Whatever became of the second try: the first one may have been done.
+        // If the second try was not sent, report the first error: the first try may have run.
         throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
       });
       return within(again, deadline - Date.now());
@@ -89,12 +89,12 @@ export class PostgresConnection {
     await this.#disconnect();
   }
 
-  /** Counts the connections that were made: what an earlier one was told may be lost if the server died in between. */
+  /** Counts the connections opened. Data sent on an earlier one may be lost if the server died in between. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** True from the first query that was lost until the next one that is answered. */
+  /** True from the first lost query until the next answered one. */
   get isAway(): boolean {
     return this.#away;
   }
@@ -150,7 +150,7 @@ export class PostgresConnection {
     }
   }
 
-  /** The next query makes a new connection. */
+  /** Drops a connection. The next query opens a new one. */
   #drop(client: PgClient): void {
     void this.#client?.then(
       (current) => {
@@ -169,7 +169,7 @@ export class PostgresConnection {
     clearTimeout(this.#idle);
     const client = this.#client;
     this.#client = undefined;
-    // A server that does not answer does not hear that we leave, either.
+    // Ignore errors: a server that does not answer does not receive the goodbye either.
     await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(
       () => undefined,
     );
@@ -189,12 +189,12 @@ export function closedFault(): Fault {
   return new Fault('MISUSE', 'the store was closed');
 }
 
-/** Errors of the server have a code of five characters; the connection is as good as before. */
+/** True for errors that the server reported, which have a code of five characters. The connection stays usable. */
 function isServerError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
 }
 
-/** Class 57P: the server ends, or ended this connection. */
+/** Class 57P: the server is shutting down, or ended this connection. */
 function isShutdown(code: string): boolean {
   return code.startsWith('57P');
 }
@@ -238,7 +238,7 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** The address for the driver, and our own part of the URL: `?schema=NAME`. */
+/** Splits a URL into the driver's address and our own part: `?schema=NAME`. */
 function readUrl(url: string): { readonly address: string; readonly schema: string } {
   let parsed: URL;
   try {
@@ -262,7 +262,7 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
   return { address: parsed.href, schema };
 }
 
-/** The URL is shown in messages. */
+/** Removes the password, because the URL is shown in messages. */
 function withoutPassword(url: string): string {
   return url.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, '$1@').replace(/([?&]password=)[^&]*/, '$1…');
 }

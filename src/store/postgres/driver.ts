@@ -5,7 +5,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export type PgValue = string | number | null | Uint8Array | readonly string[] | readonly Uint8Array[];
 
-/** The part of a client of `pg` that we use. */
+/** The part of the `pg` client that we use. */
 export interface PgClient {
   connect(): Promise<unknown>;
   query(text: string, values: readonly PgValue[]): Promise<{ readonly rows: readonly Row[] }>;
@@ -16,10 +16,10 @@ export interface PgClient {
 
 export interface PgOptions {
   readonly connectionString: string;
-  /** Several queries may be under way at once; the server answers them in order. */
+  /** Allows several queries in flight; the server answers them in order. */
   readonly pipeline: true;
   readonly connectionTimeoutMillis: number;
-  /** The client's own deadline: a network that is frozen gives no error. */
+  /** The client's own deadline, because a frozen network gives no error. */
   readonly query_timeout: number;
   readonly application_name: string;
   readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
@@ -30,10 +30,10 @@ interface PgDriver {
   readonly types: PgOptions['types'];
 }
 
-/** The type of bigint columns. Our numbers stay far below 2^53. */
+/** Type id of bigint columns. Our numbers stay far below 2^53. */
 const INT8 = 20;
 
-/** Loads `pg`, which is installed only by users of this store. */
+/** Loads `pg`, which only users of this store install. */
 export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
   const { Client, types } = await installedDriver();
   const parsers = {
@@ -44,7 +44,7 @@ export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>
 }
 
 async function installedDriver(): Promise<PgDriver> {
-  // Not a literal: the package has no type declarations, and bundlers must not look for it.
+  // Not a literal: the package has no type declarations, and bundlers must not try to resolve it.
   const name: string = 'pg';
   try {
     const loaded = (await import(name)) as { readonly default: PgDriver };

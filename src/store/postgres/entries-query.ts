@@ -7,10 +7,10 @@ import type { Names } from './names.ts';
 
 const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 
-/** Adds a value and returns its place in the query. */
+/** Adds a value and returns its placeholder in the query. */
 type Bind = (value: PgValue) => string;
 
-/** A query for entries and its values. With `chain`, entries are numbered within that chain. */
+/** Builds a query for entries and its values. With `chain`, entries are numbered within that chain. */
 export function entriesQuery(
   schema: string,
   names: Names,
@@ -77,7 +77,7 @@ function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter):
 }
 
 function kindsClause(kinds: readonly string[], bind: Bind): string {
-  // A literal: the index of some kinds is used only then.
+  // A literal, because PostgreSQL uses the partial index of a kind only then.
   const [only] = kinds;
   const isIndexed = kinds.length === 1 && (only === 'change' || only === 'refusal' || only === 'turn');
   return isIndexed ? `kind = '${only}'` : `kind = any(${bind([...kinds])}::text[])`;

@@ -1,10 +1,10 @@
 import type { PostgresConnection } from './connection.ts';
 
 const BEAT_MS = 5000;
-/** A lease lasts 30 seconds; the rest is for the change that is being made. */
+/** A lease lasts 30 seconds. The difference is left for the change in progress. */
 const SAFE_MS = 20_000;
 
-/** The number of a lease, which is never given twice. */
+/** The number of a lease. No number is used twice. */
 export interface Fence {
   readonly slot: number;
   readonly fence: number;
@@ -19,8 +19,8 @@ export interface Lease {
 }
 
 /**
- * Tells the fleet that this process lives, and renews its leases, while it has changes under way. A process that only reads
- * tells nothing: nobody waits for it.
+ * Sends heartbeats and renews this process's leases while it has changes in progress. A process that only reads sends
+ * none, because no other process waits for it.
  */
 export class Heart {
   readonly #db: PostgresConnection;
@@ -60,7 +60,7 @@ export class Heart {
     return found;
   }
 
-  /** False if another process may have been given one of our leases. */
+  /** False if another process may have received one of our leases. */
   get holdsAll(): boolean {
     const now = Date.now();
     return [...this.#leases].every(({ lost, renewedMs }) => !lost && now - renewedMs < SAFE_MS);
@@ -92,7 +92,7 @@ export class Heart {
         else if (this.#leases.has(lease)) lease.lost = true;
       }
     } catch {
-      // Not renewed: `holdsAll` tells when that becomes dangerous, and the next beat tries again.
+      // Not renewed. `holdsAll` reports when that becomes dangerous, and the next beat retries.
     }
   }
 }

@@ -1,13 +1,13 @@
 import { PostgresConnection } from './connection.ts';
 import { schemaVersions } from './schema.ts';
 
-/** How a fleet store is doing, seen from this machine. */
+/** The condition of a fleet store, seen from this machine. */
 export interface FleetHealth {
-  /** The server's own version. */
+  /** The server's version. */
   readonly server: string;
   /** Median of a few round trips. */
   readonly latencyMs: number;
-  /** How far the clock of this machine is ahead of the server's. */
+  /** How far this machine's clock is ahead of the server's. */
   readonly clockAheadMs: number;
   readonly schema: { readonly version: number; readonly newest: number };
   readonly databaseBytes: number;
@@ -17,7 +17,7 @@ export interface FleetHealth {
 
 const ROUND_TRIPS = 5;
 
-/** Measures the connection, and asks the server about itself. A server that cannot be reached is a Fault. */
+/** Measures the connection and queries the server's data. An unreachable server is a Fault. */
 export async function inspectFleet(url: string): Promise<FleetHealth> {
   const db = await PostgresConnection.open(url);
   try {

@@ -9,20 +9,24 @@ const FIRST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 100;
 
 export interface LeaseOptions {
-  /** Locks between the processes of this machine. They are taken first, so that only one process of it asks the server. */
+  /**
+   * Locks between the processes of this machine. They are taken first, so that only one process per machine contacts
+   * the server.
+   */
   readonly local: Locks;
   readonly db: PostgresConnection;
   readonly names: Names;
   readonly heart: Heart;
-  /** Names this process among the holders. */
+  /** Identifies this process among the holders. */
   readonly owner: string;
   /** The roots that several machines write to. */
   readonly sharedRoots: readonly string[];
 }
 
 /**
- * Locks for a workspace on a network file system: leases in the database, which expire if their holder dies. Each has a fence,
- * a number that is never given twice: what the holder records is refused once the lease has gone to another.
+ * Locks for a workspace on a network file system: leases in the database, which expire if their holder dies. Each lease
+ * has a fence, a number that is never used twice. Once the lease has passed to another holder, the server refuses the
+ * former holder's records.
  */
 export class LeasedLocks implements Locks {
   readonly #options: LeaseOptions;
@@ -90,7 +94,7 @@ export class LeasedLocks implements Locks {
     }
   }
 
-  /** Nobody waits for it: a lease that is not given back expires. */
+  /** Returns a lease without waiting: if that fails, the lease expires. */
   #giveBack({ fences }: Lease): void {
     const { db } = this.#options;
     db.query(`select ${db.schema}.lf_release($1::text::json)`, [JSON.stringify({ fences })]).catch(

@@ -7,8 +7,8 @@ import { isMissing, isTaken } from '../../model/errno.ts';
 const FILE = 'lookfirst.machine';
 
 /**
- * The name of this machine in a fleet: its host name when the state folder was first used with a fleet store, and a random
- * part, for containers and clones share host names. It belongs to the state folder, as locks and local images do.
+ * The name of this machine in a fleet: its host name at the first use of a fleet store, and a random part, because
+ * containers and clones share host names. It belongs to the state folder, like locks and local images.
  */
 export function machineOf(home: string): string {
   const file = join(home, FILE);
@@ -26,7 +26,7 @@ export function machineOf(home: string): string {
   return readIfThere(file) ?? newName();
 }
 
-/** The same without making the file: a name of no machine if there is none. */
+/** Like `machineOf`, without creating the file. If there is none, returns a name that no machine has. */
 export function existingMachineOf(home: string): string {
   return readIfThere(join(home, FILE)) ?? newName();
 }

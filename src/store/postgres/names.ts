@@ -1,23 +1,23 @@
 import { Fault } from '../../model/fault.ts';
 
-/** Fields whose text, or list of texts, names a file or folder of a workspace. */
+/** Fields whose text, or list of texts, is a path in a workspace. */
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
 
-/** A root of this machine and the workspace that it is. */
+/** A root of this machine and the name of its workspace. */
 export interface Place {
   readonly root: string;
   readonly workspace: string;
 }
 
 /**
- * Paths as a fleet knows them. `/repo` on two machines may be one workspace or two, and only the operator knows: a root with a
- * workspace name is stored as `workspace:NAME`, every other path as `machine:ID/path`. Paths that mean nothing on this
- * machine come back as they are stored.
+ * Converts paths to names valid in the whole fleet. `/repo` on two machines may be one workspace or two, and only the
+ * operator knows which. A root with a workspace name is stored as `workspace:NAME`, every other path as
+ * `machine:ID/path`. Names without a path on this machine are returned unchanged.
  */
 export class Names {
-  /** Undefined: paths are stored as they are. */
+  /** Undefined if paths are stored unchanged. */
   readonly machine: string | undefined;
-  /** Longest root first: roots may lie inside each other. */
+  /** Longest root first, because roots may be nested. */
   #places: readonly Place[] = [];
 
   constructor(machine?: string) {
@@ -32,12 +32,12 @@ export class Names {
     this.#places = [...places].sort((a, b) => b.root.length - a.root.length);
   }
 
-  /** The name of this machine in rows. */
+  /** The name of this machine in table rows. */
   get here(): string {
     return this.machine ?? 'here';
   }
 
-  /** The name of a path of this machine for the whole fleet. */
+  /** The fleet-wide name of a path on this machine. */
   stored(path: string): string {
     if (this.machine === undefined || !path.startsWith('/')) return path;
     const place = this.#places.find(({ root }) => isIn(path, root));
@@ -45,7 +45,7 @@ export class Names {
     return `machine:${this.machine}${below(path, '/')}`;
   }
 
-  /** The path on this machine that has this name, or the name itself if there is none. */
+  /** The path on this machine for a name, or the name itself if there is none. */
   local(name: string): string {
     if (this.machine === undefined || name.startsWith('/')) return name;
     const [, kind, id, rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(name) ?? [];
@@ -55,14 +55,14 @@ export class Names {
     return place.root === '/' ? rest || '/' : place.root + rest;
   }
 
-  /** The name of the workspace that a root of this or another machine is; without one, its path there. */
+  /** The workspace name of a root on any machine. Without one, the root's path on its machine. */
   workspaceOf(root: string): string {
     const [, kind, id = '', rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(this.stored(root)) ?? [];
     if (kind === undefined) return root;
     return kind === 'workspace' ? id + rest : rest || '/';
   }
 
-  /** A value of JSON with all its paths stored. */
+  /** A JSON value with all its paths converted to stored names. */
   storedIn<T>(value: T): T {
     return this.machine === undefined ? value : mapped(value, (path) => this.stored(path));
   }
@@ -72,7 +72,7 @@ export class Names {
   }
 }
 
-/** A workspace is named by a word that fits into a path. */
+/** Throws unless a workspace name is a word that can be part of a path. */
 export function checkWorkspaceName(name: string): void {
   if (/^[A-Za-z0-9][\w.@+-]{0,99}$/.test(name)) return;
   throw new Fault(
@@ -85,14 +85,14 @@ function isIn(path: string, root: string): boolean {
   return path === root || root === '/' || path.startsWith(`${root}/`);
 }
 
-/** The rest of a path, which is empty or begins with a slash. */
+/** The rest of a path below a root: empty, or beginning with a slash. */
 function below(path: string, root: string): string {
   if (path === root) return '';
   return root === '/' ? path : path.slice(root.length);
 }
 
 function mapped<T>(value: T, path: (path: string) => string): T {
-  // Only texts in known fields change, so the type stays.
+  // The cast is safe: only texts in known fields change.
   return mappedValue(value, path) as T;
 }
 

@@ -18,10 +18,10 @@ import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migrate } from './schema.ts';
 
-/** How long notes wait for the server to come back before reads say that they are not noted. */
+/** How long notes wait for the server to return before reads report that they are not recorded. */
 const PATIENCE_MS = 60_000;
 
-/** Opens the store that a `postgres:` URL names, and makes or updates its schema. */
+/** Opens the store of a `postgres:` URL, and creates or updates its schema. */
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
   const db = await PostgresConnection.open(url, options);
   try {
@@ -33,13 +33,13 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
   }
 }
 
-/** The schema, up to date, with room for the entries of the next days. */
+/** Updates the schema and creates the partitions of the next days. */
 async function prepare(db: PostgresConnection): Promise<void> {
   await migrate(db);
   await makePartitions(db, Date.now());
 }
 
-/** The store as its users get it: what nobody waits for is sent together. */
+/** The store as callers get it: notes, which no caller waits for, are sent in batches. */
 function withNotes(store: PostgresStore): Store {
   return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
 }
@@ -98,7 +98,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
   }
 }
 
-/** Opens what a fleet has recorded, for people: nothing is made in the state folder, and no process is announced. */
+/** Opens a fleet's records for user commands: writes nothing to the state folder and announces no process. */
 export async function openPostgresRecords(
   url: string,
   home: string,
@@ -124,7 +124,10 @@ export async function openPostgresRecords(
   }
 }
 
-/** The first root has the name, the others the name and their own: all machines must come to the same. */
+/**
+ * The first root gets the workspace's name, each other root that name and its own. All machines must get the same
+ * result.
+ */
 function placesOf({ roots, workspace }: FleetOptions): readonly Place[] {
   if (workspace === undefined) return [];
   checkWorkspaceName(workspace);
@@ -146,14 +149,17 @@ async function readPlaces(db: PostgresConnection, machine: string): Promise<read
   return rows.map((row) => ({ root: String(row['root']), workspace: String(row['workspace']) }));
 }
 
-/** All machines of a fleet give the same bytes the same revision. */
+/** The key for revisions, shared so that all machines give the same bytes the same revision. */
 async function readRevisionKey(db: PostgresConnection): Promise<Uint8Array> {
   const [row] = await db.query(`select revision_key from ${db.schema}.meta`);
-  // A bytea column of one row that the first migration wrote.
+  // The cast is safe: a bytea column of the one row that the first migration wrote.
   return row?.['revision_key'] as Uint8Array;
 }
 
-/** A process of this machine is looked up in the kernel; of another machine, its last heartbeat counts. */
+/**
+ * The owner for a fleet. A process of this machine is checked in the kernel, one of another machine by its last
+ * heartbeat.
+ */
 function fleetOwner(db: PostgresConnection, machine: string): Owner {
   const local = localOwner();
   return {

@@ -10,13 +10,15 @@ import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
 
-/** Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small. */
+/**
+ * Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small.
+ */
 const MAX_SHARED_BYTES = 1 << 20;
-/** Beyond this, displaced files are looked for in the database. */
+/** Number of sent images that are remembered. Beyond it, the database is queried for displaced files. */
 const MAX_SENT = 10_000;
 
 export interface ImageOptions {
-  /** Images as files of this machine. */
+  /** Images as local files of this machine. */
   readonly local: Images;
   readonly db: PostgresConnection;
   readonly machine: string;
@@ -25,18 +27,18 @@ export interface ImageOptions {
 }
 
 /**
- * Images of a fleet. Small ones are in the database, where every machine finds them; large and secret ones are files of the
- * machine that kept them, and the database names that machine. Files that were displaced here stay here as well: a program
- * may still have them open.
+ * Images of a fleet. Small images are in the database, for all machines. Large and secret ones are files of the machine
+ * that kept them, and the database names that machine. Files displaced here also stay here, because a program may still
+ * have them open.
  */
 export class PostgresImages implements Images {
   readonly #local: Images;
   readonly #db: PostgresConnection;
   readonly #machine: string;
   readonly #secrets: ImageOptions['secrets'];
-  /** Bytes that stay here because a file that held them was secret. */
+  /** Hashes of bytes that stay here because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
-  /** Bytes that went with the announcement of a change that is being made, and the connection that took them. */
+  /** Hashes of bytes sent with the announcement of a change in progress, and the connection that sent them. */
   readonly #sent = new Map<string, number>();
 
   constructor({ local, db, machine, secrets }: ImageOptions) {
@@ -46,7 +48,7 @@ export class PostgresImages implements Images {
     this.#secrets = secrets;
   }
 
-  /** Images that only make a later diff better are not worth a transfer: they stay here. */
+  /** Images that only improve later diffs stay on this machine: they are not worth a transfer. */
   get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
     return {
       has: (sha256) => this.has(sha256),
@@ -78,7 +80,7 @@ export class PostgresImages implements Images {
     return kept;
   }
 
-  /** The bytes went with the announcement, unless another program changed the file in between. */
+  /** The bytes were sent with the announcement, unless another program changed the file in between. */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
     const isSent =
@@ -111,7 +113,7 @@ export class PostgresImages implements Images {
     try {
       return await this.#local.read(fingerprint);
     } catch (error) {
-      // Overwritten by a late writer: the database may have the bytes.
+      // A late writer has overwritten the local file, but the database may have the bytes.
       if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
         return this.#fetch(fingerprint);
       throw error;
@@ -148,7 +150,7 @@ export class PostgresImages implements Images {
     return this.#local.adoptLate(fromPath, sha256);
   }
 
-  /** Each image once, wherever it is. */
+  /** Lists each image once, wherever it is stored. */
   async *list(): AsyncGenerator<KeptImage> {
     const rows = await this.#db.query(
       `select sha256, size, since_ms from ${this.#db.schema}.images where body is not null`,
@@ -172,7 +174,7 @@ export class PostgresImages implements Images {
     return { count, bytes };
   }
 
-  /** Announcing a change renews the time of its images, so one that is announced meanwhile is not removed. */
+  /** Announcing a change renews the time of its images, so an image announced meanwhile is not removed. */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
@@ -195,7 +197,7 @@ export class PostgresImages implements Images {
     };
   }
 
-  /** A writer that may not remove what others share still cleans up its own machine. */
+  /** Removes shared images. A writer without the right to do so still cleans up its own machine. */
   async #removeShared(doomed: readonly string[], untilMs: number): Promise<readonly Row[]> {
     const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2
       returning size, body is not null as whole`;

@@ -40,7 +40,7 @@ await describePostgres('PostgreSQL', (server) => {
     return new PostgresImages({ local, db: await connect(), machine: 'm', secrets: 'here' });
   });
 
-  // One connection for both holders: what one gives back is then free for the other at once, as the suite expects of locks.
+  // Both holders use one connection, so that a released lock is free for the other immediately, as the suite expects.
   const shared = new Map<string, PostgresConnection>();
   locksConformance('leases in PostgreSQL', async (home, holder) => {
     const db = shared.get(home) ?? (await connect());

@@ -28,12 +28,12 @@ import { RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
-/** Entries pruned in one transaction. */
+/** Number of entries pruned per transaction. */
 const PRUNE_STEP = 20_000;
 
 /**
- * One store for many machines. A record is one call of a server function: one round trip, one transaction. The store appends
- * to a hash chain of its own, and records are sent in order on one connection.
+ * One store for many machines. A record is one call of a server function: one round trip, one transaction. Each store
+ * appends to its own hash chain and sends its records in order on one connection.
  */
 export class PostgresStore implements Store {
   readonly url: string;
@@ -66,12 +66,12 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    // A read destroys nothing, so it does not wait for a server that is away.
+    // A read destroys nothing, so it does not wait for an unreachable server.
     const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
 
-  /** Never from the cache: every change is judged by what this returns. */
+  /** Never answers from the cache, because every change is judged by this result. */
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
     if (keys.length === 0) return new Map();
     const rows = await this.#query(
@@ -105,7 +105,8 @@ export class PostgresStore implements Store {
         [body, hashes ?? null, bodies ?? null],
       );
       this.#writer.done(writes, Number(row?.['n']));
-      // Whether a conditional record was done is not answered; it is one of a process that died.
+      // The server does not report whether a conditional record was applied. Such a record settles a dead process's
+      // change.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
@@ -138,7 +139,7 @@ export class PostgresStore implements Store {
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
     const rows = await this.#query(`select announced from ${this.#s}.pending ${where} order by n`, values);
-    // Written by `record`, here and below.
+    // The cast is safe, here and below: `record` wrote the text.
     const all = rows.map((row) => this.#names.localIn(JSON.parse(String(row['announced'])) as PendingChange));
     return all.filter((pending) => matchesPending(pending, filter));
   }
@@ -206,7 +207,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // A chain that a crash has ended is not marked: the mark is a courtesy to people who read the list.
+    // Ignore failures: the end mark only helps users who read the list of chains. A crash leaves none either.
     if (this.#writer.acknowledged > 0)
       await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;
@@ -226,7 +227,7 @@ export class PostgresStore implements Store {
     return this.#db.query(...query);
   }
 
-  /** Fetches all that a session has seen; then reads of it wait for nothing. */
+  /** Loads all sightings of a session; later reads then need no round trip. */
   async #load(session: string, key: string): Promise<Sighting | undefined> {
     let loading = this.#loading.get(session);
     if (loading === undefined) {
@@ -236,7 +237,7 @@ export class PostgresStore implements Store {
     try {
       await loading;
     } catch (error) {
-      // A read destroys nothing, so what was known last will do until the server answers again.
+      // A read destroys nothing, so the last known sighting is enough until the server answers again.
       const stale = this.#seen.recall(session, key, 'stale');
       if (stale === undefined) throw error;
       return stale.sighting;
@@ -251,7 +252,7 @@ export class PostgresStore implements Store {
     this.#poll.unref();
   }
 
-  /** Drops the sessions for which another process has written since. */
+  /** Drops cached sessions for which another process has written since. */
   async #checkWriters(): Promise<void> {
     const due = this.#seen.due();
     if (due.length === 0) {
@@ -266,7 +267,7 @@ export class PostgresStore implements Store {
       );
       this.#seen.keepOnly(new Set(rows.map((row) => fromColumn(String(row['id'])))));
     } catch (error) {
-      // Not checked: the next recall asks the server itself.
+      // Not checked: the next recall queries the server itself.
       if (!(error instanceof Fault)) throw error;
     }
   }
@@ -275,7 +276,7 @@ export class PostgresStore implements Store {
     return this.#names.localIn(JSON.parse(String(row['record'])) as SessionRecord);
   }
 
-  /** Stamps are of the machine that took them. */
+  /** Converts a row. A stamp is valid only on the machine that took it. */
   #sighting(row: Row): Sighting {
     const key = this.#names.local(fromColumn(String(row['key'])));
     const sighting = sightingFrom(key, String(row['seen']));
@@ -292,7 +293,7 @@ export class PostgresStore implements Store {
     const today = dayOf(Date.now());
     if (today < this.#partitionsThrough) return;
     this.#partitionsThrough = today + 1;
-    // Without a partition, entries go to the table for all other days.
+    // Ignore failures: without its partition, an entry goes to the default table.
     makePartitions(this.#db, Date.now()).catch(() => undefined);
   }
 }

@@ -5,24 +5,25 @@ import { RecentList } from '../recent-list.ts';
 import { CLAIM_KINDS, type RecentEntries } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
-/** Other processes' entries are fetched at most this often, and only while someone asks. */
+/** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
-/** The first fetch looks back this far; claims by hand last a day at most. */
+/** How far back the first fetch goes. Explicit claims last a day at most. */
 const LOOK_BACK_MS = 15 * 60_000;
 const CLAIMS_BACK_MS = 24 * 60 * 60_000;
 
 interface Source {
   readonly schema: string;
-  /** This store's own chain. */
+  /** The store's own chain. */
   readonly chain: string;
   query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
-  /** The entry with the names of this machine. */
+  /** Converts an entry to the names of this machine. */
   local(entry: Entry): Entry;
 }
 
 /**
- * What `Store.recent` answers with: this store's own entries at once, those of other processes a second late, fetched while
- * nobody waits. Transactions are followed by snapshot, because entries are not committed in the order of their numbers.
+ * Implements `Store.recent`: this store's own entries immediately, those of other processes up to a second late,
+ * fetched in the background. It follows transactions by snapshot, because entries are not committed in the order of
+ * their numbers.
  */
 export class RecentFollower {
   readonly #source: Source;
@@ -35,7 +36,7 @@ export class RecentFollower {
     this.#source = source;
   }
 
-  /** This store has recorded entries. */
+  /** Adds entries that this store has recorded. */
   recorded(entries: readonly NewEntry[]): void {
     this.#list.add(entries);
   }
@@ -51,7 +52,7 @@ export class RecentFollower {
     try {
       await this.#fetch();
     } catch (error) {
-      // Claims are advice. The next poll fetches what this one has not.
+      // Ignore the failure: claims are only advice, and the next poll fetches the missing entries.
       if (!(error instanceof Fault)) throw error;
     } finally {
       this.#polling = false;

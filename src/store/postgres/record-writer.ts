@@ -13,28 +13,34 @@ import type { Names } from './names.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 
-/** What a store needs to know of the process that uses it. */
+/** The data about the process that a store needs. */
 export interface StoreContext {
   readonly names: Names;
-  /** Names the process in announced changes. */
+  /** Identifies the process in announced changes. */
   readonly owner: string;
   /** Workspaces that several machines write to. */
   readonly sharedRoots: readonly string[];
-  /** Told of announced changes, so that other machines know that they are under way; knows the leases that are held. */
+  /**
+   * Sends heartbeats for announced changes, so that other machines know they are in progress, and tracks the held
+   * leases.
+   */
   readonly heart?: Heart;
   /** `full`: an announced change survives a power cut of the server. Default: only settled changes do. */
   readonly durability?: Durability;
-  /** Present: reads are in a chain of their own, all of them or the first of each minute, so that they can be removed earlier. */
+  /**
+   * If present, reads have their own chain, so that they can be removed earlier. It holds all reads, or the first of
+   * each minute.
+   */
   readonly reads?: 'all' | 'summary';
-  /** The writer's chain; a new one unless it is named. */
+  /** The writer's chain. Default: a new one. */
   readonly chain?: string;
 }
 
-/** Turns records into the JSON that the server function takes, and numbers them. */
+/** Serialises records for the server function, and numbers them. */
 export class RecordWriter {
   readonly chain: string;
   readonly #context: StoreContext;
-  /** Fences under which changes were announced, until they are settled. */
+  /** Fences of announced changes, until they are settled. */
   readonly #fences = new Map<string, readonly Fence[]>();
   /** The minute of the last journalled read, by session and file. */
   readonly #summarised = new Map<string, number>();
@@ -51,10 +57,10 @@ export class RecordWriter {
     return this.#acknowledged;
   }
 
-  /** The server has answered. */
+  /** Records that the server has answered. */
   done(writes: Writes, number: number): void {
     const { announce, settle = [] } = writes;
-    // What is not durable may be lost with the server, and is then no sign of a restored backup.
+    // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
     if (isDurable(writes, this.#context.durability))
       this.#acknowledged = Math.max(this.#acknowledged, number);
     if (announce !== undefined) this.#context.heart?.announced(announce.change);
@@ -64,12 +70,12 @@ export class RecordWriter {
     }
   }
 
-  /** Throws if the writes hold what is no JSON. */
+  /** The JSON text of a record. Throws if the writes are not JSON. */
   body(writes: Writes): string {
     return JSON.stringify(this.#recordOf(writes));
   }
 
-  /** The JSON that `lf_record` takes. */
+  /** Builds the object that `lf_record` takes. */
   #recordOf(writes: Writes): object {
     const {
       ifPending,
@@ -118,7 +124,7 @@ export class RecordWriter {
     };
   }
 
-  /** Fences are asked for when a change becomes part of the journal: until then it can be taken back. */
+  /** The fences to check. They matter when a change enters the journal: until then it can be reverted. */
   #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
     if (announce !== undefined) {
       const held = this.#context.heart?.fencesOf(announce.locked ?? []) ?? [];
@@ -141,7 +147,9 @@ export class RecordWriter {
     };
   }
 
-  /** False if the journal has a read of this file by this session in the same minute already, and that is enough. */
+  /**
+   * False if the journal already has a read of this file by this session in the same minute, and `reads` is `summary`.
+   */
   #isNew({ session, root, path = '', atMs }: NewEntry): boolean {
     if (this.#context.reads === 'all') return true;
     const name = `${session}\0${root}\0${path}`;
@@ -179,8 +187,8 @@ export class RecordWriter {
 }
 
 /**
- * What can be had again by looking again may be lost in a power cut of the server. So may an announcement: the settlement
- * brings it to the disk as well, and until then the process that makes the change is there to settle it.
+ * Whether a record must survive a power cut of the server. Views need not: a session can read again. Nor need
+ * announcements: the settlement syncs them too, and until then the process that makes the change can settle it.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;
@@ -189,7 +197,7 @@ function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   return entries.some((entry) => !isShown(entry));
 }
 
-/** What a session was shown: nearly all entries of a journal. */
+/** True for entries about shown content: nearly all entries of a journal. */
 function isShown({ kind }: NewEntry): boolean {
   return kind === 'read' || kind === 'look';
 }

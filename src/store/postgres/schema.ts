@@ -3,16 +3,19 @@ import { Fault } from '../../model/fault.ts';
 import type { PostgresConnection } from './connection.ts';
 import { DAY_MS, MIGRATION_LOCK, serverFunctions } from './server-functions.ts';
 
-/** Partitions that are made ahead: a process that runs for days makes the next ones when it records. */
+/**
+ * Number of days for which partitions are made ahead. A process that runs for days makes the next ones when it records.
+ */
 const DAYS_AHEAD = 3;
 
 /**
- * Migration n brings a schema from version n to n + 1. Append-only: a released one is never edited.
+ * Migration n brings a schema from version n to n + 1. Append-only: a released migration is never edited.
  *
- * - `entries` and `touches` have a partition for each day, so that retention drops tables instead of rows. Entries keep in
- *   columns what is filtered by, as the SQLite store does.
- * - `chains` has one hash chain per writer: only its writer appends to it, so no two commits of a fleet wait for each other.
- *   `known` names other chains and their ends at the moment when a chain began; its first link builds on the hash of that text.
+ * - `entries` and `touches` have a partition per day, so that retention drops tables instead of rows. Filter fields of
+ *   entries are columns, as in the SQLite store.
+ * - `chains` has one hash chain per writer: only its writer appends to it, so commits of a fleet never wait for each
+ *   other. `known` names other chains and their ends when a chain began; its first link builds on the hash of that
+ *   text.
  * - Functions run with the rights of the schema's owner: a writer needs no right to change or delete rows.
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [tables, serverFunctions];
@@ -68,14 +71,15 @@ create table ${s}.leases (
 insert into ${s}.meta values (1, 1, '\\x${randomBytes(32).toString('hex')}');`;
 }
 
-/** Brings the schema to the newest version. A newer one, or one that this user cannot make, is a Fault. */
+/** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */
 export async function migrate(db: PostgresConnection): Promise<void> {
   const version = await versionOf(db);
   mustBeKnown(version);
   if (version === MIGRATIONS.length) return;
   const s = db.schema;
   const steps = MIGRATIONS.slice(version).map((make) => make(s));
-  // One statement block is one transaction. Another process may have been faster: asked again under the lock.
+  // One statement block is one transaction. It checks the version again under the lock, because another process may
+  // have migrated first.
   const script = `do $migration$ declare at int := 0; begin
     perform pg_advisory_xact_lock(${MIGRATION_LOCK});
     create schema if not exists ${s};
@@ -88,7 +92,7 @@ export async function migrate(db: PostgresConnection): Promise<void> {
   await db.query(script);
 }
 
-/** Makes the partitions of today and the next days, if they are missing. */
+/** Makes the missing partitions of today and the next days. */
 export function makePartitions(db: PostgresConnection, nowMs: number): Promise<unknown> {
   return db.query(`select ${db.schema}.lf_partitions($1, $2)`, [dayOf(nowMs), DAYS_AHEAD]);
 }
@@ -97,12 +101,12 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** Statements of a migration, run one after the other as text: the block is parsed before its tables exist. */
+/** Runs the statements of a migration as text, because the block is parsed before its tables exist. */
 function executed(step: string): string {
   return `execute $step$${step}$step$;`;
 }
 
-/** The version of the schema that is there, 0 for none, and the newest that this Lookfirst knows. */
+/** The version of the existing schema, 0 for none, and the newest version that this Lookfirst knows. */
 export async function schemaVersions(
   db: PostgresConnection,
 ): Promise<{ readonly version: number; readonly newest: number }> {

@@ -1,9 +1,9 @@
 import type { Sighting } from '../../model/sighting.ts';
 import type { Writes } from '../store.ts';
 
-/** What another process has written is seen at most this much later, and by reads only: changes always ask the server. */
+/** Other processes' writes are seen at most this much later, and only by reads: changes always query the server. */
 const TRUSTED_MS = 1000;
-/** Sessions that were not asked about for this long are dropped, and no longer checked. */
+/** Sessions that were not used for this long are dropped and no longer checked. */
 const UNUSED_MS = 30_000;
 
 interface CachedSession {
@@ -13,8 +13,8 @@ interface CachedSession {
 }
 
 /**
- * All sightings of the sessions that this process works for, so that a read waits for no round trip. Each session row names
- * the last writer; as long as that is this store, what is here is all there is.
+ * All sightings of the sessions that this process works for, so that a read needs no round trip. Each session row names
+ * its last writer. While that is this store, the cache is complete.
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
@@ -24,7 +24,10 @@ export class SeenCache {
     this.#now = now;
   }
 
-  /** Undefined: unknown here. With `stale`, also what was not checked in time: the server does not answer. */
+  /**
+   * The cached sighting, or undefined if the session is not cached. `stale` also accepts unchecked data, for when the
+   * server does not answer.
+   */
   recall(
     session: string,
     key: string,
@@ -43,7 +46,7 @@ export class SeenCache {
     this.#sessions.set(session, { sightings: byKey, checkedMs: now, usedMs: now });
   }
 
-  /** Takes in what this store writes. */
+  /** Applies this store's own writes. */
   apply({ sightings = [], forget = [], dropSession }: Writes): void {
     if (dropSession !== undefined) this.#sessions.delete(dropSession);
     for (const { session, key } of forget) {
@@ -55,7 +58,7 @@ export class SeenCache {
       this.#sessions.get(session)?.sightings.set(sighting.key, sighting);
   }
 
-  /** What was written may or may not be there: it is asked for again as soon as the server answers. */
+  /** Marks writes as uncertain after a failure. Their sessions are loaded again as soon as the server answers. */
   doubt({ sightings = [], forget = [] }: Writes): void {
     for (const { session } of [...sightings, ...forget]) {
       const known = this.#sessions.get(session);
@@ -63,7 +66,7 @@ export class SeenCache {
     }
   }
 
-  /** Sessions whose writer must be asked for, after those that nobody uses were dropped. */
+  /** Drops unused sessions and returns those whose last writer must be checked. */
   due(): readonly string[] {
     const now = this.#now();
     for (const [session, { usedMs }] of this.#sessions)
@@ -71,7 +74,7 @@ export class SeenCache {
     return [...this.#sessions.keys()];
   }
 
-  /** Another process has written for sessions that are not among these. */
+  /** Marks these sessions as checked and drops all others: another process has written for them. */
   keepOnly(own: ReadonlySet<string>): void {
     const now = this.#now();
     for (const [session, known] of this.#sessions) {

@@ -1,12 +1,15 @@
 import { CHAIN_START } from '../chain.ts';
 
-/** Any number, the same for every Lookfirst: two processes that start at once must not both migrate. */
+/**
+ * An arbitrary lock number, the same for every Lookfirst: two processes that start simultaneously must not both
+ * migrate.
+ */
 export const MIGRATION_LOCK = 7_710_231;
 export const DAY_MS = 86_400_000;
 
 /**
- * The functions that run in the server. All that writers may do is one of those with `security definer`; `lf_prune` runs with
- * the caller's own rights, so that only the owner of the schema can shorten the journal.
+ * The functions that run in the server. Writers may only call those with `security definer`. `lf_prune` runs with the
+ * caller's own rights, so that only the owner of the schema can shorten the journal.
  */
 export function serverFunctions(s: string): string {
   return `

@@ -23,22 +23,25 @@ import { isDamage, storeFault } from './fault.ts';
 import { Users } from './users.ts';
 
 export interface OpenOptions {
-  /** `set-aside`: a damaged database that no other process uses gets another name, and an empty one takes its place. */
+  /** `set-aside`: a damaged database that no other process uses is renamed, and an empty one takes its place. */
   readonly damaged: 'fail' | 'set-aside';
-  /** `full`: an announced change is on the disk before `record` resolves. Default: a power cut may take it back. */
+  /** `full`: an announced change is on the disk before `record` resolves. Default: a power cut may lose it. */
   readonly durability?: Durability;
 }
 
 const SEQ_DIGITS = 16;
-/** One line of fixed length, so that one write at the start replaces it. */
+/** One line of fixed length, so that one write at offset 0 replaces it. */
 const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
 
 const sync = promisify(fdatasync);
 
-/** What belongs to a database, the file itself last: whoever is interrupted finds it still damaged, and begins again. */
+/**
+ * The files of a database, the main file last: after an interruption it is still found damaged, and the renaming starts
+ * again.
+ */
 const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
-/** Opens a database file for one store, made if missing. */
+/** Opens a database file for one store, creating it if missing. */
 export async function openConnection(file: string, { damaged }: OpenOptions): Promise<Connection> {
   let users: Users | undefined;
   try {
@@ -54,7 +57,7 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
 
 interface Opened {
   readonly db: SqliteDatabase;
-  /** The name of the damaged database whose place this one took. */
+  /** The new name of the damaged database that this one replaced. */
   readonly aside?: string;
 }
 
@@ -73,7 +76,7 @@ async function openSound(
   }
 }
 
-/** Checks again first: another process may have replaced it a moment ago. */
+/** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
 function replaceDamaged(file: string, load: SqliteLoader): Opened {
   try {
     return { db: openDatabase(load, file) };
@@ -106,7 +109,7 @@ export class Connection {
     this.#guard = new FileGuard(file, () => isSound(file, load));
   }
 
-  /** A prepared statement; each text is prepared once. */
+  /** Returns a prepared statement. Each text is prepared once. */
   sql(text: string): SqliteStatement {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
@@ -115,7 +118,7 @@ export class Connection {
     return prepared;
   }
 
-  /** Runs work whose errors become Faults STORE_FAILED. */
+  /** Runs `work` and converts its errors to Faults STORE_FAILED. */
   attempt<T>(work: () => T): T {
     if (this.#closed) throw new Fault('MISUSE', 'the store was closed');
     try {
@@ -125,7 +128,9 @@ export class Connection {
     }
   }
 
-  /** Takes the write lock first, so that what `work` reads stays true until the commit. */
+  /**
+   * Runs `work` in a transaction. Takes the write lock first, so that data read by `work` stays valid until the commit.
+   */
   transaction<T>(work: () => T): T {
     return this.attempt(() => {
       this.sql('begin immediate').run();
@@ -140,12 +145,14 @@ export class Connection {
     });
   }
 
-  /** Throws a Fault if the files were deleted, replaced or cut: no process could ever read what is recorded then. */
+  /**
+   * Throws a Fault if the files were deleted, replaced or truncated: no process could read what is recorded after that.
+   */
   mustBeInPlace(): void {
     this.#guard.check();
   }
 
-  /** Takes the files as they are after a commit for what they must be from now on. */
+  /** Records the state of the files after a commit, for later checks. */
   noteInPlace(): void {
     this.#guard.note();
   }
@@ -155,7 +162,7 @@ export class Connection {
     return (this.sql('pragma data_version').get() as { data_version: number }).data_version;
   }
 
-  /** Room on disk. */
+  /** Size on disk. */
   bytes(): number {
     return sizeOf(this.file) + sizeOf(`${this.file}-wal`);
   }
@@ -170,7 +177,10 @@ export class Connection {
     this.#users.leave();
   }
 
-  /** After some errors SQLite has rolled back already, and refuses to do it again. The first error is the one to report. */
+  /**
+   * Rolls back. After some errors SQLite has already rolled back and refuses to do it again; that second error is
+   * ignored.
+   */
   #rollback(): void {
     try {
       this.sql('rollback').run();
@@ -180,7 +190,7 @@ export class Connection {
   }
 }
 
-/** Reads everything through a connection of its own, which has nothing in its cache. */
+/** Checks the whole database through a new connection, which has an empty cache. */
 function isSound(file: string, load: SqliteLoader): boolean {
   try {
     const db = load(file);
@@ -200,9 +210,9 @@ function sizeOf(file: string): number {
 }
 
 /**
- * Notices that the files of an open database were deleted, replaced or cut by another program. SQLite itself goes on
- * without a word in most of these cases, and what it records then is lost. Only looks at names and sizes: opening and
- * closing one of the files here would drop SQLite's own locks on it.
+ * Detects that another program deleted, replaced or truncated the files of an open database. SQLite itself mostly
+ * continues silently, and its records are then lost. Only checks names and sizes: opening and closing one of the files
+ * here would drop SQLite's locks on it.
  */
 class FileGuard {
   readonly #file: string;
@@ -212,7 +222,7 @@ class FileGuard {
   #log: { readonly identity: string; readonly bytes: bigint } | undefined;
   #broken: Fault | undefined;
 
-  /** `isSound` reads the whole database anew; called only if the file has become smaller, as it does after a clean-up. */
+  /** `isSound` reads the whole database again. It is called only if the file has shrunk, as after a clean-up. */
   constructor(file: string, isSound: () => boolean) {
     this.#file = file;
     this.#isSound = isSound;
@@ -221,13 +231,13 @@ class FileGuard {
     this.#bytes = stats?.size ?? 0n;
   }
 
-  /** Throws a Fault if a file is not what it was, and again on every later call. */
+  /** Throws a Fault if a file has been deleted, replaced or truncated, also on every later call. */
   check(): void {
     this.#broken ??= this.#problem();
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** Remembers how large the log is after a commit. */
+  /** Remembers the size of the log after a commit. */
   note(): void {
     const stats = statsOf(`${this.#file}-wal`);
     if (stats !== undefined) this.#log = { identity: identityOf(stats), bytes: stats.size };
@@ -242,7 +252,7 @@ class FileGuard {
     return this.#logProblem();
   }
 
-  /** The write-ahead log stays in place, and never becomes smaller, as long as one process has the database open. */
+  /** Checks the write-ahead log. It stays in place and never shrinks while a process has the database open. */
   #logProblem(): Fault | undefined {
     if (this.#log === undefined) return undefined;
     const stats = statsOf(`${this.#file}-wal`);
@@ -265,8 +275,8 @@ function identityOf(stats: BigIntStats | undefined): string {
 }
 
 /**
- * The newest entry of the journal, in a file beside the database. Written after each commit without waiting for the disk,
- * so it may be older than the database, never newer, unless entries were lost.
+ * The newest journal entry, in a file beside the database. It is written after each commit without a sync, so it may be
+ * older than the database. It is newer only if entries were lost.
  */
 class HeadFile {
   readonly path: string;
@@ -287,7 +297,7 @@ class HeadFile {
     }
   }
 
-  /** Failures are ignored: the entry is committed, and an older line is no lie. */
+  /** Failures are ignored: the entry is committed, and an older line is still valid. */
   write({ seq, hash }: ChainLink): void {
     try {
       this.#fd ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
@@ -304,8 +314,8 @@ class HeadFile {
 }
 
 /**
- * Brings the write-ahead log to the disk without holding up other work. Commits that come while one sync is under way
- * share the next one. SQLite takes no locks on this file, so it may be opened beside SQLite.
+ * Syncs the write-ahead log without blocking other work. Commits during a sync share the next one. SQLite takes no
+ * locks on this file, so opening it here is safe.
  */
 class LogSync {
   readonly #file: string;
@@ -317,7 +327,7 @@ class LogSync {
     this.#file = `${database}-wal`;
   }
 
-  /** Resolves when everything that was committed before the call is on the disk. */
+  /** Resolves when everything committed before the call is on the disk. */
   sync(): Promise<void> {
     if (this.#running === undefined) return this.#start();
     this.#next ??= this.#running.then(
@@ -330,7 +340,7 @@ class LogSync {
   close(): void {
     const fd = this.#fd;
     this.#fd = undefined;
-    // Errors of closing a file that was only synced concern nobody.
+    // Ignore errors of closing: the file was only opened for syncing.
     if (fd !== undefined) close(fd, () => {});
   }
 
@@ -344,7 +354,7 @@ class LogSync {
   }
 }
 
-/** Gives a damaged database and its side files other names, and returns that of the database. */
+/** Renames a damaged database and its side files, and returns the database's new name. */
 function setAside(file: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
   const aside = `${file}.damaged-${time}`;

@@ -20,7 +20,7 @@ import { openSqliteStore } from './sqlite-store.ts';
 
 const GARBAGE = Buffer.from('not a database, and long enough to be looked at'.repeat(200));
 
-/** A database with entries that no process has open, all of it in the one file. */
+/** A database with entries, closed by all processes and complete in its main file. */
 async function filled(entries = 50): Promise<{ home: string; file: string }> {
   const { home } = scratch();
   const file = join(home, 'lookfirst.db');

@@ -5,16 +5,16 @@ import type { SqliteDatabase, SqliteLoader } from './driver.ts';
 import { isBusy } from './fault.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
-/** 16 MB: a record dirties few and often the same pages, so fewer checkpoints copy much less. */
+/** 16 MB: a record dirties few pages, often the same ones, so that rarer checkpoints copy much less. */
 const CHECKPOINT_PAGES = 4000;
 
-/** What `pragma auto_vacuum` answers where it is on as we want it. */
+/** The value of `pragma auto_vacuum` for incremental mode. */
 const INCREMENTAL = 2;
 
 /**
- * Migration n brings a database from version n to n + 1. Append-only: a released one is never edited.
- * Entries keep in columns what is filtered by, and only there, so that the chain covers the columns too.
- * `touches` finds the entries of a key; see touchedKeys() for which rows it has.
+ * Migration n brings a database from version n to n + 1. Append-only: a released migration is never edited. Filter
+ * fields of entries are stored only in columns, so that the chain covers the columns too. `touches` finds the entries
+ * of a key; see touchedKeys() for its rows.
  */
 const MIGRATIONS: readonly string[] = [
   `create table sightings (
@@ -33,18 +33,19 @@ const MIGRATIONS: readonly string[] = [
      checkpoint_seq integer not null, checkpoint_hash text not null
    );
    insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
-  // Each index ends with the row's number, so it also gives the order. Reads, nearly all entries, are in the first one only.
+  // Each index ends with the row's number, so it also gives the order. Reads, nearly all entries, are only in the first
+  // index.
   `create index entries_of_session on entries (session);
    create index entries_of_change on entries (change) where change is not null;
    create index change_entries on entries (kind) where kind = 'change';
    create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
-  // For people who look through long journals. Reads are in neither.
+  // For users who search long journals. Reads are in neither index.
   `create index refusal_entries on entries (kind) where kind = 'refusal';
    create index turn_entries on entries (kind) where kind = 'turn';`,
   `create index claim_entries on entries (kind) where kind = 'claim';`,
 ];
 
-/** Opens a database file, makes it (0600) if it is missing, and brings it up to date. Its errors are SQLite's own. */
+/** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */
 export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
   makeFile(file);
   const db = load(file);
@@ -58,8 +59,8 @@ export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
 }
 
 /**
- * SQLite gives its side files the mode of the database. A file that exists is not opened here: closing it would drop the
- * locks that SQLite holds on it for this process.
+ * Creates the file with mode 0600, which SQLite also uses for its side files. An existing file is not opened here:
+ * closing it would drop the locks that SQLite holds on it for this process.
  */
 function makeFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -67,7 +68,7 @@ function makeFile(file: string): void {
     closeSync(openSync(file, 'a', 0o600));
     return;
   }
-  // A pipe would keep us waiting, and a device would get side files next to it.
+  // A pipe would block, and a device would get side files next to it.
   if (!stats.isFile())
     throw new Fault('STORE_FAILED', `the state database ${file} is no file: choose another store`, {
       path: file,
@@ -76,7 +77,7 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Only a database without tables takes this; it lets `prune` give room back. Saying it again would be a write.
+  // Only a database without tables accepts this. It lets `prune` free disk space. Setting it again would be a write.
   const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
@@ -85,7 +86,7 @@ function prepare(db: SqliteDatabase, file: string): void {
   mustBeWritable(db);
 }
 
-/** SQLite opens a file that it may not write for reading, silently. A change that is taken back writes nothing and tells. */
+/** SQLite silently opens a read-only file for reading. A change that is rolled back writes nothing but reveals it. */
 function mustBeWritable(db: SqliteDatabase): void {
   db.exec('pragma busy_timeout = 0');
   try {
@@ -96,19 +97,19 @@ function mustBeWritable(db: SqliteDatabase): void {
       db.exec('rollback');
     }
   } catch (error) {
-    // Another process writes at this moment: the first write of this one will tell.
+    // Another process is writing now: this process's first write will show whether the file is writable.
     if (!isBusy(error)) throw error;
   } finally {
     db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
-/** SQLite does not wait when two processes switch a new database to WAL at once, so we do. */
+/** Switches to WAL. SQLite does not wait if two processes switch a new database simultaneously, so we retry. */
 function useWal(db: SqliteDatabase, file: string): void {
   const deadline = Date.now() + BUSY_TIMEOUT_MS;
   for (;;) {
     try {
-      // Answers with the mode that is now in force.
+      // The pragma returns the mode now in force.
       const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as {
         journal_mode: string;
       };
@@ -125,12 +126,14 @@ function useWal(db: SqliteDatabase, file: string): void {
   }
 }
 
-/** Brings the database to the newest version, in one transaction. Refuses newer databases and other programs'. */
+/**
+ * Migrates the database to the newest version in one transaction. Refuses newer databases and those of other programs.
+ */
 export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[] = MIGRATIONS): void {
   if (versionOf(db) === migrations.length) return;
   db.exec('begin immediate');
   try {
-    // Asked again under the lock: another process may have migrated meanwhile.
+    // Check again under the lock: another process may have migrated meanwhile.
     const version = versionOf(db);
     mustBeOurs(db, file, { version, newest: migrations.length });
     for (const sql of migrations.slice(version)) db.exec(sql);
@@ -157,6 +160,6 @@ function mustBeOurs(db: SqliteDatabase, file: string, is: { version: number; new
 }
 
 function versionOf(db: SqliteDatabase): number {
-  // `pragma user_version` always gives one row with this one number.
+  // The cast is safe: `pragma user_version` always gives one row with one number.
   return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
 }

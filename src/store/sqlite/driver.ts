@@ -2,7 +2,7 @@ import { Fault } from '../../model/fault.ts';
 
 export type SqlValue = string | number | null;
 
-/** The part of `node:sqlite` that we use. Rows come without a prototype; text stops at NUL when read back. */
+/** The part of `node:sqlite` that we use. Rows have no prototype, and text read back ends at a NUL. */
 export interface SqliteDatabase {
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
@@ -19,16 +19,16 @@ interface SqliteDriver {
   readonly DatabaseSync: new (file: string) => SqliteDatabase;
 }
 
-/** Opens a database file as it is. */
+/** Opens a database file without changing it. */
 export type SqliteLoader = (file: string) => SqliteDatabase;
 
-/** The SQLite built into Node (22.13 and later), else `@photostructure/sqlite`. */
+/** Loads the SQLite built into Node (22.13 and later), else `@photostructure/sqlite`. */
 export async function loadSqlite(): Promise<SqliteLoader> {
   const { DatabaseSync } = builtInDriver() ?? (await installedDriver());
   return (file) => new DatabaseSync(file);
 }
 
-/** Node 22 warns that its SQLite is experimental; that one warning is left out, all others pass. */
+/** Loads Node's SQLite. Suppresses only the warning of Node 22 that it is experimental. */
 function builtInDriver(): SqliteDriver | undefined {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
@@ -36,7 +36,7 @@ function builtInDriver(): SqliteDriver | undefined {
       Reflect.apply(emitWarning, process, [warning, ...rest]);
   };
   try {
-    // Not in the types of Node 20; the interface above is what Node documents since 22.13.
+    // The types of Node 20 lack it. The interface above matches Node's documentation since 22.13.
     return process.getBuiltinModule('node:sqlite') as SqliteDriver | undefined;
   } finally {
     process.emitWarning = emitWarning;

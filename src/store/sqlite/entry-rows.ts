@@ -11,7 +11,7 @@ export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, chang
 export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 
-/** A query and its values. */
+/** Builds a query for entries and its values. */
 export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlValue[] } {
   const clauses: string[] = [];
   const values: SqlValue[] = [];
@@ -32,17 +32,17 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   if (filter.keys !== undefined) addKeys(add, filter.keys, filter.kinds);
   const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
   const order = filter.order === 'oldest' ? 'asc' : 'desc';
-  // -1 means no limit to SQLite.
+  // To SQLite, -1 means no limit.
   values.push(filter.limit ?? -1);
   return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
 }
 
-/** Kinds that have an index of their own. */
+/** Kinds that have their own index. */
 const OWN_INDEX: ReadonlySet<string> = new Set(['change', 'refusal', 'turn'] satisfies Entry['kind'][]);
 
 /**
- * Literals, because SQLite uses the index of a kind only then. The plus sign keeps it from preferring that index to the one of
- * a session.
+ * Adds kinds as literals, because SQLite uses the index of a kind only then. The plus sign keeps SQLite from preferring
+ * that index to a session's.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,

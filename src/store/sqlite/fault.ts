@@ -2,12 +2,12 @@ import { errnoOf } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 
 interface Cause {
-  /** For programs; also the `reason` of the Fault. */
+  /** Machine-readable; also the `reason` of the Fault. */
   readonly reason: string;
-  /** SQLite's result code. Some drivers leave it out of some errors, but its words are always there. */
+  /** SQLite's result code. Some drivers omit it from some errors, but the message is always there. */
   readonly code: number;
   readonly words: RegExp;
-  /** The same from the file system. */
+  /** Error codes of the file system with the same meaning. */
   readonly errnos?: readonly string[];
   readonly sentence: string;
 }
@@ -46,7 +46,7 @@ const CAUSES: readonly Cause[] = [
   { reason: 'damaged', code: 26, words: /not a database/, sentence: DAMAGED },
 ];
 
-/** A Fault STORE_FAILED that names the database and what to do; a Fault passes through as it is. */
+/** A Fault STORE_FAILED that names the database and a remedy. A Fault is returned unchanged. */
 export function storeFault(error: unknown, file: string): Fault {
   if (error instanceof Fault) return error;
   const said = error instanceof Error ? error.message : String(error);
@@ -67,19 +67,19 @@ function causeOf(error: unknown, said: string): Cause | undefined {
   });
 }
 
-/** True if the file is no database, or not a whole one; never for a lock, a full disk or missing permissions. */
+/** True if the file is not a database or is damaged; never for a lock, a full disk or missing permissions. */
 export function isDamage(error: unknown): boolean {
   const code = resultCode(error);
   if (code !== undefined) return code === 11 || code === 26;
   return error instanceof Error && /malformed|not a database/.test(error.message);
 }
 
-/** True when another connection holds the lock we need. */
+/** True if another connection holds the needed lock. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === 5;
 }
 
-/** Without its extended part; undefined for an error without one. */
+/** The result code without its extended part, or undefined if the error has none. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;

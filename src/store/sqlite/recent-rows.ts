@@ -5,16 +5,16 @@ import { SELECT_ENTRY, SELECT_HEAD } from './entry-rows.ts';
 
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
-/** Claims by hand that are older than what is looked back over; a partial index finds them. */
+/** Selects explicit claims older than the range that is searched; a partial index finds them. */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
-/** New entries by their numbers. As long as nobody writes, an answer takes no query but that of the version number. */
+/** Finds new entries by number. While no process writes, an answer needs only the query of the version number. */
 export class RecentRows {
   readonly #db: Pick<Connection, 'sql'>;
   readonly #versionNow: () => number;
-  /** Number of the newest entry as far as this connection knows. */
+  /** Number of the newest entry that this connection knows. */
   #newest = 0;
-  /** The version of the database at which that was so. */
+  /** The database version for which `#newest` is valid. */
   #version = -1;
 
   constructor(db: Pick<Connection, 'sql'>, versionNow: () => number) {
@@ -22,12 +22,12 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** This connection has appended entries: its own writes do not change the version number. */
+  /** Records entries appended by this connection, because its own writes do not change the version number. */
   appended({ seq }: ChainLink): void {
     this.#newest = seq;
   }
 
-  /** The cursor is the number of the last entry that was answered. */
+  /** The entries after a cursor, which is the number of the last returned entry. */
   after(cursor: number): RecentEntries {
     const version = this.#versionNow();
     if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;

@@ -219,12 +219,12 @@ async function rawDatabase(path: string): Promise<ReturnType<Awaited<ReturnType<
   return db;
 }
 
-/** Brings everything into the main file. */
+/** Moves everything from the log to the main file. */
 async function emptyWal(path: string): Promise<void> {
   (await rawDatabase(path)).exec('pragma wal_checkpoint(truncate)');
 }
 
-/** Root may write anything anywhere; permissions mean something only to others. */
+/** Runs work as an unprivileged user, because permissions do not restrict root. */
 async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
   const root = process.geteuid?.() === 0;
   if (root) process.seteuid?.(65534);

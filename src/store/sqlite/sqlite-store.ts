@@ -24,17 +24,19 @@ import { entriesQuery, INSERT_ENTRY, SELECT_CHECKPOINT, SELECT_ENTRY, SELECT_HEA
 import { storeFault } from './fault.ts';
 import { RecentRows } from './recent-rows.ts';
 
-/** Entries pruned in one transaction: few enough that nobody waits long for the lock. */
+/** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;
 
-/** Overwrites in place; `insert or replace` would delete first and costs twice as much. */
+/** Overwrites in place. `insert or replace` would delete first and cost twice as much. */
 const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
 
-/** Sightings that need not be looked up again. */
+/** Number of cached sightings. */
 const MAX_RECALLED = 1000;
 
-/** Opens the database file, made if missing; every process that opens the same file sees the same, at once. */
+/**
+ * Opens the database file, creating it if missing. All processes that open the same file see the same data immediately.
+ */
 export async function openSqliteStore(
   file: string,
   options: OpenOptions = { damaged: 'fail' },
@@ -46,7 +48,9 @@ export async function openSqliteStore(
 
 const openHere = new Map<string, Set<LateNotes>>();
 
-/** What this process has open on a database file, and may have again: two sessions of one name see each other's reads. */
+/**
+ * All instances that this process has open on a database file, so that two sessions of one name see each other's reads.
+ */
 function peersOn(file: string): Set<LateNotes> {
   const peers = openHere.get(file) ?? new Set();
   openHere.set(file, peers);
@@ -54,9 +58,9 @@ function peersOn(file: string): Set<LateNotes> {
 }
 
 /**
- * One database for all workspaces of a machine. Calls are synchronous inside: one takes microseconds, and waits
- * (up to five seconds) only while another process writes. A record survives the death of the process as soon as it
- * is acknowledged; a power cut may take back the newest ones, never tear one.
+ * One database for all workspaces of a machine. Calls are synchronous inside: each takes microseconds, and waits (up to
+ * five seconds) only while another process writes. An acknowledged record survives the death of the process. A power
+ * cut may lose the newest records, but never leaves part of one.
  */
 class SqliteStore implements Store {
   readonly url: string;
@@ -75,10 +79,10 @@ class SqliteStore implements Store {
     this.#recent = new RecentRows(db, () => this.#recalled.version());
   }
 
-  /** Writes what happened at the opening into the journal. */
+  /** Journals the warnings from opening the database. */
   async begin(): Promise<void> {
     const atMs = Date.now();
-    // A root that every workspace lies in, so that every log shows it.
+    // A root that contains every workspace, so that every log shows the notice.
     for (const text of this.warnings)
       await this.record({ entries: [{ kind: 'notice', atMs, session: 'lookfirst', root: '/', text }] });
   }
@@ -91,14 +95,14 @@ class SqliteStore implements Store {
         .sql('select seen from sightings where session = ? and key = ?')
         .get(column(session), column(key));
       if (row === undefined) return undefined;
-      // The shape is the select's, here and below.
+      // The cast is safe, here and below: the select determines the shape.
       const sighting = sightingFrom(key, (row as { seen: string }).seen);
       this.#recalled.set(session, sighting);
       return sighting;
     });
   }
 
-  /** One lookup each: inside one process, several cost no more than one query for all. */
+  /** One lookup per key: within a process, several cost no more than one combined query. */
   recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
     const found = new Map<string, Sighting>();
     for (const key of keys) {
@@ -132,7 +136,8 @@ class SqliteStore implements Store {
       this.#db.head.write(head);
       this.#recent.appended(head);
     }
-    // Only announcements: with them and its before-images, a change that was made before a power cut can be settled after it.
+    // Sync only announcements: with them and the before-images, a change made before a power cut can be settled after
+    // it.
     if (writes.announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
@@ -158,7 +163,9 @@ class SqliteStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  /** Filtered here, not by SQL: few changes are ever pending, and an index would cost every change two more rows. */
+  /**
+   * Filters here, not in SQL: few changes are pending at a time, and an index would cost every change two more rows.
+   */
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#db.attempt(() => {
       const rows = this.#db.sql('select announced from pending').all() as { announced: string }[];
@@ -188,7 +195,7 @@ class SqliteStore implements Store {
 
   async state(): Promise<StoreState> {
     return this.#db.attempt(() => {
-      // The witness first: whoever writes meanwhile makes it older than the head, never newer.
+      // Read the witness first: a concurrent write then makes it older than the head, never newer.
       const witness = this.#db.head.read();
       return {
         head: this.#link(SELECT_HEAD),
@@ -205,7 +212,7 @@ class SqliteStore implements Store {
       const count = this.#db.transaction(() => this.#pruneStep(throughSeq));
       pruned += count;
       if (count < PRUNE_STEP) return pruned;
-      // Lets this process answer, and other processes write, between two steps.
+      // Let this process answer, and other processes write, between two steps.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -285,7 +292,7 @@ class SqliteStore implements Store {
     }
     this.#db.sql('delete from entries where seq <= ?').run(last.seq);
     this.#db.sql('update chain set checkpoint_seq = ?, checkpoint_hash = ?').run(last.seq, last.hash);
-    // One step of it frees one page; `all` runs it to its end.
+    // Each step of the pragma frees one page; `all` runs it to the end.
     this.#db.sql('pragma incremental_vacuum').all();
     return gone.length;
   }
@@ -303,9 +310,8 @@ function changesSightings({ sightings = [], forget = [], dropSession }: Writes):
 }
 
 /**
- * What was read from the store and is still true. It is true until someone writes: this connection, which then forgets,
- * or another, which changes a version number. Calls that came in together are answered together: for them the number is
- * asked for once.
+ * A cache of sightings read from the store. It is valid until a write: this connection's writes clear it, and other
+ * connections' writes change a version number. For calls that arrive together, the number is read once.
  */
 class Recalled {
   readonly #versionNow: () => number;
@@ -332,7 +338,7 @@ class Recalled {
     this.#known.clear();
   }
 
-  /** The version number, asked for once for calls that came in together. */
+  /** The version number, read once for calls that arrive together. */
   version(): number {
     if (this.#asked) return this.#latest;
     this.#latest = this.#versionNow();

@@ -4,14 +4,14 @@ import type { ProcessLock } from '../../lock/process-lock.ts';
 import { Fault } from '../../model/fault.ts';
 import { localOwner } from '../owner.ts';
 
-/** The only slot: the database as a whole. */
+/** The only lock slot: the whole database. */
 const DATABASE = 0;
 const WAIT_MS = 5000;
 const STEP_MS = 10;
 
 /**
- * The users of a database, across processes. Each connection is one of them until it is closed; whoever is the only one
- * may replace the file.
+ * The users of a database, across processes. Each connection is a user until it is closed. The only user may replace
+ * the file.
  */
 export class Users {
   readonly #lock: ProcessLock;
@@ -22,7 +22,7 @@ export class Users {
     this.#database = database;
   }
 
-  /** Joins the users. Waits while one of them has the database alone. */
+  /** Joins the users. Waits while another user has the database exclusively. */
   static async join(database: string): Promise<Users> {
     const { tag, isTagAlive } = localOwner();
     const [file, folder] = [`${database}.users`, `${database}.user-files`];
@@ -37,7 +37,7 @@ export class Users {
     }
   }
 
-  /** Runs work while nobody else uses the database; undefined, without running it, if somebody does. */
+  /** Runs work while no other connection uses the database. Otherwise returns undefined without running it. */
   async alone<T>(work: () => T): Promise<T | undefined> {
     this.#lock.release(DATABASE, 'together');
     let done: T | undefined;

@@ -212,6 +212,8 @@ export interface TreeSnapshot {
   readonly root: string;
   /** A private copy of the index, which names the blob of every tracked file. */
   readonly index: string;
+  /** An empty repository of ours, for a folder that is in none. */
+  readonly repository?: string;
   /** Untracked files, and tracked files that differ from their blob. The effects hold their bytes. */
   readonly loose: readonly string[];
   /** Nested repositories and submodules, which the snapshot does not cover. */

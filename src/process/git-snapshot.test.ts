@@ -149,10 +149,17 @@ describe('a snapshot around a command', () => {
   });
 });
 
-it('says why there is no snapshot outside a repository', async () => {
+it('covers a folder outside any repository, where all files are loose', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'no-git-'));
-  const taken = await takeSnapshot(folder, { folder: join(folder, 's'), name: 'x', signal });
-  expect(taken).toEqual({ unavailable: expect.stringContaining('not a git repository') });
+  mkdirSync(join(folder, 'w/node_modules'), { recursive: true });
+  for (const name of ['w/a', 'w/b', 'w/node_modules/x']) writeFileSync(join(folder, name), 'x');
+  const taken = await takeSnapshot(join(folder, 'w'), { folder: join(folder, 's'), name: 'x', signal });
+  if ('unavailable' in taken) throw new Error(taken.unavailable);
+  expect(taken.loose).toEqual(['a', 'b']);
+  writeFileSync(join(folder, 'w/c'), 'c');
+  const found = await candidatesSince(taken, signal);
+  expect(found).toEqual([{ path: 'a' }, { path: 'b' }, { path: 'c' }]);
+  rmSync(folder, { recursive: true, force: true });
 });
 
 it('says that the time limit was reached', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing } from '../model/errno.ts';
 
@@ -27,42 +27,93 @@ interface SnapshotOptions {
 }
 
 /**
- * Takes a snapshot of the git work tree below a folder, or returns why git cannot. A private copy of the index is the snapshot:
+ * Takes a snapshot of the files below a folder, or returns why git cannot. A private copy of the index is the snapshot:
  * git compares files with it by their stat fields. Nothing of the user's `.git` is written, and no filter, hook or file
- * system monitor of the user runs.
+ * system monitor of the user runs. A folder in no repository, or in one without an index, has an empty index: all its files
+ * are loose then.
  */
 export async function takeSnapshot(
   root: string,
   { folder, name, signal, copied }: SnapshotOptions,
 ): Promise<TreeSnapshot | Unavailable> {
   const atMs = Date.now();
-  const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
-  if (!place.ok) return { unavailable: place.reason };
-  const given = place.stdout.toString('utf8').trimEnd();
   const index = join(folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const tree = await beginIndex(root, index, { folder, signal });
+  if ('unavailable' in tree) return tree;
+  if (tree.index === 'copied') await copied?.(index);
+  const place = { root, index, ...(tree.repository === undefined ? {} : { repository: tree.repository }) };
+  const found = await looseFiles(place, signal);
+  if ('unavailable' in found) dropSnapshot({ index });
+  return 'unavailable' in found ? found : { ...place, atMs, ...found };
+}
+
+interface BegunIndex {
+  readonly index: 'copied' | 'empty';
+  /** A repository of ours, for a folder that is in none. */
+  readonly repository?: string;
+}
+
+/** Copies the index of the repository around a folder. Without a repository or an index, makes an empty one. */
+async function beginIndex(
+  root: string,
+  index: string,
+  { folder, signal }: Pick<SnapshotOptions, 'folder' | 'signal'>,
+): Promise<BegunIndex | Unavailable> {
+  const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
+  if (!place.ok && !/^fatal: not a git repository/.test(place.reason)) return { unavailable: place.reason };
+  const given = place.ok ? place.stdout.toString('utf8').trimEnd() : undefined;
   try {
-    copyFileSync(isAbsolute(given) ? given : join(root, given), index);
+    if (given !== undefined) {
+      copyFileSync(isAbsolute(given) ? given : join(root, given), index);
+      return { index: 'copied' };
+    }
   } catch (error) {
     // A repository without a first commit or add has no index yet.
-    return { unavailable: isMissing(error) ? 'the repository has no index yet' : String(error) };
+    if (!isMissing(error)) return { unavailable: String(error) };
   }
-  await copied?.(index);
-  const found = await looseFiles(root, index, signal);
-  if ('unavailable' in found) dropSnapshot({ index });
-  return 'unavailable' in found ? found : { root, index, atMs, ...found };
+  return emptyIndex(root, index, {
+    signal,
+    ...(given === undefined ? { repository: join(folder, NO_REPOSITORY) } : {}),
+  });
 }
+
+/** Makes an empty index; with `repository`, in that repository of ours, which is made if it is not there. */
+async function emptyIndex(
+  root: string,
+  index: string,
+  options: Pick<GitOptions, 'signal' | 'repository'>,
+): Promise<BegunIndex | Unavailable> {
+  const { signal, repository } = options;
+  if (repository !== undefined && !existsSync(join(repository, 'HEAD'))) {
+    const args = ['init', '--quiet', '--bare', '--template=', repository];
+    const made = await runGit(dirname(repository), args, { signal });
+    if (!made.ok) return { unavailable: made.reason };
+  }
+  const emptied = await git(root, ['read-tree', '--empty'], { ...options, index });
+  if (!emptied.ok) return { unavailable: emptied.reason };
+  return repository === undefined ? { index: 'empty' } : { index: 'empty', repository };
+}
+
+/** The name of the empty repository for folders that are in none. */
+const NO_REPOSITORY = 'none.git';
+
+/** Folders of installed packages and caches, which a folder without a repository does not name in ignore rules. */
+const NEVER_LOOSE = ['node_modules/', '.venv/', '__pycache__/'];
+
+type SnapshotPlace = Pick<TreeSnapshot, 'root' | 'index' | 'repository'>;
 
 /** Lists paths that may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
 export async function candidatesSince(
-  { root, index, loose, atMs }: TreeSnapshot,
+  snapshot: TreeSnapshot,
   signal: AbortSignal,
 ): Promise<readonly Candidate[] | Unavailable> {
+  const { root, index, loose, atMs } = snapshot;
   // Git takes a missing index for an empty one, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
-  const changed = await changedTracked(root, index, signal);
+  const changed = await changedTracked(snapshot, signal);
   if ('unavailable' in changed) return changed;
-  const untracked = await untrackedFiles(root, index, signal);
+  const untracked = await untrackedFiles(snapshot, signal);
   if ('unavailable' in untracked) return untracked;
   const known = new Set(loose);
   const tracked = changed.files.filter(({ path }) => !known.has(path));
@@ -138,13 +189,12 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
 }
 
 async function looseFiles(
-  root: string,
-  index: string,
+  place: SnapshotPlace,
   signal: AbortSignal,
 ): Promise<Pick<TreeSnapshot, 'loose' | 'uncovered'> | Unavailable> {
-  const changed = await changedTracked(root, index, signal);
+  const changed = await changedTracked(place, signal);
   if ('unavailable' in changed) return changed;
-  const untracked = await untrackedFiles(root, index, signal);
+  const untracked = await untrackedFiles(place, signal);
   if ('unavailable' in untracked) return untracked;
   return {
     loose: [...changed.files.map(({ path }) => path), ...untracked.files],
@@ -156,12 +206,11 @@ const SUBMODULE = '160000';
 
 /** Tracked files whose stat fields differ from the index. */
 async function changedTracked(
-  root: string,
-  index: string,
+  { root, ...place }: SnapshotPlace,
   signal: AbortSignal,
 ): Promise<{ readonly files: readonly Candidate[]; readonly submodules: readonly string[] } | Unavailable> {
   const args = ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'];
-  const result = await git(root, args, { signal, index });
+  const result = await git(root, args, { signal, ...place });
   if (!result.ok) return { unavailable: result.reason };
   const files: Candidate[] = [];
   const submodules: string[] = [];
@@ -177,11 +226,12 @@ async function changedTracked(
 }
 
 async function untrackedFiles(
-  root: string,
-  index: string,
+  { root, ...place }: SnapshotPlace,
   signal: AbortSignal,
 ): Promise<{ readonly files: readonly string[]; readonly repositories: readonly string[] } | Unavailable> {
-  const result = await git(root, ['ls-files', '--others', '--exclude-standard', '-z'], { signal, index });
+  const excluded = place.repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
+  const args = ['ls-files', '--others', '--exclude-standard', ...excluded, '-z'];
+  const result = await git(root, args, { signal, ...place });
   if (!result.ok) return { unavailable: result.reason };
   const names = result.stdout
     .toString('utf8')
@@ -200,6 +250,8 @@ type GitResult =
 interface GitOptions {
   readonly signal: AbortSignal;
   readonly index?: string;
+  /** Used instead of the repository around the folder. */
+  readonly repository?: string | undefined;
   readonly input?: string;
 }
 
@@ -231,13 +283,14 @@ async function withoutFilters(root: string, signal: AbortSignal): Promise<string
 }
 
 function runGit(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const { signal, index, input } = options;
+  const { signal, index, repository, input } = options;
   const env = {
     ...process.env,
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     LC_ALL: 'C',
     ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+    ...(repository === undefined ? {} : { GIT_DIR: repository, GIT_WORK_TREE: root }),
   };
   return new Promise((resolve) => {
     const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });

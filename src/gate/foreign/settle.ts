@@ -219,6 +219,7 @@ async function effectsNow(
   const effects: Effect[] = [];
   // Contents of a moved folder move back with it, so they need no effects.
   const moved = new Set(turnouts.flatMap(({ effect }) => effect.movedTo ?? []));
+  const announced = new Set(turnouts.map(({ effect }) => effect.key));
   for (const {
     effect: { movedTo, ...effect },
     now: { side: after },
@@ -232,7 +233,7 @@ async function effectsNow(
       ...(movedTo === undefined || after.kind !== 'absent' ? {} : { movedTo }),
     });
     if (before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key))
-      effects.push(...(await effectsBelow(world, effect.key)));
+      effects.push(...(await effectsBelow(world, effect.key)).filter(({ key }) => !announced.has(key)));
   }
   return effects;
 }

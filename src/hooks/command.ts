@@ -1,5 +1,6 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
+import { inFolder } from '../dialect/calls/shell/commands.ts';
 import { namesOf } from '../dialect/calls/shell/names.ts';
 import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
@@ -70,7 +71,7 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
     }
     case 'patch':
       return patchIntents(write.patch).map((intent) =>
-        patched(intent, (path) => at(`${write.folder}/${path}`)),
+        patched(intent, (path) => at(inFolder(write.folder, path) ?? path)),
       );
     default:
       return write satisfies never;
@@ -108,6 +109,9 @@ export async function afterCommand(
 ): Promise<Reply> {
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
+  // The event says that the command has started. The prefix claims the announcement, and settles it when the command ends.
+  if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
+    return { verdict: 'pass' };
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // After settling: the output shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));

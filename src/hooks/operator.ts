@@ -22,7 +22,7 @@ export function operatorRefusal(command: string): Refusal | undefined {
     const rest = words.slice(name + 1);
     const found = OPERATOR_COMMANDS.find((operator) => operator.every((word) => rest.includes(word)));
     if (found === undefined) continue;
-    const detail = { reason: 'only the user may run it' };
+    const detail = { reason: 'commands that only the user may run' };
     return {
       code: 'PROTECTED',
       action: 'run',

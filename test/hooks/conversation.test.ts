@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -87,6 +87,30 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
+  it('a new file in a new folder can be taken back', async () => {
+    const input = { path: 'new/deep/a.txt', content: 'one\n' };
+    expect(await announced('write', input)).toEqual({ verdict: 'pass' });
+    mkdirSync(join(root, 'new/deep'), { recursive: true });
+    put('new/deep/a.txt', 'one\n');
+    await reported('write', input);
+    expect(await run(['undo'])).toMatchObject({ code: 0 });
+    expect(existsSync(join(root, 'new'))).toBe(false);
+  });
+
+  it.each(['no repository', 'a repository without an index'])(
+    'a shell change of unread files can be undone in a folder with %s',
+    async (kind) => {
+      if (kind !== 'no repository') spawnSync('git', ['init', '-q'], { cwd: root });
+      put('a.txt', 'one\n');
+      put('b.txt', 'bee\n');
+      await shell('for f in *.txt; do echo changed >> $f; done; rm b.txt; echo new > c.txt');
+      expect(text('a.txt')).toBe('one\nchanged\n');
+      expect(await run(['undo'])).toMatchObject({ code: 0 });
+      expect([text('a.txt'), text('b.txt')]).toEqual(['one\n', 'bee\n']);
+      expect(existsSync(join(root, 'c.txt'))).toBe(false);
+    },
+  );
+
   it('a change without its before-event is recorded as unjudged and licenses nothing', async () => {
     put('a.txt', 'one\n');
     const { context } = await reported('write', { path: 'a.txt', content: 'one\n' });
@@ -113,6 +137,8 @@ describe('a conversation through hooks', () => {
     'cp b.txt a.txt',
     'mv b.txt a.txt',
     "sed -i 's/one/two/' a.txt",
+    "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nE",
+    "cd . && apply_patch <<'E'\n*** Begin Patch\n*** Add File: a.txt\n+two\n*** End Patch\nE",
   ])('a certain blind write of the shell is denied: %s', async (command) => {
     put('a.txt', 'one\n');
     put('b.txt', 'bee\n');

@@ -42,9 +42,21 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
   const all: Entry[] = [];
   for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
     all.push(entry);
-  const byMark = changesByMark(all, new Families(await records.store.sessions()));
+  const families = new Families(await records.store.sessions());
+  const isShown = request.session === undefined ? unlessInherited(all, families) : () => true;
+  const byMark = changesByMark(all.filter(isShown), families);
   const history = new UndoHistory(all);
-  return marks.map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+  return marks.filter(isShown).map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+}
+
+/** False for the mark of a sub-agent's turn that has the id of its parent's turn: it is the same turn. */
+function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
+  const marks = entries.filter(({ kind }) => kind === 'turn');
+  return ({ kind, turn, session }) =>
+    kind !== 'turn' ||
+    !marks.some(
+      (mark) => mark.turn === turn && mark.session !== session && families.includes(mark.session, session),
+    );
 }
 
 async function marksFor({ store }: Records, request: TurnRequest): Promise<Entry[]> {

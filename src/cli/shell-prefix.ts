@@ -43,11 +43,11 @@ const NO_CONVERSATION = 'command-line';
 
 /**
  * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command runs as it
- * is: a layer would hide its writes. Inside Claude Code's own sandbox there is neither a layer nor our state: then the line
+ * is, because a layer would hide its writes, and is settled when it ends. Inside Claude Code's own sandbox there is neither a layer nor our state: then the line
  * runs as it is and says so, and the hook's images record it.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
-  let prepared: Prepared | undefined;
+  let prepared: Prepared | AnnouncedShell | undefined;
   try {
     prepared = await prepare(cli, line, flags);
   } catch (error) {
@@ -55,6 +55,7 @@ export async function runShellLine(cli: Cli, line: string, flags: StateFlags): P
     cli.terminal.tell(`lookfirst: this command cannot be undone: ${error.message} [${error.code}]`);
   }
   if (prepared === undefined) return runPlainly(cli, line);
+  if (!('sessions' in prepared)) return runInBackground(cli, { line, flags, announced: prepared });
   try {
     return await runOnLayer(cli, line, prepared);
   } finally {
@@ -69,12 +70,32 @@ interface Prepared {
   readonly announced: AnnouncedShell | undefined;
 }
 
-/** Undefined if the line must run without a layer. */
-async function prepare(cli: Cli, line: string, flags: StateFlags): Promise<Prepared | undefined> {
+/** The announcement of a background command; undefined if the line must run without a layer for another reason. */
+async function prepare(
+  cli: Cli,
+  line: string,
+  flags: StateFlags,
+): Promise<Prepared | AnnouncedShell | undefined> {
   if (policyOf(cli, flags).hooks.shell === 'images') return undefined;
   const conversation = cli.env['LOOKFIRST_SESSION'] || cli.env['CLAUDE_CODE_SESSION_ID'] || NO_CONVERSATION;
-  const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
-  if (announced?.layer === 'never') return undefined;
+  for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
+    const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
+    if (announced?.layer === 'never') return announced;
+    const prepared = await claim(cli, flags, { conversation, announced });
+    if (prepared !== undefined) return prepared;
+  }
+  return undefined;
+}
+
+/** Of several equal commands at once, each process but one finds its announcement taken, and looks for the next. */
+const MAX_CLAIMS = 20;
+
+/** Undefined if another process runs the announced command. */
+async function claim(
+  cli: Cli,
+  flags: StateFlags,
+  { conversation, announced }: { conversation: string; announced: AnnouncedShell | undefined },
+): Promise<Prepared | undefined> {
   const sessions = await openWorkspace(cli, flags, [announced?.root ?? commandRoot(cli)]);
   try {
     const session = await sessions.session(announced?.session ?? conversation);
@@ -87,6 +108,27 @@ async function prepare(cli: Cli, line: string, flags: StateFlags): Promise<Prepa
   }
   await sessions.close();
   return undefined;
+}
+
+/** The client reports only that a background command has started; its changes are recorded here, when it ends. */
+async function runInBackground(
+  cli: Cli,
+  { line, flags, announced }: { line: string; flags: StateFlags; announced: AnnouncedShell },
+): Promise<number> {
+  const code = await runPlainly(cli, line);
+  try {
+    const sessions = await openWorkspace(cli, flags, [announced.root]);
+    try {
+      const session = await sessions.session(announced.session);
+      await session.settle(announced.change, 'done');
+    } finally {
+      await sessions.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    cli.terminal.tell(`lookfirst: this command cannot be undone: ${error.message} [${error.code}]`);
+  }
+  return code;
 }
 
 async function runOnLayer(

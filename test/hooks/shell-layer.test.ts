@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
@@ -149,6 +149,32 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
+  it('a background command that writes after its event is recorded when it ends', async () => {
+    const call = {
+      tool_name: 'Bash',
+      tool_input: { command: 'sleep 2; echo late > late.txt', run_in_background: true },
+      tool_use_id: 'background',
+    };
+    await send('PreToolUse', call);
+    const line = `eval '${call.tool_input.command}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
+    // The client reports the start at once, before the prefix has found the announcement.
+    await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '', backgroundTaskId: 'b' } });
+    expect(await start(shell, [line])).toMatchObject({ code: 0 });
+    expect(await changes()).toMatchObject([{ session: 's', turn: 'turn-1', text: call.tool_input.command }]);
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(existsSync(join(places.root, 'late.txt'))).toBe(false);
+  });
+
+  it("a sub-agent's work is in the turn of its parent, which rewind takes back by its id", async () => {
+    await send('UserPromptSubmit', { prompt: 'go' });
+    await bash({ command: 'echo x > by-main.txt' });
+    await bash({ command: 'echo x > by-agent.txt', agent: 'worker' });
+    const turns = objects(await lookfirst(places, ['rewind', '--json']));
+    expect(turns).toMatchObject([{ turn: 'turn-1', session: 's', files: ['by-main.txt', 'by-agent.txt'] }]);
+    expect(await lookfirst(places, ['rewind', 'turn-1'])).toMatchObject({ code: 0 });
+    expect(existsSync(join(places.root, 'by-agent.txt'))).toBe(false);
+  });
+
   it('a command that ran without its layer is recorded by its images, and the next one gets a snapshot', async () => {
     await bash({ command: 'cat a.txt' });
     const command = "sed -i 's/one/ONE/' a.txt";
@@ -161,11 +187,12 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
   });
 
   it('two equal commands at once are two changes', async () => {
-    const command = 'echo x >> log.txt';
+    // Each makes a file of its own: two layers that append to one file at once are a conflict.
+    const command = 'echo x > "$(mktemp ./log-XXXXXX)"';
     const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);
-    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(both.map(({ code, stderr }) => `${code}${stderr}`)).toEqual(['0', '0']);
     expect((await changes()).map(({ session }) => session).sort()).toEqual(['s/a', 's/b']);
-    expect(text('log.txt')).toBe('x\nx\n');
+    expect(readdirSync(places.root).filter((name) => name.startsWith('log-'))).toHaveLength(2);
   });
 });
 

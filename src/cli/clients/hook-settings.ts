@@ -107,6 +107,9 @@ function failOpen(script: string, client: ClientName, event: string): string {
   return `"${script}" ${client} --event ${event}`;
 }
 
+/** Codex warns about a longer time for its last event. */
+const CODEX_END_S = 3;
+
 const CODEX: HookSettings = {
   defaultScope: 'user',
   file: (scope, places) =>
@@ -114,7 +117,7 @@ const CODEX: HookSettings = {
       ? joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'hooks.json')
       : joined(places, places.project, '.codex', 'hooks.json'),
   pieces: ({ script }) => {
-    const hook = (command: string) => [{ type: 'command', command, timeout: TIMEOUT_S }];
+    const hook = (command: string, timeout = TIMEOUT_S) => [{ type: 'command', command, timeout }];
     const tools = 'apply_patch|Bash|shell|exec_command';
     return [
       {
@@ -127,7 +130,9 @@ const CODEX: HookSettings = {
       },
       ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'].map((event) => ({
         at: ['hooks', event],
-        item: { hooks: hook(failOpen(script, 'codex', event)) },
+        item: {
+          hooks: hook(failOpen(script, 'codex', event), event === 'SessionEnd' ? CODEX_END_S : TIMEOUT_S),
+        },
       })),
     ];
   },

@@ -11,9 +11,10 @@ import { servedFolder, servedOn } from '../clients/launch.ts';
 import { ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { hooksFile } from './hooks.ts';
 import { checkTrust } from './trust.ts';
 
-/** What a client can still do to files without asking us. */
+/** What a client can still do to files without asking us, if only our server is configured. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash go past the gate unless its permissions deny them',
   'claude-desktop': undefined,
@@ -23,6 +24,16 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   vscode: 'its own edit tools and terminal go past the gate unless switched off in the tool picker',
   zed: 'its own edit tools and terminal go past the gate unless its profile leaves them out',
   opencode: 'its own edit, write and bash go past the gate unless its configuration turns them off',
+};
+const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
+/** The same for a client with our hooks. */
+const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
+  'claude-code': 'background commands are recorded and undoable, not held back',
+  codex: `${LATER}; hooks that are not trusted in /hooks are skipped without a word`,
+  gemini: LATER,
+  cursor: LATER,
+  vscode: LATER,
+  opencode: LATER,
 };
 const PROXY_RACE =
   'between our check and the write of the server behind the proxy lies an instant that only that server could close';
@@ -64,12 +75,12 @@ async function checkFile(client: Client, configured: Configured): Promise<Check[
     if (gone !== undefined)
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
     const words = ownCommand(client, text);
-    if (words === undefined) return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text)];
+    if (words === undefined) return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text, places)];
     return [
       await checkCommand(client, { ...configured, text, words }),
       ...checkTrust(name, scope, places),
       ...checkSameState(client, { places, text }),
-      ...notEnforced(client, text),
+      ...notEnforced(client, text, places),
     ];
   } catch (error) {
     return [warn(name, reasonOf(error))];
@@ -190,12 +201,16 @@ function missingFolder(client: Client, text: string): string | undefined {
   return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
 
-function notEnforced(client: Client, text: string): Check[] {
-  const around = AROUND[client.name];
+function notEnforced(client: Client, text: string, places: Places): Check[] {
+  const { name } = client;
+  const canHaveHooks = AROUND_HOOKS[name] !== undefined;
+  const isHooked = canHaveHooks && hooksFile(name, places) !== undefined;
+  const cure = canHaveHooks && !isHooked ? `; lookfirst init ${name} --hooks puts the gate before them` : '';
+  const around = isHooked ? AROUND_HOOKS[name] : AROUND[name];
   const unwrapped = unwrapServer(client, text, undefined);
   const isProxied = unwrapped.ok && unwrapped.text !== text;
   return [
-    ...(around === undefined ? [] : [warn(client.name, `not enforced: ${around}`)]),
-    ...(isProxied ? [warn(client.name, `not enforced: ${PROXY_RACE}`)] : []),
+    ...(around === undefined ? [] : [warn(name, `not enforced: ${around}${cure}`)]),
+    ...(isProxied ? [warn(name, `not enforced: ${PROXY_RACE}`)] : []),
   ];
 }

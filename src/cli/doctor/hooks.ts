@@ -80,8 +80,7 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check>
     const settings = HOOK_SETTINGS[name];
     const blindWrite = BLIND_WRITES[name];
     if (settings === undefined || blindWrite === undefined) continue;
-    const scopes: readonly Scope[] = ['project', 'user'];
-    const file = scopes.map((scope) => settings.file(scope, places)).find(hasOurHooks);
+    const file = hooksFile(name, places);
     if (file === undefined) continue;
     const subject = `${name} hooks`;
     try {
@@ -105,6 +104,12 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check>
         `the hook calls another copy of Lookfirst; lookfirst init ${name} --hooks updates it`,
       );
   }
+}
+
+/** The settings file of a client that has our hooks; undefined if none has. */
+export function hooksFile(name: ClientName, places: Places): string | undefined {
+  const scopes: readonly Scope[] = ['project', 'user'];
+  return scopes.flatMap((scope) => HOOK_SETTINGS[name]?.file(scope, places) ?? []).find(hasOurHooks);
 }
 
 interface ShellCheck {

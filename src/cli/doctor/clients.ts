@@ -75,7 +75,8 @@ async function checkFile(client: Client, configured: Configured): Promise<Check[
     if (gone !== undefined)
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
     const words = ownCommand(client, text);
-    if (words === undefined) return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text, places)];
+    if (words === undefined)
+      return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text, places)];
     return [
       await checkCommand(client, { ...configured, text, words }),
       ...checkTrust(name, scope, places),

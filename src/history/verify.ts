@@ -77,7 +77,7 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   const isUnended = size - 1 === shown.size && text.endsWith('\n');
   if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
   const lf = toLf(text);
-  // A text that still has such endings after conversion could match for a different original.
+  // If CRLF remains after the conversion (`\r\r\n`), the hash could be that of a different text.
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));

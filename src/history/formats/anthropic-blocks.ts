@@ -3,7 +3,7 @@ import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
 import type { ToolResult } from '../tool-result.ts';
 
-/** Position, time and directory of a message's blocks. */
+/** Working directory, time and message id of a message's blocks. */
 export interface BlockPlace {
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;

@@ -4,7 +4,7 @@ import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
 
-/** Position, time and directory of items. */
+/** Working directory and time of items. */
 export interface ItemPlace {
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;

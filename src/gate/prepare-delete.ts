@@ -97,7 +97,7 @@ function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPa
   );
 }
 
-/** The fingerprint of a file too large to load, if it is as the session saw it. */
+/** Hashes a file too large to load, and compares it with what the session saw. */
 async function largeFile(
   { policy }: World,
   { located, snapshot, sighting }: View,

@@ -96,7 +96,7 @@ async function secretsIn(
   }
 }
 
-/** The values of a secret file with their names, and also alone if they are long enough to be unmistakable. */
+/** The values of a secret file with their names, and also alone if they are distinctive. */
 function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
   return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
     const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();

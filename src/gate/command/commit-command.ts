@@ -121,8 +121,8 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
 }
 
 /**
- * The items that make every path what the layer holds there. It works like an undo in reverse: expect one side, write
- * the other.
+ * The items that write the layer's content to every path. They work like an undo in reverse: each expects one state and
+ * writes the other.
  */
 function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Located[] {
   return written

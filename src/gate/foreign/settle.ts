@@ -45,8 +45,8 @@ export async function settleForeign(
 
 /**
  * Settles a change that its caller did not settle, by comparing bytes: as announced is `done`, unchanged is `failed`,
- * anything else is `unknown`. The change stays pending if the files are unchanged and `untouched` says so, or if the
- * files cannot be read now.
+ * anything else is `unknown`. The change stays pending if the files cannot be read now, or if they are unchanged and
+ * `untouched` is `leave`.
  */
 export async function settleByBytes(
   scene: Scene,

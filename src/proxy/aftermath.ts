@@ -6,7 +6,7 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { endingOf, withNotices } from './answers.ts';
 import type { Call } from './call.ts';
-import type { InterceptOptions } from './intercept-options.ts';
+import { type InterceptOptions, inWords } from './intercept-options.ts';
 import type { Received } from './received.ts';
 import { parseLine, resultLine } from './rpc.ts';
 import { changes, commandOf, reads, type Understanding } from './understand.ts';
@@ -30,10 +30,13 @@ const COMPLETE = Buffer.from('"resultType":"complete"');
  * on disk.
  */
 export class Aftermath {
-  readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>;
+  readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log' | 'wording' | 'catalogue'>;
   readonly #wire: Wire;
 
-  constructor(options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log'>, wire: Wire) {
+  constructor(
+    options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log' | 'wording' | 'catalogue'>,
+    wire: Wire,
+  ) {
     this.#options = options;
     this.#wire = wire;
   }
@@ -44,7 +47,8 @@ export class Aftermath {
   }
 
   /** True if the client must not get the answer before it is processed. */
-  holds({ understanding }: Call): boolean {
+  holds({ understanding, leftOut }: Call): boolean {
+    if (leftOut.size > 0) return true;
     if (this.#options.receipts && reads(understanding)) return true;
     return changes(understanding) || !showsItself(understanding);
   }
@@ -53,6 +57,7 @@ export class Aftermath {
   of(call: Call, received: Received): Promise<void> | undefined {
     const { understanding } = call;
     if (changes(understanding)) return this.#changed(call, received.line);
+    if (call.leftOut.size > 0) return this.#partly(call, received.line);
     if (this.#options.receipts && reads(understanding)) return this.#receipted(call, received.line);
     if (!showsItself(understanding)) return this.#recorded(call, received);
     this.#answer(call, received);
@@ -96,6 +101,22 @@ export class Aftermath {
     this.#wire.toClient(telling ? withNotices(call.id, result, notices) : line);
     call.times.answeredAt = performance.now();
     await this.#noted(call, response);
+  }
+
+  /** Adds what was refused to the answer about the other files. */
+  async #partly(call: Call, line: Buffer): Promise<void> {
+    const response = parseLine(line);
+    await this.#noted(call, response);
+    const result = fieldOf(response, 'result');
+    const refused = [...call.leftOut].map(
+      ([path, refusal]) => `${path}: Error - ${inWords(refusal, this.#options, call.tool)}`,
+    );
+    this.#wire.toClient(
+      isRecord(result) && endingOf(response) === 'done'
+        ? withReceipts(call.id, result, refused.join('\n---\n'))
+        : line,
+    );
+    call.times.answeredAt = performance.now();
   }
 
   async #receipted(call: Call, line: Buffer): Promise<void> {

@@ -2,6 +2,7 @@ import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import type { CallTimes, ForeignSession, Located } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
+import type { Refusal } from '../model/verdict.ts';
 import type { Answerable } from './answers.ts';
 import { idKey, paramsOf } from './rpc.ts';
 import { idIn } from './scan.ts';
@@ -10,7 +11,8 @@ import type { Understanding } from './understand.ts';
 /** One `tools/call` on its way through the gate. */
 export interface Call extends Answerable {
   readonly key: string;
-  readonly line: Buffer;
+  /** What is forwarded. */
+  line: Buffer;
   readonly tool: string;
   readonly args: Arguments;
   understanding: Understanding;
@@ -33,7 +35,11 @@ export interface Call extends Answerable {
   /** The id of the announced change, until it is settled. */
   change: string | undefined;
   notices: readonly Notice[];
+  /** The files that were left out of a call that reads several, by path as the caller wrote it. */
+  leftOut: ReadonlyMap<string, Refusal>;
 }
+
+const NONE: ReadonlyMap<string, Refusal> = new Map();
 
 /** Creates a call. Lists every field explicitly, because this runs for each call and must be fast. */
 export function newCall(
@@ -70,6 +76,7 @@ export function newCall(
     release: () => {},
     change: undefined,
     notices: [],
+    leftOut: NONE,
   };
 }
 

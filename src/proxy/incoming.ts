@@ -1,5 +1,6 @@
 import { pathArguments } from '../dialect/calls/path-arguments.ts';
 import { textArguments } from '../dialect/calls/text-arguments.ts';
+import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
@@ -7,7 +8,7 @@ import { Bearings } from './bearings.ts';
 import { type Call, toolOf } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
-import { parseRecord } from './rpc.ts';
+import { paramsOf, parseRecord } from './rpc.ts';
 import { isSpace, skipSpace } from './scan.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
 
@@ -139,6 +140,40 @@ function splicesFor(
     const value = bearings.forwarded(path, table);
     return value === path ? [] : [{ at: ['params', 'arguments', ...at], value }];
   });
+}
+
+/**
+ * The name of the argument that lists the files of a call that only reads; undefined if one refused file refuses the
+ * whole call.
+ */
+export function fileListOf({ understanding, args, message }: Call): string | undefined {
+  const { touches, unexplained } = understanding;
+  const id = message['id'];
+  const onlyReads = touches.every(({ does }) => does === 'read' || does === 'look');
+  // A number that JavaScript cannot represent exactly would not survive the rewriting.
+  if (!onlyReads || unexplained || (typeof id === 'number' && !Number.isSafeInteger(id))) return undefined;
+  const given = new Set(givenPaths(understanding));
+  const lists = Object.keys(args).filter((key) => {
+    const list = args[key];
+    return Array.isArray(list) && list.length > 1 && list.every((item) => given.has(item));
+  });
+  return lists.length === 1 ? lists[0] : undefined;
+}
+
+/** Takes files that may not be read out of a call. False if none would be left. */
+export function leaveOut(call: Call, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
+  const { understanding, message } = call;
+  const items = call.args[list];
+  const left = Array.isArray(items) ? items.filter((item) => !leftOut.has(item)) : [];
+  if (left.length === 0) return false;
+  const touches = understanding.touches.filter((touch) =>
+    pathsOfTouch(touch).every((path) => !leftOut.has(path)),
+  );
+  const params = { ...paramsOf(message), arguments: { ...call.args, [list]: left } };
+  call.line = Buffer.from(`${JSON.stringify({ ...message, params })}\n`);
+  call.understanding = { ...understanding, touches };
+  call.leftOut = leftOut;
+  return true;
 }
 
 /** The refusal of a call that relied on the server's folder, which changed while the call waited. */

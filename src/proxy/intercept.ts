@@ -8,7 +8,7 @@ import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import type { Bearings } from './bearings.ts';
 import { type Call, idOfRequest, newCall } from './call.ts';
-import { movedRefusal, readCall } from './incoming.ts';
+import { fileListOf, leaveOut, movedRefusal, readCall } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
@@ -208,13 +208,9 @@ export class Intercept {
     if (mayBeRespelt(call.understanding, this.#options.catalogue.table))
       call.understanding = respelt(call.understanding, session);
     const { understanding } = call;
-    const keys: string[] = [];
-    for (const path of pathsOf(understanding)) {
-      const located = await locate(call, session, path);
-      if (!located.ok) return { refusal: located.refusal };
-      keys.push(located.key);
-    }
-    call.keys = keys;
+    const stopped = await locateAll(call, session);
+    if (stopped !== undefined) return { refusal: stopped };
+    const { keys } = call;
     const alone = changes(understanding);
     if (alone) void this.#aftermath.drain();
     const mode = alone ? 'alone' : 'shared';
@@ -305,6 +301,28 @@ function locate(call: Call, session: ForeignSession, path: string): Located | Pr
   const located = session.locate(path, actionAt(call.understanding, path));
   call.located.set(path, located);
   return located;
+}
+
+/**
+ * Finds the files of a call. One that may not be touched refuses the call, or is left out of a call that reads several.
+ */
+async function locateAll(call: Call, session: ForeignSession): Promise<Refusal | undefined> {
+  const { understanding } = call;
+  const keys: string[] = [];
+  const refused = new Map<string, Refusal>();
+  let list: string | undefined;
+  for (const given of givenPaths(understanding)) {
+    const located = await locate(call, session, understanding.place(given));
+    if (located.ok) keys.push(located.key);
+    else {
+      list ??= fileListOf(call);
+      if (list === undefined) return located.refusal;
+      refused.set(given, located.refusal);
+    }
+  }
+  call.keys = keys;
+  const [first] = refused.values();
+  return list === undefined || leaveOut(call, list, refused) ? undefined : first;
 }
 
 /** The keys of all files of a call, or the first result that is refused or not available synchronously. */

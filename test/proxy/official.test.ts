@@ -347,6 +347,23 @@ describe('the official server kept inside', () => {
     expect(read(secret)).toBe('secret');
   });
 
+  it('refuses only the outside file of read_multiple_files and answers the rest', async () => {
+    const { client, outside, root } = await narrow();
+    const secret = join(outside, 'secret.txt');
+    const inside = ['in-1.txt', 'in-2.txt'].map((name) => join(root, name));
+    for (const path of inside) writeFileSync(path, `${path}\n`);
+    const [first = '', second = ''] = inside;
+    const many = await client.call('read_multiple_files', { paths: [first, secret, second] });
+    expect(many).toMatchObject({ ok: true });
+    expect(many.text).toContain(`${first}:\n${first}\n`);
+    const all = JSON.stringify(many.answer);
+    expect(all).toContain(`${secret}: Error - refusing to read`);
+    expect(all).toContain('[OUTSIDE_WORKSPACE]');
+    expect(all).not.toContain(`${secret}:\\nsecret`);
+    for (const path of inside)
+      expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
+  });
+
   it('refuses a link that leads out, a home path and a path that climbs', async () => {
     const { client, root } = open();
     symlinkSync('/etc', join(root, 'etc'));

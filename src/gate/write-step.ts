@@ -15,7 +15,7 @@ import type { Place } from '../model/path.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
-import { unifiedDiff } from '../text/unified.ts';
+import { maskedDiff } from '../text/masked-diff.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
@@ -77,8 +77,10 @@ export function writeStep(world: World, change: NewBytes): Step {
       sizeBytes: change.bytes.byteLength,
       diff:
         change.more?.diff ??
-        unifiedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
+        maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
           maxLines: world.policy.maxDiffLines,
+          secrets: world.policy.secrets,
+          path: path.relative,
         }).text,
     }),
     stage: async () => {

@@ -73,8 +73,10 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   },
   REVISION_MISMATCH: ({ detail, when }) =>
     detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
-  REDACTED_READ: () => [
-    'Writing the whole file would put the blanks over the real text; reading again blanks it again.',
+  REDACTED_READ: ({ detail }) => [
+    detail.reason === undefined
+      ? 'Writing the whole file would put the blanks over the real text; reading again blanks it again.'
+      : `${sentence(detail.reason)} Reading again blanks it again.`,
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],

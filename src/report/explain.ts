@@ -349,6 +349,8 @@ function useEdit(refusal: Refusal, tools: ToolNames): string {
     return 'Next: send the same text without the line numbers.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
+  if (refusal.code === 'REDACTED_READ' && refusal.action !== 'overwrite')
+    return 'Next: leave masked values out of the text to replace; ask the user to change the value itself.';
   return `Next: change only the affected lines with ${tools.edit}, which needs no full view.`;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Session } from '../../src/model/session.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
+import { explain } from '../../src/report/explain.ts';
 import { openSession } from '../../src/session/open-session.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -32,6 +33,24 @@ describe('a secret file', () => {
     expect(read.text).toBe('# settings\nTOKEN=[masked]\nNAME="[masked]"');
     expect(read.complete).toBe(false);
     expect(read.revision).toBeUndefined();
+  });
+
+  it('is masked in dry runs, and an edit of a masked value says why it is refused', async () => {
+    const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
+    writeFileSync(join(root, 'a.txt'), `key ${token}\nplain\n`);
+    for (const path of ['.env', 'a.txt']) await session.read(path);
+    const edit = (path: string, oldString: string) =>
+      ({ kind: 'edit', path, edits: [{ oldString, newString: 'x' }] }) as const;
+    const changes = [edit('.env', '# settings'), edit('a.txt', 'plain')];
+    const dry = JSON.stringify(await session.apply(changes, { dryRun: true }));
+    expect(dry).toContain('-plain');
+    expect(dry).not.toMatch(/very-private|also private|ghp_/);
+    const refused = await session.edit('.env', [{ oldString: 'TOKEN=[masked]', newString: 'TOKEN=x' }]);
+    if (refused.ok) throw new Error('not refused');
+    expect(refused.refusal.code).toBe('REDACTED_READ');
+    const text = explain(refused.refusal, { nowMs: 0 });
+    expect(text).toContain('The text to replace holds a masked value.');
+    expect(text).toContain('ask the user to change the value itself');
   });
 
   it('cannot be overwritten after a masked read', async () => {

@@ -8,8 +8,8 @@ import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
+import { type MaskedDiffOptions, maskedDiff } from '../../text/masked-diff.ts';
 import { merge3 } from '../../text/merge.ts';
-import { unifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
 import { foundAt } from '../side-at.ts';
@@ -97,7 +97,7 @@ async function plan(
   if (merged.text === now.text) return refused(missing(relative, 'this part was taken back already'));
   const bytes = Buffer.from(`${now.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
   const restore: Side = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
-  const { text: diff } = unifiedDiff(now.text, merged.text, { maxLines: world.policy.maxDiffLines });
+  const { text: diff } = maskedDiff(now.text, merged.text, diffOptions(world, relative));
   return {
     ok: true,
     found: { step: { key, relative, expect: side, restore, lookAt: key }, snapshot, merged: bytes },
@@ -130,7 +130,11 @@ function changedSince(
   path: string,
   { left, now }: { readonly left: string; readonly now: string },
 ): Refusal {
-  const { text } = unifiedDiff(left, now, { maxLines: world.policy.maxDiffLines });
+  const { text } = maskedDiff(left, now, diffOptions(world, path));
   const detail = { reason: 'these lines were changed since that change', diff: text };
   return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
+}
+
+function diffOptions({ policy }: World, path: string): MaskedDiffOptions {
+  return { maxLines: policy.maxDiffLines, secrets: policy.secrets, path };
 }

@@ -75,9 +75,9 @@ describe('vet', () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a', 'one\n');
     const swap = batch(move('a', 'c'), move('b', 'a'), move('c', 'b'));
-    expect(await refusal(t.session.vet(swap), 'INVALID_ARGUMENT')).toMatchObject({
+    expect(await refusal(t.session.vet(swap), 'NOT_FOUND')).toMatchObject({
       action: 'move',
-      path: 'a',
+      path: 'b',
     });
   });
 

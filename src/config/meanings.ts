@@ -58,7 +58,8 @@ export const MEANINGS: Meanings = {
   'commands.writes': "what becomes of a command's writes: judged, apply, seen-only or discard",
   'commands.network': 'whether a confined command may use the network',
   'commands.scratch': 'folders that commands use directly: not layered, not journalled',
-  'commands.trust': 'globs of protected paths and guarded configuration that commands may change',
+  'commands.trust':
+    'globs of protected paths that commands may change, and of guarded configuration that tools and commands may change',
   'commands.hide': 'paths that a confined command does not see',
   'commands.env': 'environment variables that a confined command gets besides the harmless ones',
   'commands.timeoutMs': 'milliseconds after which a confined command is ended',

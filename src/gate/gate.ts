@@ -1,3 +1,4 @@
+import { toolGuard } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
 import { asOf } from '../ledger/as-of.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -371,7 +372,8 @@ function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vet
   located.place.dir.close();
   return andThen(ledger.recall(located.place.path.key), (sighting) => {
     const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
-    const enough = facts.freshness === 'same' || !located.exists;
+    const isGuarded = toolGuard(located.place.path.relative) !== undefined;
+    const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
     // Content refused before is recognised by its hash, which only a full vet computes.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
     if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };

@@ -4,6 +4,7 @@ import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '.
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { covers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
+import { toolGuard } from '../judge/guarded-configuration.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
@@ -23,6 +24,8 @@ import type { World } from './world.ts';
 /** A file that became empty within this time may be in the middle of a save by another program. */
 const JUST_MS = 500;
 const LOOK_AGAIN_MS = 10;
+/** In every entry that `lookfirst init` writes. */
+const OWN_NAME = 'lookfirst';
 const MAX_LOOKS = 15;
 
 /** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
@@ -103,6 +106,8 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   const { request, located, sighting } = looking;
   const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
+  const protectedBy = await guardOf(world, located, facts);
+  if (protectedBy !== undefined) return { ...view, facts: { ...facts, protectedBy } };
   if (!located.exists || !located.stats.isFile()) return view;
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
@@ -166,6 +171,20 @@ function targetOf(found: Found): Target {
     empty: found.stats.size === 0n,
     mtimeMs: Number(found.stats.mtimeMs),
   };
+}
+
+/** Why only the user may change a file that decides which programs run; undefined if a session may. */
+async function guardOf(world: World, located: Located, facts: Facts): Promise<string | undefined> {
+  const { place } = located;
+  const { relative } = place.path;
+  const guard = toolGuard(relative);
+  if (guard === undefined || facts.bypassedBy !== undefined) return undefined;
+  if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
+  if (guard === 'always') return `${relative}, because it decides which programs run`;
+  if (!located.exists || !located.stats.isFile()) return undefined;
+  const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: world.policy.maxEditBytes });
+  const isOurs = !('problem' in snapshot) && snapshot.bytes.includes(OWN_NAME);
+  return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
 }
 
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {

@@ -29,6 +29,20 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
   /^url\..*\.(insteadof|pushinsteadof)$/,
 ];
 
+/** Files that a tool may not change either. Less than `GUARDED`: agents work on other settings of editors every day. */
+const GUARDED_FROM_TOOLS =
+  /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
+
+/** Files in which `lookfirst init` writes entries. */
+const CLIENT_FILES =
+  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.vscode\/mcp\.json|\.github\/hooks\/lookfirst\.json|opencode\.jsonc?)$/i;
+
+/** How a tool's change of a file is guarded: always, only while the file holds our entries, or not. */
+export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
+  if (GUARDED_FROM_TOOLS.test(relative)) return 'always';
+  return CLIENT_FILES.test(relative) ? 'own-entries' : undefined;
+}
+
 /** True for a file in which only some settings are guarded. Compare both texts with `changedProgram`. */
 export function isGitConfig(relative: string): boolean {
   return GIT_CONFIG.test(relative);

@@ -162,7 +162,7 @@ export interface CommandPolicy {
   readonly network: 'off' | 'on';
   /** Globs of folders that commands change directly, without layer and journal. Git must ignore them. */
   readonly scratch: readonly string[];
-  /** Globs of protected paths and guarded configuration that commands may change. */
+  /** Globs of protected paths that commands may change, and of guarded configuration that tools and commands may change. */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */
   readonly hide: readonly string[];

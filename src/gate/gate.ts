@@ -24,7 +24,7 @@ import { isRelocation, trafficOf } from './prepare-relocation.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
-import { worldFor } from './run-steps.ts';
+import { shownUnread, worldFor } from './run-steps.ts';
 import type { Step } from './step.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
@@ -282,10 +282,6 @@ interface Trying {
   readonly unread?: 'show' | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
-}
-
-function shownUnread(world: World): World {
-  return { ...world, policy: { ...world.policy, seen: 'optional' } };
 }
 
 /** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */

@@ -67,3 +67,8 @@ async function syncAll({ disk }: World, steps: readonly Step[]): Promise<void> {
   if (disk.batch === 'none') return;
   await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
 }
+
+/** The world for a dry run that may show files that were not read. */
+export function shownUnread(world: World): World {
+  return { ...world, policy: { ...world.policy, seen: 'optional' } };
+}

@@ -111,6 +111,8 @@ export class ClaimBoard {
   #take(entry: NewEntry): void {
     switch (entry.kind) {
       case 'change':
+        // An undo returns a file to others; it is no sign of work on it.
+        if (entry.undoes !== undefined || entry.undoesPart !== undefined) break;
         for (const effect of entry.effects ?? []) this.#changes(entry, effect);
         break;
       case 'turn':

@@ -129,7 +129,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
       cwd: join(places.root, 'sub'),
     });
     expect(ran.stdout).toBe(`${join(places.root, 'sub')}\n`);
-    expect(ran.stderr).toContain('changed a.txt');
+    expect(ran.stderr).toContain('changed ../a.txt');
     expect(text('a.txt')).toBe('two\n');
   });
 

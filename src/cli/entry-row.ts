@@ -9,6 +9,8 @@ import { shortTime } from '../report/relative-time.ts';
 export interface Viewpoint {
   readonly cwd: string;
   readonly nowMs: number;
+  /** Times as ISO 8601 instead of how long ago. */
+  readonly date?: 'relative' | 'iso' | undefined;
 }
 
 /** The columns of a table of entries. */
@@ -28,9 +30,9 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
 /** The cells of one entry. */
 export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
   const row = [
-    shortTime(entry.atMs, from.nowMs),
+    from.date === 'iso' ? new Date(entry.atMs).toISOString() : shortTime(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
-    shownPath(entry, from.cwd),
+    movedPaths(entry, from.cwd) ?? shownPath(entry, from.cwd),
     entry.session,
     entry.change ?? '',
   ];
@@ -43,6 +45,15 @@ export function shownPath(entry: Pick<Entry, 'root' | 'path'>, cwd: string): str
   return absolute === undefined ? '' : typeable(absolute, cwd);
 }
 
+/** Both names of a moved path. */
+function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string | undefined {
+  const source = action === 'move' ? effects.find(({ movedTo }) => movedTo !== undefined) : undefined;
+  const target = effects.find(({ key }) => key === source?.movedTo);
+  if (source === undefined || target === undefined) return undefined;
+  const [from, to] = [source, target].map(({ relative: path }) => shownPath({ root, path }, cwd));
+  return `${from} -> ${to}`;
+}
+
 export function typeable(absolute: string, cwd: string): string {
   // A path on another machine is a name here.
   if (!isAbsolute(absolute)) return absolute;
@@ -52,7 +63,7 @@ export function typeable(absolute: string, cwd: string): string {
 }
 
 function paintWhat(cell: string, colours: Colours): string {
-  if (cell.startsWith('refused')) return colours.red(cell);
+  if (cell.startsWith('refused')) return colours.dim(cell);
   if (/^(notice|bypass)/.test(cell)) return colours.yellow(cell);
   return /^(read|search|list|session)/.test(cell) ? colours.dim(cell) : colours.green(cell);
 }

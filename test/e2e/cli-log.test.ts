@@ -65,6 +65,14 @@ describe('lookfirst log', () => {
     expect(kinds(older)).toEqual(['change', 'read', 'refusal', 'session']);
   });
 
+  it('shows both names of a move, and absolute times if asked to', async () => {
+    const work = await busyDesk();
+    await ok(work.session.move('a.txt', 'moved.txt'));
+    const { code, stdout } = await lookfirst(work, ['log', '--date', 'iso', '--limit', '1']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z +move +a\.txt -> moved\.txt +agent-7/m);
+  });
+
   it('filters by kind, path, session and time', async () => {
     const work = await busyDesk();
     const expected = {
